@@ -16,7 +16,7 @@ from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
-from npuc.backends.cycle.resident_values import stays_of, with_stay
+from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stationary import contractions_reusing_tiles
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.operations import place_of
@@ -104,7 +104,7 @@ def edge_warnings(hardware: Hardware) -> list[str]:
 
 
 def _rows(
-    ops: Sequence[Operation], kind_of: Callable[[Operation], Hashable], price: Callable[[Operation, int], OpRow]
+    ops: Sequence[Operation], kind_of: Callable[[Operation], Hashable], cost_row: Callable[[Operation, int], OpRow]
 ) -> list[OpRow]:
     """The rows of operations; of those of one kind, unless it is None, one is priced."""
     rows: list[OpRow] = []
@@ -113,7 +113,7 @@ def _rows(
         kind = kind_of(op)
         row = None if kind is None else known.get(kind)
         if row is None:
-            row = price(op, len(rows))
+            row = cost_row(op, len(rows))
             if kind is not None:
                 known[kind] = row
         else:
@@ -130,18 +130,22 @@ def _marked(row: OpRow) -> OpRow:
 def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
     """The rows of npuc's own model."""
     groups = fused_groups(ops, machine)
-    reusing, shares, stays = contractions_reusing_tiles(ops, machine), pool_shares(ops, machine), stays_of(ops, machine)
+    reusing, shares, residency = (
+        contractions_reusing_tiles(ops, machine),
+        pool_shares(ops, machine),
+        residency_of(ops, machine),
+    )
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
         kind = None if op in groups else _kind(op)
-        if kind is None or (op not in reusing and op not in shares and op not in stays):
+        if kind is None or (op not in reusing and op not in shares and op not in residency):
             return kind
-        return kind, op in reusing, shares.get(op), stays.get(op)
+        return kind, op in reusing, shares.get(op), residency.get(op)
 
-    def price(op: Operation, index: int) -> OpRow:
+    def cost_row(op: Operation, index: int) -> OpRow:
         row = alone(op, index)
-        return with_stay(row, stays[op]) if op in stays else row
+        return with_residency(row, residency[op]) if op in residency else row
 
     def alone(op: Operation, index: int) -> OpRow:
         if waiting:
@@ -153,9 +157,9 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
             return contract_row(op, machine, index, tile_loaded=op in reusing, share=shares.get(op))
         if isinstance(op, InterleaveOp):
             return interleave_row(op, machine, index)
-        return stream_row(op, machine, index, stays[op].room if op in stays else 0)
+        return stream_row(op, machine, index, residency[op].spm_bytes if op in residency else 0)
 
-    return _rows(ops, kind_of, price)
+    return _rows(ops, kind_of, cost_row)
 
 
 def _compat_kind(op: Operation) -> Hashable:

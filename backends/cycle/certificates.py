@@ -20,7 +20,7 @@ from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.report import CertifiedProducts, LayerCertificate, OpRow
 from npuc.compiler.report.sections import UnstoredFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
-from npuc.dialects.npu.resident import memory_of, not_moved
+from npuc.dialects.npu.resident import memory_of, unmoved_tensors
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.vector import same_value
 from npuc.dialects.provenance import layer_of
@@ -116,7 +116,7 @@ def _certified(products: _Products, machine: Machine) -> CertifiedProducts:
     if len(rows) == 1 and len({number for own in values for number in own}) == sum(len(own) for own in values):
         found = certificate_of(rows[0])
     else:
-        widths = tuple(contract_widths(op, machine).without(op.nest, not_moved(op)) for op in contracts)
+        widths = tuple(contract_widths(op, machine).without(op.nest, unmoved_tensors(op)) for op in contracts)
         reached = sum(certificate_of(row).reached for row in rows)
         nests = tuple(op.nest for op in contracts)
         found = joint_certificate(nests, values, machine.bounding_spm, widths, reached)

@@ -26,7 +26,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.dialects.npu import ContractOp, InterleaveOp
-from npuc.dialects.npu.resident import Holder
+from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, role_of, sparsity_of
 from npuc.hardware import Hardware
 
@@ -93,9 +93,9 @@ def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
     others = sum(not isinstance(op, ContractOp) for op in ops)
     if others:
         found.append(f"SCALE-Sim has no vector unit: {others:,} rows without products have no cost")
-    staying = sum(isinstance(op, Holder) and bool(op.resident.names) for op in ops)
-    if staying:
-        found.append(f"SCALE-Sim has no values that stay in SPM: {staying:,} rows cost as if nothing did")
+    resident = sum(isinstance(op, HasResidency) and bool(op.resident.names) for op in ops)
+    if resident:
+        found.append(f"SCALE-Sim has no resident values: {resident:,} rows cost as if nothing were resident")
     sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)
     if sparse and hardware.get("scalesim.sparsity", bool) is not True:
         found.append(f"the N:M of {sparse:,} layers does not count: scalesim.sparsity is false")

@@ -40,7 +40,7 @@ from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBy
 from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.provenance import layer_of
 
@@ -225,7 +225,7 @@ def contract_row(
         )
     nest, schedule = op.nest, op.schedule
     widths = contract_widths(op, machine)
-    resident = not_moved(op)
+    resident = unmoved_tensors(op)
     cost = nest_cost(nest, schedule, machine, widths, tile_loaded=tile_loaded, share=share, resident=resident)
     if share is None:
         _check_room(op, cost, machine)

@@ -1,10 +1,10 @@
 """
-What operations without matrix work cost: vector work, moves, windows as matrices.
+Rows of operations without matrix work: vector work, moves, windows as matrices.
 
-Each runs by itself, in series with the matrix work, and streams through SPM: its operands come from DRAM once, those
-that it needs twice a second time where they do not stay in between, and its results go there once
+Each runs by itself, in series with the matrix work, and streams through SPM: its operands are read from DRAM once, or
+reread where it needs them twice and they are not resident in between, and its results are written once
 (`analysis/timing/vector_traffic.py`). With double buffering the vector unit works while data moves, so the time is the
-larger of ops / lanes and the transfer; without it their sum. A value that is in SPM already is not read at all.
+larger of ops / lanes and the transfer; without it their sum. A resident operand is not read at all.
 """
 
 from xdsl.ir import Operation
@@ -17,22 +17,22 @@ from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.report import Kind, OpRow, TensorBytes
 from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
 from npuc.dialects.npu import TensorWorkOp, VectorOp
-from npuc.dialects.npu.resident import Holder, not_moved
+from npuc.dialects.npu.resident import HasResidency, unmoved_tensors
 
 
-def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> OpRow:
+def stream_row(op: Operation, machine: Machine, index: int, reserved: int = 0) -> OpRow:
     """
     The row of an operation that streams: kind `vector` for vector work, `data` for pure movement.
 
-    `taken` are the bytes of SPM that values take which stay there from one operation to the next.
+    `reserved` are the bytes of SPM that resident values occupy.
     """
-    resident = op.resident.names if isinstance(op, Holder) else ()
-    moving = streamed(op, machine, resident, taken)
+    resident = op.resident.names if isinstance(op, HasResidency) else ()
+    moving = streamed(op, machine, resident, reserved)
     tensors = {name: TensorBytes(size, 0) for name, size in moving.reads.items()}
     tensors |= {name: TensorBytes(0, size) for name, size in moving.writes.items()}
-    still = not_moved(op) if isinstance(op, Holder) else frozenset[str]()
-    kept = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in still)
-    tensors |= dict.fromkeys(still, TensorBytes(0, 0))
+    unmoved = unmoved_tensors(op) if isinstance(op, HasResidency) else frozenset[str]()
+    not_moved = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in unmoved)
+    tensors |= dict.fromkeys(unmoved, TensorBytes(0, 0))
     read = sum(t.read_bytes for t in tensors.values())
     written = sum(t.write_bytes for t in tensors.values())
     vector = isinstance(op, VectorOp)
@@ -40,8 +40,8 @@ def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> O
     kind: Kind = "vector" if vector else "data"
     work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(read + written)
     cycles = stream_cycles(ops, read + written, machine)
-    # Through SPM: once in and out by DMA, and for vector work once more by the unit, with what stays there.
-    through = (read + written) * (2 if vector else 1) + kept
+    # Through SPM: once in and out by DMA, and for vector work once more by the unit, which also accesses residents.
+    through = (read + written) * (2 if vector else 1) + not_moved
     bound = max(work, transfer)
     reread = None
     if moving.again:
@@ -68,7 +68,7 @@ def stream_row(op: Operation, machine: Machine, index: int, taken: int = 0) -> O
         native=columns(
             StreamFacts(work=_what(op)),
             TransferFacts(transfer_cycles=transfer, spm_bytes_moved=through),
-            UnmovedFacts(not_moved_bytes=kept) if still else None,
+            UnmovedFacts(not_moved_bytes=not_moved) if unmoved else None,
             reread,
         ),
     )

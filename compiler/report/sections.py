@@ -207,7 +207,7 @@ class CommunicationBytes(Section, frozen=True):
     other_read_bytes: int | float
 
 
-def keeps_values(row: HasNative) -> bool:
+def has_residents(row: HasNative) -> bool:
     """Whether a row finds values in the SPM, or leaves there, that other operations make or use."""
     resident = ResidencyFacts.found_in(row)
     return (resident is not None and resident.is_resident) or FusedFacts.found_in(row) is not None

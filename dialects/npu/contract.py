@@ -35,13 +35,13 @@ from npuc.dialects.npu.footprint import block_bytes, footprint, room_of
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.npu.resident import (
-    NOTHING,
-    Holder,
+    NO_RESIDENTS,
+    HasResidency,
     Resident,
     ResidentAttr,
     check_block,
+    check_moved_once,
     check_names,
-    check_once,
     parse_resident,
     resident_attr,
 )
@@ -92,7 +92,7 @@ def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | N
 
 
 @irdl_op_definition
-class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
+class ContractOp(ByTypes, HasResidency, Mappable, IRDLOperation):
     """
     One or more contraction statements over one loop nest.
 
@@ -156,9 +156,9 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
 
     @property
     def resident(self) -> Resident:
-        """What stays in SPM before and after; nothing if nothing is written."""
+        """The tensors resident before and after."""
         attr = self.resident_attr
-        return NOTHING if attr is None else attr.data
+        return NO_RESIDENTS if attr is None else attr.data
 
     @resident.setter
     def resident(self, resident: Resident | ResidentAttr | None) -> None:
@@ -170,28 +170,28 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
     def named_results(self) -> dict[str, SSAValue]:
         return {t.name: value for t, value in zip(self.nest.outs, self.results, strict=True)}
 
-    def held_bits(self) -> tuple[int, ...]:
+    def spm_element_bits(self) -> tuple[int, ...]:
         """The bits of an element in SPM of each tensor, in the order of `nest.tensors`; outputs are partial sums."""
         widths = widths_of(self)
         operands = [widths.element_bits(value.type) for value in self.operands]
         inputs = len(self.nest.ins)
         return (*operands[:inputs], *(widths.sum_bits(value.type) for value in self.results), *operands[inputs:])
 
-    def own_room(self) -> int:
-        if not self.is_right():
+    def own_spm_bytes(self) -> int:
+        if not self.is_well_formed():
             return 0
         held, tensors = footprint(self.nest, self.schedule), self.nest.tensors
         whole = {name: tensors[name].elements for name in self.resident.names if name in held}
-        return sum(room_of(held | whole, self.nest, self.held_bits()).values())
+        return sum(room_of(held | whole, self.nest, self.spm_element_bits()).values())
 
-    def is_right(self) -> bool:
-        """Whether nothing is wrong with its nest and its schedule by themselves."""
+    def is_well_formed(self) -> bool:
+        """Whether nest and schedule are each valid, whatever the operands."""
         return not self.nest_attr.problems and next(self.schedule.problems(self.nest), None) is None
 
-    def promised(self) -> int | None:
+    def promised_spm(self) -> int | None:
         return self.schedule.spm
 
-    def has_resident(self, index: int) -> bool:
+    def is_resident_operand(self, index: int) -> bool:
         return index < len(self.nest.ins) and self.nest.ins[index].name in self.resident.ins
 
     def stands_alone(self) -> bool:
@@ -215,7 +215,7 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
             _check_shape(tensor, value)
         schedule = self.schedule_attr
         if schedule is not None:
-            bits = () if schedule.data.spm is None else self.held_bits()
+            bits = () if schedule.data.spm is None else self.spm_element_bits()
             problem = _schedule_problem(nest, schedule.data, bits)
             if problem is not None:
                 raise VerifyException(problem)
@@ -227,13 +227,13 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
                 raise VerifyException(problem)
 
     def _check_resident(self) -> None:
-        """Raise for what cannot stay in SPM."""
+        """Raise for tensors that cannot be resident."""
         check_names(self)
         if self.resident.over:
             raise VerifyException("only results of vector work are written over an operand")
         if self.schedule.core_depth:
-            raise VerifyException("loops over cores: what stays in SPM would be in parts on all of them")
-        check_once(self, lambda name: unfinished(self.nest, self.schedule, name))
+            raise VerifyException("loops over cores: what residency in SPM would be in parts on all of them")
+        check_moved_once(self, lambda name: unfinished(self.nest, self.schedule, name))
         check_block(self)
 
     @classmethod
@@ -246,7 +246,7 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
 
         parsed = parse_nest(parser, operand, no_place)
         schedule = parse_schedule(parser, [name for name, _ in parsed.dims])
-        stays = resident_attr(parse_resident(parser))
+        resident = resident_attr(parse_resident(parser))
         before = parser.pos
         attributes = dict(parser.parse_optional_attr_dict())
         mapping = attributes.pop(MAPPING, None)
@@ -270,8 +270,8 @@ class ContractOp(ByTypes, Holder, Mappable, IRDLOperation):
         properties: dict[str, Attribute] = {"nest": shared_nest(parsed.nest(shape_of))}
         if schedule is not None:
             properties["schedule"] = shared_schedule(schedule)
-        if stays is not None:
-            properties["resident"] = stays
+        if resident is not None:
+            properties["resident"] = resident
         if mapping is not None:
             properties[MAPPING] = mapping
         return cls.create(operands=values, result_types=outputs, properties=properties, attributes=attributes)

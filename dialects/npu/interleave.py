@@ -41,7 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
-from npuc.dialects.npu.resident import Holder
+from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.shared import Together, joint_bytes, number_values
 from npuc.dialects.npu.syntax import parse_promise, promise_text
 
@@ -67,7 +67,7 @@ class YieldOp(ByTypes, IRDLOperation):
 
 
 @irdl_op_definition
-class InterleaveOp(ByTypes, Holder, IRDLOperation):
+class InterleaveOp(ByTypes, HasResidency, IRDLOperation):
     """
     Independent contractions that run in turn, one tile operation each, until all are done.
 
@@ -112,15 +112,17 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
             tuple(op.nest for op in contracts), tuple(op.schedule for op in contracts), number_values(inputs)
         )
 
-    def own_room(self) -> int:
-        right = all(op.is_right() for op in self.contracts)
-        return sum(sum(blocks.values()) for blocks in joint_bytes(self.together, self.held_bits())) if right else 0
+    def own_spm_bytes(self) -> int:
+        right = all(op.is_well_formed() for op in self.contracts)
+        return (
+            sum(sum(blocks.values()) for blocks in joint_bytes(self.together, self.spm_element_bits())) if right else 0
+        )
 
-    def held_bits(self) -> tuple[tuple[int, ...], ...]:
+    def spm_element_bits(self) -> tuple[tuple[int, ...], ...]:
         """The bits of an element in SPM of each tensor of each nest."""
-        return tuple(op.held_bits() for op in self.contracts)
+        return tuple(op.spm_element_bits() for op in self.contracts)
 
-    def promised(self) -> int | None:
+    def promised_spm(self) -> int | None:
         return self.spm
 
     def verify_(self) -> None:
@@ -156,7 +158,7 @@ class InterleaveOp(ByTypes, Holder, IRDLOperation):
         if self.spm is not None and self.spm < 1:
             raise VerifyException(f"spm is {self.spm} bytes, expected at least 1")
         if self.spm is not None and not any(op.nest_attr.problems for op in contracts):
-            problem = _room_problem(self.together, self.held_bits(), self.spm)
+            problem = _room_problem(self.together, self.spm_element_bits(), self.spm)
             if problem is not None:
                 raise VerifyException(problem)
 

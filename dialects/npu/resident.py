@@ -1,21 +1,21 @@
 """
-Values that stay in SPM from one operation to the next: `resident(in dY, out dX)` on an operation.
+Values that are resident in SPM across operations: `resident(in dY, out dX)` on an operation.
 
     %dx = npu.contract (…) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) … resident(out dY, out dX)
     %dw = npu.contract (…) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) … resident(in dY)
     %g  = npu.vector relu_grad(%dx, %h) ops 48 resident(in in0, out out0 over in0)
 
-`in T`: the whole of T is in SPM when the operation starts, and not read from DRAM. `out T`, of an operand or a
-result: the whole of T is there when it ends. An operand that was not there before must be read once, block by block. A
-result is written to DRAM only if something uses it without having it `in`; it must then be finished block by block.
-`out Y over T`, of vector work: Y is written over T, which it has `in` and does not leave.
+`in T`: all of T is in SPM when the operation starts, and is not read from DRAM. `out T`, of an operand or a result: all
+of T is in SPM when the operation ends. An operand that was not resident before must then be read once, block by block.
+A result is written to DRAM only if some use does not find it resident; it must then be completed block by block. `out Y
+over T`, of vector work: Y overwrites T, which is resident before the operation and not after it.
 
-A value takes the room of all its elements from the operation that leaves it to the last one that has it, in all
-operations between. A view of a value is the value. While a contraction adds up a result, its elements are partial sums,
-as wide as the machine's accumulators.
+A resident value occupies all its elements from the operation that leaves it to the last one that finds it, during all
+operations between. A view shares the memory of its operand. While a contraction accumulates a result, its elements are
+partial sums, as wide as the machine's accumulators.
 
-Operations that may have it are `Holder`s. Tensors go by the names of the nest; `in0`, `in1`, … and `out0`, … are the
-operands and results of vector work.
+Operations that may find and leave values are `HasResidency`. A contraction's tensors have their names in the nest;
+`in0`, `in1`, … and `out0`, … are the operands and results of vector work.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from npuc.dialects.train.signature import writes_of
 
 @dataclass(frozen=True)
 class Resident:
-    """The names of tensors that are in SPM before and after; `over` are (result, operand whose place it takes)."""
+    """The names of the tensors resident before and after; `over` are pairs (result, operand that it overwrites)."""
 
     ins: tuple[str, ...] = ()
     outs: tuple[str, ...] = ()
@@ -52,15 +52,15 @@ class Resident:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All of them, each once."""
+        """The names of all resident tensors, each once."""
         return tuple(dict.fromkeys((*self.ins, *self.outs)))
 
 
-NOTHING = Resident()
+NO_RESIDENTS = Resident()
 
 
 def parse_resident(parser: AttrParser) -> Resident | None:
-    """Parse `resident(in dY, out dX)`; None if it is not there."""
+    """Parse an optional `resident(in dY, out dX)`; None where there is none."""
     if parser.parse_optional_keyword("resident") is None:
         return None
     ins: list[str] = []
@@ -81,22 +81,22 @@ def parse_resident(parser: AttrParser) -> Resident | None:
 
 
 def resident_attr(resident: Resident | ResidentAttr | None) -> ResidentAttr | None:
-    """The attribute of what stays; none if nothing does."""
+    """The attribute for a residency; None for one without tensors."""
     if isinstance(resident, Resident):
         resident = ResidentAttr(resident)
-    return None if resident is None or resident.data == NOTHING else resident
+    return None if resident is None or resident.data == NO_RESIDENTS else resident
 
 
 @irdl_attr_definition
 class ResidentAttr(Data[Resident]):
-    """What stays in SPM before and after an operation: `#npu.resident<resident(in dY, out dX)>`."""
+    """The tensors resident before and after an operation: `#npu.resident<resident(in dY, out dX)>`."""
 
     name = "npu.resident"
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Resident:
         with parser.in_angle_brackets():
-            return parse_resident(parser) or NOTHING
+            return parse_resident(parser) or NO_RESIDENTS
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -104,40 +104,40 @@ class ResidentAttr(Data[Resident]):
 
 
 class SameMemory:
-    """An operation whose result is another shape of its operand's memory."""
+    """A view: an operation whose result is its operand's memory under another shape."""
 
 
-class Holder:
-    """An operation that takes room in SPM, and where values may stay before and after it."""
+class HasResidency:
+    """An operation that occupies SPM, and that values may be resident before and after."""
 
     @property
     def resident(self) -> Resident:
-        """What stays."""
-        return NOTHING
+        """The tensors resident before and after the operation."""
+        return NO_RESIDENTS
 
     def named_operands(self) -> Mapping[str, SSAValue]:
-        """The operands that it may have in SPM, by name."""
+        """The operands that may be resident, by name."""
         return {}
 
     def named_results(self) -> Mapping[str, SSAValue]:
-        """The results that it may leave in SPM, by name."""
+        """The results that may be resident, by name."""
         return {}
 
-    def own_room(self) -> int:
-        """The bytes that its blocks take, and the whole of what it finds or leaves in SPM."""
+    def own_spm_bytes(self) -> int:
+        """The bytes of SPM that its blocks and all of its resident tensors occupy."""
         return 0
 
-    def promised(self) -> int | None:
-        """The bytes that it promises to take at most."""
+    def promised_spm(self) -> int | None:
+        """The upper bound on the bytes of SPM that the operation states, if it does."""
         return None
 
-    def has_resident(self, index: int) -> bool:
-        """Whether the operand of this number is in SPM before."""
+    def is_resident_operand(self, index: int) -> bool:
+        """Whether the operand with this number is resident before the operation."""
         return False
 
 
 class ElsewhereError(VerifyException):
-    """A rule that another operation than the one that is verified breaks."""
+    """A violated rule whose culprit `op` is not the operation under verification."""
 
     def __init__(self, op: Operation, message: str):
         super().__init__(message)
@@ -145,7 +145,7 @@ class ElsewhereError(VerifyException):
 
 
 def memory_of(value: SSAValue) -> SSAValue:
-    """The value whose memory a value is: views are of the same memory."""
+    """The value that a value is a view of, through any number of views; itself where it is none."""
     while isinstance(value.owner, SameMemory) and isinstance(value.owner, Operation):
         value = value.owner.operands[0]
     return value
@@ -161,30 +161,30 @@ def bytes_of(value: SSAValue, widths: Widths) -> int:
     return whole_bytes(elements_of(value) * widths.element_bits(value.type))
 
 
-def goes_to_dram(value: SSAValue) -> bool:
-    """Whether something uses a value, or a view of it, without having it in SPM."""
+def needs_dram_copy(value: SSAValue) -> bool:
+    """Whether some use of a value, or of a view of it, does not find it resident."""
     for use in value.uses:
         user = use.operation
         if isinstance(user, SameMemory):
-            if goes_to_dram(user.results[0]):
+            if needs_dram_copy(user.results[0]):
                 return True
-        elif not (isinstance(user, Holder) and user.has_resident(use.index)):
+        elif not (isinstance(user, HasResidency) and user.is_resident_operand(use.index)):
             return True
     return False
 
 
-def not_moved(op: Holder) -> frozenset[str]:
-    """The names of the tensors of an operation of which nothing moves between DRAM and SPM."""
+def unmoved_tensors(op: HasResidency) -> frozenset[str]:
+    """The names of an operation's tensors that cause no traffic between DRAM and SPM."""
     resident = op.resident
-    if resident == NOTHING:
+    if resident == NO_RESIDENTS:
         return frozenset()
     results = op.named_results()
-    unstored = {name for name in resident.outs if name in results and not goes_to_dram(results[name])}
+    unstored = {name for name in resident.outs if name in results and not needs_dram_copy(results[name])}
     return frozenset((*resident.ins, *unstored))
 
 
-def check_names(op: Holder) -> None:
-    """Raise for names that an operation does not have, that come twice, or that exclude each other."""
+def check_names(op: HasResidency) -> None:
+    """Raise for names that are unknown to an operation, repeated, or contradictory."""
     resident, operands, results = op.resident, op.named_operands(), op.named_results()
     for kind, names, known in (("in", resident.ins, operands), ("out", resident.outs, {**operands, **results})):
         for name in names:
@@ -194,64 +194,71 @@ def check_names(op: Holder) -> None:
                 raise VerifyException(f"resident names '{name}' twice after {kind}")
     for name, under in resident.over:
         if name not in results or under not in resident.ins or under in resident.outs:
-            raise VerifyException(f"{name} over {under}: it must be a result over what is in SPM and does not stay")
+            raise VerifyException(
+                f"{name} over {under}: expected a result over an operand that is resident before and not after"
+            )
         if results[name].type != operands[under].type:
             raise VerifyException(f"{name} over {under}: their types must be the same")
     if len({under for _, under in resident.over}) < len(resident.over):
         raise VerifyException("two results are written over the same operand")
 
 
-def check_once(op: Holder, problem: Callable[[str], str | None]) -> None:
+def check_moved_once(op: HasResidency, problem: Callable[[str], str | None]) -> None:
     """
-    Raise for tensors that stay after an operation and move, but not once as a whole.
+    Raise for tensors that are resident after an operation and are transferred, but not each block once.
 
-    `problem` says why the blocks of a tensor are not each moved once.
+    `problem` says why the blocks of a tensor are not each transferred once, or None.
     """
-    still, results = not_moved(op), op.named_results()
+    unmoved, results = unmoved_tensors(op), op.named_results()
     for name in op.resident.outs:
-        said = None if name in still else problem(name)
-        if said is not None:
-            verb = "is stored and stays in SPM, but not written" if name in results else "stays in SPM, but is not read"
-            raise VerifyException(f"{name} {verb} once as a whole: {said}")
+        reason = None if name in unmoved else problem(name)
+        if reason is not None:
+            state = "stored and resident, but not written" if name in results else "resident, but not read"
+            raise VerifyException(f"{name} is {state} once as a whole: {reason}")
 
 
 @dataclass(frozen=True)
-class Stays:
-    """What passes each operation of a block in SPM, memory that it neither finds nor leaves, and broken rules."""
+class BlockResidency:
+    """
+    The residency of a block's values.
+
+    `passing` are, for each operation, the resident values that it neither finds nor leaves; `problems` the violated
+    rules, each with its operation.
+    """
 
     passing: Mapping[Operation, tuple[SSAValue, ...]]
     problems: Sequence[tuple[Operation, str]]
 
 
-def stays(block: Block) -> Stays:
-    """Follow what stays in SPM through a block."""
+def block_residency(block: Block) -> BlockResidency:
+    """Track the resident values through a block."""
     problems: list[tuple[Operation, str]] = []
     passing: dict[Operation, tuple[SSAValue, ...]] = {}
     alive: dict[SSAValue, tuple[Operation, str]] = {}
     writes, widths = writes_of(block), _widths_around(block)
     promise: int | None = None
     for op in block.ops:
-        if not isinstance(op, Holder):
+        if not isinstance(op, HasResidency):
             passing[op] = tuple(alive)
             continue
         own, operands = op.resident, op.named_operands()
         found = {memory_of(operands[name]): name for name in own.ins if name in operands}
         for value, name in found.items():
             if value not in alive:
-                problems.append((op, f"{name} is not in SPM: no operation before it leaves it there"))
+                problems.append((op, f"{name} is not resident: no operation before leaves it in SPM"))
         left = {memory_of(v): name for name, v in {**operands, **op.named_results()}.items() if name in own.outs}
         passing[op] = tuple(v for v in alive if v not in found and v not in left)
-        promised = op.promised()
+        promised = op.promised_spm()
         promise = promised if promised is not None else promise
-        room, beside = op.own_room(), sum(bytes_of(v, widths) for v in passing[op])
-        if promise is not None and (beside or own != NOTHING) and room + beside > promise:
-            what = f"{room} of its own, {beside} of what passes it in SPM"
-            problems.append((op, f"blocks take {room + beside} bytes ({what}), spm promises {promise}"))
+        room, beside = op.own_spm_bytes(), sum(bytes_of(v, widths) for v in passing[op])
+        if promise is not None and (beside or own != NO_RESIDENTS) and room + beside > promise:
+            parts = f"{room} of its own, {beside} of other resident values"
+            problems.append((op, f"blocks take {room + beside} bytes ({parts}), spm promises {promise}"))
         alive = {v: entry for v, entry in alive.items() if v not in found} | {v: (op, left[v]) for v in left}
         for value in writes.get(op, frozenset()) & alive.keys():
-            problems.append((op, f"it overwrites {alive[value][1]} in DRAM, of which a copy stays in SPM"))
-    problems += [(op, f"{name} stays in SPM, but no operation after it has it") for op, name in alive.values()]
-    return Stays(passing, problems)
+            problems.append((op, f"it overwrites {alive[value][1]} in DRAM while a copy is resident in SPM"))
+    problems += [(op, f"{name} is left resident, but no operation after finds it") for op, name in alive.values()]
+    return BlockResidency(passing, problems)
 
 
 def _widths_around(block: Block) -> Widths:
@@ -260,17 +267,17 @@ def _widths_around(block: Block) -> Widths:
 
 
 def check_block(op: Operation) -> None:
-    """Raise the first broken rule of the block, if `op` is the first in it where something stays."""
+    """Raise the first violated rule of a block's residency, once a block: for its first operation with residents."""
     before = op.prev_op
     while before is not None:
-        if isinstance(before, Holder) and before.resident != NOTHING:
+        if isinstance(before, HasResidency) and before.resident != NO_RESIDENTS:
             return
         before = before.prev_op
     block = op.parent
-    for culprit, problem in stays(block).problems if block is not None else ():
+    for culprit, problem in block_residency(block).problems if block is not None else ():
         raise ElsewhereError(culprit, problem)
 
 
-def holders(block: Block) -> Iterator[Operation]:
-    """The operations of a block where something stays."""
-    return (op for op in block.ops if isinstance(op, Holder) and op.resident != NOTHING)
+def operations_with_residents(block: Block) -> Iterator[Operation]:
+    """The operations of a block that find or leave values resident."""
+    return (op for op in block.ops if isinstance(op, HasResidency) and op.resident != NO_RESIDENTS)

@@ -41,8 +41,8 @@ from npuc.dialects.npu.finish import block_elements, unfinished
 from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import (
-    NOTHING,
-    Holder,
+    NO_RESIDENTS,
+    HasResidency,
     Resident,
     ResidentAttr,
     SameMemory,
@@ -181,7 +181,7 @@ def counts_attr(counts: Sequence[int] | None) -> DenseArrayBase | None:
 
 
 @irdl_op_definition
-class VectorOp(Holder, TensorWorkOp):
+class VectorOp(HasResidency, TensorWorkOp):
     """
     Elementwise and reduction work: `ops` vector operations; `again`: operands that it reads twice.
 
@@ -249,9 +249,9 @@ class VectorOp(Holder, TensorWorkOp):
 
     @property
     def resident(self) -> Resident:
-        """What stays in SPM before and after; nothing if nothing is written."""
+        """The tensors resident before and after."""
         attr = self.resident_attr
-        return NOTHING if attr is None else attr.data
+        return NO_RESIDENTS if attr is None else attr.data
 
     @resident.setter
     def resident(self, resident: Resident | ResidentAttr | None) -> None:
@@ -264,14 +264,14 @@ class VectorOp(Holder, TensorWorkOp):
     def named_results(self) -> dict[str, SSAValue]:
         return {f"out{number}": value for number, value in enumerate(self.results)}
 
-    def own_room(self) -> int:
+    def own_spm_bytes(self) -> int:
         if self.fused:
             return _fused_room(self)
         over, values = dict(self.resident.over), {**self.named_operands(), **self.named_results()}
         widths = widths_of(self)
         return sum(bytes_of(values[name], widths) for name in self.resident.names if name in values.keys() - over)
 
-    def has_resident(self, index: int) -> bool:
+    def is_resident_operand(self, index: int) -> bool:
         return f"in{list(self.operands).index(self.operands[index])}" in self.resident.ins
 
     def stands_alone(self) -> bool:
@@ -293,17 +293,23 @@ class VectorOp(Holder, TensorWorkOp):
             self._check_resident()
 
     def _check_resident(self) -> None:
-        """Raise for what cannot stay in SPM."""
+        """Raise for tensors that cannot be resident."""
         check_names(self)
         if self.fused:
-            raise VerifyException("fused work may not find or leave anything in SPM")
-        for counts, values in ((self.reads, self.named_operands()), (self.writes, self.named_results())):
-            for name, value in values.items():
-                count = None if counts is None else counts[int(name.lstrip("inout"))]
-                whole = count is None or count == elements_of(value) or name in self.resident.ins
-                if name in self.resident.outs and not whole:
-                    raise VerifyException(f"{name} stays in SPM, but only {count} of its elements are moved")
+            raise VerifyException("fused work may not find or leave tensors resident in SPM")
+        for name in self.resident.outs:
+            if name not in self.resident.ins:
+                self._check_moved_whole(name)
         check_block(self)
+
+    def _check_moved_whole(self, name: str) -> None:
+        """Raise unless all elements of an operand are read, or of a result written."""
+        side, counts, values = (
+            ("in", self.reads, self.operands) if name in self.named_operands() else ("out", self.writes, self.results)
+        )
+        number = int(name.removeprefix(side))
+        if counts is not None and counts[number] != elements_of(values[number]):
+            raise VerifyException(f"{name} is left resident, but only {counts[number]} of its elements are moved")
 
     @classmethod
     def _parse_cost(cls, parser: Parser, properties: dict[str, Attribute]) -> None:
@@ -315,9 +321,9 @@ class VectorOp(Holder, TensorWorkOp):
             properties["again"] = AgainAttr(again)
         if parser.parse_optional_keyword("fused"):
             properties["fused"] = _UNIT
-        stays = resident_attr(parse_resident(parser))
-        if stays is not None:
-            properties["resident"] = stays
+        resident = resident_attr(parse_resident(parser))
+        if resident is not None:
+            properties["resident"] = resident
 
     def _print_cost(self, printer: Printer) -> None:
         printer.print_string(f" ops {self.ops}")
@@ -485,11 +491,11 @@ def _shape(value: SSAValue) -> tuple[int, ...]:
 def _fused_room(op: VectorOp) -> int:
     """The bytes that the blocks of a fused operation's contraction take, with what is fused up to the operation."""
     contract = producer_of(op)
-    if contract is None or not contract.is_right():
+    if contract is None or not contract.is_well_formed():
         return 0
     fused = fused_with(contract)
     upto = fused[: next(number for number, f in enumerate(fused, 1) if f.op is op)]
-    return contract.own_room() + fused_bytes(fused_room(contract, contract.schedule, upto), widths_of(contract))
+    return contract.own_spm_bytes() + fused_bytes(fused_room(contract, contract.schedule, upto), widths_of(contract))
 
 
 def _check_fused(op: VectorOp) -> None:
@@ -500,8 +506,8 @@ def _check_fused(op: VectorOp) -> None:
             "a fused operation needs an operand of its result's shape from the npu.contract right before it, or from a "
             "fused npu.vector between"
         )
-    if contract.resident != NOTHING:
-        raise VerifyException("the npu.contract finds or leaves something in SPM: nothing may be fused with it")
+    if contract.resident != NO_RESIDENTS:
+        raise VerifyException("the npu.contract finds or leaves tensors resident in SPM: nothing may be fused with it")
     fused = fused_with(contract)
     own = next(f for f in fused if f.op is op)
     problem = unfinished(contract.nest, contract.schedule, own.output)
@@ -511,7 +517,7 @@ def _check_fused(op: VectorOp) -> None:
     if spm is None:
         return
     widths = widths_of(contract)
-    blocks = sum(block_bytes(contract.nest, contract.schedule, contract.held_bits()).values())
+    blocks = sum(block_bytes(contract.nest, contract.schedule, contract.spm_element_bits()).values())
     upto = fused[: fused.index(own) + 1]
     room = fused_bytes(fused_room(contract, contract.schedule, upto), widths)
     if blocks + room > spm:

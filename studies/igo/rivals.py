@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.programs.resident import best_staying
+from npuc.compiler.analysis.programs.resident import best_resident_schedule
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.studies.igo.explicit import ExplicitCosts
@@ -43,8 +43,8 @@ def _kept(size: Size, machine: Machine) -> Fraction | None:
     """dX, then dW, which finds dY in SPM (`resident`); None where that does not fit."""
     dx, dw = nest_of(size, DX), nest_of(size, DW)
     stored, added = widths_of(dx, machine), widths_of(dw, machine)
-    first = best_staying(dx, machine, "time", stored, frozenset[str](), DY, 0)
-    second = best_staying(dw, machine, "time", added, DY, frozenset[str](), 0)
+    first = best_resident_schedule(dx, machine, "time", stored, frozenset[str](), DY, 0)
+    second = best_resident_schedule(dw, machine, "time", added, DY, frozenset[str](), 0)
     if first is None or second is None:
         return None
     free = added.without(dw, DY)

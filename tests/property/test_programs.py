@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
-from npuc.compiler.analysis.programs.reported_costs import nest_price, pool_price, together_price
+from npuc.compiler.analysis.programs.reported_costs import pool_cost, round_robin_cost, scheduled_cost
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import Compilation, compile_program
 from npuc.compiler.report import OpRow, Report
@@ -111,18 +111,18 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
         widths = tuple(contract_widths(one, target) for one in contracts)
         if isinstance(op, InterleaveOp):
             together = op.together
-            lru = pool_price(together, target, widths, "zipped") if target.policy == "lru" else None
-            price = lru or together_price(together, target, widths)
+            lru = pool_cost(together, target, widths, "zipped") if target.policy == "lru" else None
+            cost = lru or round_robin_cost(together, target, widths)
         elif target.policy == "lru":
             together = Together((op.nest,), (op.schedule,), (tuple(range(len(op.nest.ins))),))
-            price = pool_price(together, target, widths, "sequential")
+            cost = pool_cost(together, target, widths, "sequential")
         else:
-            price = nest_price(op.nest, op.schedule, target, widths[0], bool(row.native.get("held")))
+            cost = scheduled_cost(op.nest, op.schedule, target, widths[0], bool(row.native.get("held")))
         assert row.energy_j is not None
-        assert price.joules is not None
-        assert price.cycles == row.cycles
-        assert price.moved == 8 * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0))
-        assert abs(price.joules - row.energy_j) <= 1e-12 * row.energy_j
+        assert cost.joules is not None
+        assert cost.cycles == row.cycles
+        assert cost.moved == 8 * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0))
+        assert abs(cost.joules - row.energy_j) <= 1e-12 * row.energy_j
 
 
 SAMPLES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ from npuc.compiler.analysis.nest.bounds import Certificate, capacity, compulsory
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.report import OpRow, Report
-from npuc.compiler.report.sections import keeps_values
+from npuc.compiler.report.sections import has_residents
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -37,7 +37,7 @@ def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> s
 
 def residency_condition(rows: Sequence[OpRow]) -> str:
     """The condition under which the lower bounds of these rows hold: with or without resident operands."""
-    if any(keeps_values(row) for row in rows):
+    if any(has_residents(row) for row in rows):
         return "with what is kept from other operations here"
     return "with nothing kept from other operations"
 

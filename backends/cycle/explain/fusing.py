@@ -70,7 +70,7 @@ def work_facts(row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]
         yield "", f"by itself it would take {fused.alone_cycles:,} cycles and move {fused.alone_bytes:,} bytes"
     elif machine is not None:
         resident = ResidencyFacts.found_in(row)
-        but = ", but for what stays in scratchpad" if resident is not None and resident.is_resident else ""
+        but = ", except for resident tensors" if resident is not None and resident.is_resident else ""
         if reread is not None:
             verb = "comes" if len(reread.read_twice) == 1 else "come"
             names = ", ".join(reread.read_twice)

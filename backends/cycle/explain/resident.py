@@ -12,10 +12,10 @@ def residency_facts(row: OpRow) -> Iterator[tuple[str, str]]:
     if facts is None:
         return
     for names, text in (
-        (facts.resident_in, "there from operations before"),
-        (facts.resident_out, "left for operations after"),
+        (facts.resident_in, "left by operations before"),
+        (facts.resident_out, "for operations after"),
     ):
         if names is not None:
-            yield "", f"whole in scratchpad, {text}: {', '.join(names)}"
+            yield "", f"resident in scratchpad, {text}: {', '.join(names)}"
     if facts.passing_bytes:
-        yield "", f"{facts.passing_bytes:,} bytes of the scratchpad hold what only other operations use"
+        yield "", f"{facts.passing_bytes:,} bytes of the scratchpad are occupied by resident values of other operations"

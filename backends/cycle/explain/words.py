@@ -35,7 +35,7 @@ from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.npu.vector import fused_with
@@ -80,7 +80,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
             return Explanation(title, facts, _traffic(row), None)
         reload = ReloadFacts.found_in(row)
         tile_loaded = reload is not None and reload.held == 1
-        resident, fused = not_moved(op), fused_with(op)
+        resident, fused = unmoved_tensors(op), fused_with(op)
         unmoved = resident | unstored_outputs(op, fused)
         moving = widths.without(nest, unmoved)
         extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, tile_loaded).cycles

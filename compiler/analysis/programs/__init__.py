@@ -1,1 +1,1 @@
-"""Which program of several contractions is cheapest, and what stays in SPM between them."""
+"""The cheapest program of several contractions, and resident tensors between them."""

@@ -7,7 +7,7 @@ The cheapest program for contractions that share an operand: one after another, 
 
 All are priced by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
 equal ones the one with less traffic, then the one that changes the least. So the result costs no more than any of them.
-`rearrange{rule=best}` compares programs of its own by the same prices.
+`rearrange{rule=best}` compares programs of its own by the same costs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +24,13 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.programs.published_order import published_order
-from npuc.compiler.analysis.programs.reported_costs import Price, nest_price, pool_price, together_price, total
+from npuc.compiler.analysis.programs.reported_costs import (
+    ReportedCost,
+    pool_cost,
+    round_robin_cost,
+    scheduled_cost,
+    total,
+)
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.core.errors import CapacityError
@@ -38,12 +44,12 @@ GRADIENTS = {"dX", "dW"}
 
 
 @dataclass(frozen=True)
-class PricedProgram:
+class CostedProgram:
     """How contractions run, the schedule of each (of the one nest if fused), and what that costs."""
 
     kind: Kind
     schedules: tuple[Schedule, ...]
-    price: Price
+    cost: ReportedCost
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Fused:
 @lru_cache(maxsize=1024)
 def best_program(
     problem: InterleaveProblem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
-) -> PricedProgram:
+) -> CostedProgram:
     """
     The cheapest program; `own` are the schedules of the nests by themselves, `fused` is None if they cannot be one.
 
@@ -66,31 +72,31 @@ def best_program(
     found = [_sequential(problem, own)]
     if fused is not None:
         found += _fused(fused, problem.machine, objective)
-    least = cheapest(found, objective).price.score(objective)
-    if _zip_floor(problem, objective) <= least:
-        found += _zipped(problem, objective, least)
+    least = cheapest(found, objective).cost.score(objective)
+    if _round_robin_floor(problem, objective) <= least:
+        found += _round_robin(problem, objective, least)
     return cheapest(found, objective)
 
 
-def cheapest(programs: Sequence[PricedProgram], objective: Objective) -> PricedProgram:
+def cheapest(programs: Sequence[CostedProgram], objective: Objective) -> CostedProgram:
     """
     The program that costs least; of equal ones that with less traffic, then the first.
 
     Raises `UsageError` when the objective needs energies that the machine does not say.
     """
-    return min(programs, key=lambda program: (program.price.score(objective), program.price.moved))
+    return min(programs, key=lambda program: (program.cost.score(objective), program.cost.moved))
 
 
-def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> PricedProgram:
+def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> CostedProgram:
     machine = problem.machine
     if machine.policy == "lru":
         together = Together(problem.nests, own, problem.values)
-        return PricedProgram("sequential", own, pool_price(together, machine, problem.widths, "sequential"))
-    prices = [
-        nest_price(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
+        return CostedProgram("sequential", own, pool_cost(together, machine, problem.widths, "sequential"))
+    costs = [
+        scheduled_cost(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
         for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
     ]
-    return PricedProgram("sequential", own, total(prices))
+    return CostedProgram("sequential", own, total(costs))
 
 
 def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
@@ -104,7 +110,7 @@ def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
     return in_place and has_one_stationary_tile(nest, schedule, array)
 
 
-def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[PricedProgram]:
+def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[CostedProgram]:
     """The nest in the best order, and in that of the rule."""
     nest, widths = fused.nest, fused.widths
     rule = published_order(nest) if {out.name for out in nest.outs} == GRADIENTS else None
@@ -117,49 +123,49 @@ def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[Pri
         yield fused_program(fused, schedule, machine)
 
 
-def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> PricedProgram:
+def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedProgram:
     """One nest with a schedule."""
     nest, widths = fused.nest, fused.widths
     if machine.policy == "lru":
         together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
-        price = pool_price(together, machine, (widths,), "sequential")
+        cost = pool_cost(together, machine, (widths,), "sequential")
     else:
-        price = nest_price(nest, schedule, machine, widths)
-    return PricedProgram("fused", (schedule,), price)
+        cost = scheduled_cost(nest, schedule, machine, widths)
+    return CostedProgram("fused", (schedule,), cost)
 
 
-def _zipped(problem: InterleaveProblem, objective: Objective, below: float) -> Iterator[PricedProgram]:
+def _round_robin(problem: InterleaveProblem, objective: Objective, below: float) -> Iterator[CostedProgram]:
     """The nests in turn, where they may cost no more than `below`."""
     try:
         schedules = best_together(problem, objective, below)
     except CapacityError:
         return
     if schedules is not None:
-        yield zip_program(problem, schedules)
+        yield round_robin_program(problem, schedules)
 
 
-def zip_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> PricedProgram:
+def round_robin_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> CostedProgram:
     """Nests in turn with schedules."""
     together = Together(problem.nests, schedules, problem.values)
     if problem.machine.policy == "lru":
-        price = pool_price(together, problem.machine, problem.widths, "zipped")
+        cost = pool_cost(together, problem.machine, problem.widths, "zipped")
     else:
-        price = together_price(together, problem.machine, problem.widths)
-    return PricedProgram("zip", schedules, price)
+        cost = round_robin_cost(together, problem.machine, problem.widths)
+    return CostedProgram("zip", schedules, cost)
 
 
-def _zip_floor(problem: InterleaveProblem, objective: Objective) -> float:
+def _round_robin_floor(problem: InterleaveProblem, objective: Objective) -> float:
     """What nests in turn cost at least: 0 where no bound is known."""
     machine = problem.machine
     if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.skips_reloads:
         return 0.0
-    moved = _zip_bits(problem)
+    moved = _round_robin_bits(problem)
     if objective == "traffic":
         return moved
     return max(cycles_lower_bound(problem.nests, machine.array), ceil(moved / machine.channel_bits))
 
 
-def _zip_bits(problem: InterleaveProblem) -> int:
+def _round_robin_bits(problem: InterleaveProblem) -> int:
     """The bits that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
     spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
     apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)

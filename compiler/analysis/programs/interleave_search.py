@@ -72,7 +72,7 @@ def best_together(
         if together is not None and problem.room(together) <= problem.budget:
             fits = True
             if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
-                found.append((*price(together, problem, objective), number, together))
+                found.append((*score(together, problem, objective), number, together))
     if fits and not found:
         return None
     if not found:
@@ -94,7 +94,7 @@ def _floor(together: Together, problem: InterleaveProblem, objective: Objective)
     return max(float(cycles), float(sent_bits(together, problem.widths) / problem.machine.channel_bits))
 
 
-def price(together: Together, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
+def score(together: Together, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
     """What is minimised, exactly, and the bits that move."""
     machine, widths = problem.machine, problem.widths
     timing = interleaved_pipeline(together, machine, widths)

@@ -26,7 +26,7 @@ from npuc.dialects.npu.shared import Together
 
 
 @dataclass(frozen=True)
-class Price:
+class ReportedCost:
     """Cycles, bits between DRAM and SPM, and energy in joules, None where the machine has no energies."""
 
     cycles: int
@@ -45,18 +45,18 @@ class Price:
         return self.joules if objective == "energy" else self.cycles * self.joules
 
 
-def total(prices: Sequence[Price]) -> Price:
+def total(costs: Sequence[ReportedCost]) -> ReportedCost:
     """What several operations cost one after another."""
-    joules = [price.joules for price in prices if price.joules is not None]
-    return Price(
-        sum(price.cycles for price in prices),
-        sum(price.moved for price in prices),
-        sum(joules) if len(joules) == len(prices) else None,
+    joules = [cost.joules for cost in costs if cost.joules is not None]
+    return ReportedCost(
+        sum(cost.cycles for cost in costs),
+        sum(cost.moved for cost in costs),
+        sum(joules) if len(joules) == len(costs) else None,
     )
 
 
-def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False) -> Price:
-    """The price of a scheduled nest; `held`: the operation before left the stationary tile in the array."""
+def scheduled_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False) -> ReportedCost:
+    """The cost of a scheduled nest; `held`: the operation before left the stationary tile in the array."""
     timing = pipeline(nest, schedule, machine, widths, held)
     turned = _turned(nest, machine, widths)
     moved = timing.moved + turned
@@ -66,22 +66,22 @@ def nest_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, h
         passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
     works = [compute(part.nest, part.schedule, machine.array, tile_loaded=held) for part in core_parts(nest, schedule)]
     accessed = sum(_accessed(nest, work, widths) for work in works)
-    return _price(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
+    return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
 
-def together_price(together: Together, machine: Machine, widths: Widths) -> Price:
-    """The price of nests that run in turn."""
+def round_robin_cost(together: Together, machine: Machine, widths: Widths) -> ReportedCost:
+    """The cost of nests that run in turn."""
     timing = interleaved_pipeline(together, machine, widths)
     pairs = list(zip(together.nests, widths, strict=True))
     turned = sum(_turned(nest, machine, own) for nest, own in pairs)
     moved = timing.moved + turned
     works = interleaved_compute(together, machine.array)
     accessed = sum(_accessed(nest, work, own) for (nest, own), work in zip(pairs, works, strict=True))
-    return _price(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
+    return _reported_cost(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
 
 
-def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode) -> Price:
-    """The price of nests over one pool of tiles, one after another or an operation of each in turn."""
+def pool_cost(together: Together, machine: Machine, widths: Widths, mode: Mode) -> ReportedCost:
+    """The cost of nests over one pool of tiles, one after another or an operation of each in turn."""
     walks: list[Walk] = []
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
@@ -92,16 +92,16 @@ def pool_price(together: Together, machine: Machine, widths: Widths, mode: Mode)
     works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "zipped") for w in walks]
     accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
     if mode == "zipped":
-        return _price(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)
+        return _reported_cost(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)
     ends = [Fraction(0), *(walked.end for walked in pooled.walks)]
     times = [end - start + work.overhead for start, end, work in zip(ends, ends[1:], works, strict=False)]
     whole = sum(ceil(time) for time in times)
-    return _price(Fraction(whole), moved, moved + accessed, together.macs, machine)
+    return _reported_cost(Fraction(whole), moved, moved + accessed, together.macs, machine)
 
 
-def _price(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> Price:
+def _reported_cost(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> ReportedCost:
     joules = None if machine.energy is None else machine.energy.joules(macs, spm / BYTE, moved / BYTE)
-    return Price(ceil(time), moved, joules)
+    return ReportedCost(ceil(time), moved, joules)
 
 
 def _accessed(nest: Nest, work: Compute, widths: Bits) -> int:

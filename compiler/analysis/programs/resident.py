@@ -1,13 +1,13 @@
 """
-What values that stay in SPM from one operation to the next change for the operations that have them (`resident`).
+The cost of contractions with resident tensors (`resident`), and their best schedules.
 
-Of a tensor that is there before, or a result that only later operations use that have it, nothing moves between DRAM
-and SPM: the pipeline runs with 0 bits for an element of it, and traffic and lower bounds leave it out. The array and
-the vector unit read and write it as ever. It takes the room of all its elements, which the other blocks lack: of
-partial sums in the operation that sums it up, of finished elements from then on.
+An operand that is already resident, or a result read only by operations that find it resident, causes no DRAM traffic:
+the pipeline runs with 0 bits per element of it, and traffic and lower bounds leave it out. The array accesses it in SPM
+as before. It occupies all its elements, at the expense of the other blocks: as partial sums in the contraction that
+accumulates it, as completed elements from then on.
 
-A tensor that stays afterwards and moves, an operand that is loaded or a result that is stored, moves once: in blocks
-that are visited once, or as a whole before the first operation or after the last.
+A tensor that is resident afterwards and is transferred (an operand that is loaded, a result that is stored) moves
+once: in blocks that are visited once, or as a whole before the first tile operation or after the last.
 """
 
 from collections.abc import Collection, Iterator
@@ -17,7 +17,7 @@ from functools import lru_cache
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
-from npuc.compiler.analysis.programs.reported_costs import Price
+from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -30,65 +30,70 @@ Names = frozenset[str]
 
 
 def refusal(machine: Machine) -> str | None:
-    """Why this model has no price for values that stay in the SPM of a machine; None if it has."""
+    """Why this model does not cover resident values on a machine; None if it does."""
     if machine.policy == "lru":
-        return "memory.policy 'lru' has no price for values that stay in SPM by name"
+        return "resident values have no cost model with memory.policy 'lru', which decides by itself what is in SPM"
     if machine.array.skips_reloads:
-        return "arrays that keep a tile between operations have no price for values that stay in SPM"
+        return "resident values have no cost model on arrays that keep a stationary tile between operations"
     if machine.cores > 1:
-        return "values that stay in SPM have a price on one core only"
+        return "resident values have a cost model on one core only"
     return None
 
 
-def staying_price(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, still: Names) -> Price:
-    """The price of a scheduled nest on one core; of the tensors `still` nothing moves."""
-    timing = pipeline(nest, schedule, machine, widths.without(nest, still))
+def resident_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, unmoved: Names) -> ReportedCost:
+    """The cost of a scheduled nest on one core whose tensors `unmoved` cause no traffic."""
+    timing = pipeline(nest, schedule, machine, widths.without(nest, unmoved))
     joules = None
     if machine.energy is not None:
         work = compute(nest, schedule, machine.array)
         accessed = sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
         joules = machine.energy.joules(nest.macs, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
-    return Price(timing.cycles, timing.moved, joules)
+    return ReportedCost(timing.cycles, timing.moved, joules)
 
 
-def staying_room(nest: Nest, schedule: Schedule, widths: Bits, whole: Collection[str]) -> int:
-    """The bytes that the blocks of a schedule take, with the tensors `whole` in SPM whole."""
+def resident_spm_bytes(nest: Nest, schedule: Schedule, widths: Bits, whole: Collection[str]) -> int:
+    """The bytes of SPM that the blocks of a schedule occupy when all of the tensors `whole` is resident."""
     held = footprint(nest, schedule) | {name: nest.tensors[name].elements for name in whole}
     return footprint_bytes(nest, schedule, widths, held)
 
 
-def moves_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
-    """Whether each block of these tensors moves once."""
+def are_moved_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
+    """Whether each block of these tensors is transferred once."""
     return all(unfinished(nest, schedule, name) is None for name in names)
 
 
 @lru_cache(maxsize=8192)
-def best_staying(
+def best_resident_schedule(
     nest: Nest,
     machine: Machine,
     objective: Objective,
     widths: Bits,
-    still: Names,
-    once: Names,
-    beside: int,
-) -> tuple[Schedule, Price] | None:
+    unmoved: Names,
+    moved_once: Names,
+    reserved: int,
+) -> tuple[Schedule, ReportedCost] | None:
     """
-    The best schedule found for a nest in which some tensors stay; None where that does not fit.
+    The best schedule found for a nest with resident tensors, and its cost; None where it does not fit.
 
-    The tensors `still` and `once` are in SPM whole, nothing moves of the first, the others move once. `beside` are the
-    bytes that something else takes in SPM. The schedule promises the SPM of the machine.
+    The tensors `unmoved` and `moved_once` are resident: the first cause no traffic, the others are transferred once.
+    `reserved` are the bytes of SPM that other values occupy. The schedule promises the SPM of the machine.
     """
     rooms = widths.occupied(nest)
-    room = machine.spm_bytes - beside
-    left = room - sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in still | once)
+    room = machine.spm_bytes - reserved
+    left = room - sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in unmoved | moved_once)
     if left <= 0:
         return None
-    found: list[tuple[Price, Schedule]] = []
+    found: list[tuple[ReportedCost, Schedule]] = []
     plain = best_schedule(nest, machine, objective, widths)
-    fits = staying_room(nest, plain, widths, still | once) <= room and moves_once(nest, plain, once)
-    for schedule in (*((plain,) if fits else ()), *_schedules(nest, machine, objective, widths, still, once, left)):
+    fits = resident_spm_bytes(nest, plain, widths, unmoved | moved_once) <= room and are_moved_once(
+        nest, plain, moved_once
+    )
+    for schedule in (
+        *((plain,) if fits else ()),
+        *_schedules(nest, machine, objective, widths, unmoved, moved_once, left),
+    ):
         promised = replace(schedule, spm=machine.spm_bytes)
-        found.append((staying_price(nest, promised, machine, widths, still), promised))
+        found.append((resident_cost(nest, promised, machine, widths, unmoved), promised))
     if not found:
         return None
     price, schedule = min(found, key=lambda entry: (entry[0].score(objective), entry[0].moved))
@@ -100,32 +105,32 @@ def _schedules(
     machine: Machine,
     objective: Objective,
     widths: Bits,
-    still: Names,
-    once: Names,
+    unmoved: Names,
+    moved_once: Names,
     left: int,
 ) -> Iterator[Schedule]:
-    """Schedules in so many bytes beside what stays: with `once` in blocks that move once, or moved whole."""
+    """Schedules for `left` bytes of SPM, in which `moved_once` moves in blocks that are visited once, or as a whole."""
 
     def best(free: Names) -> Schedule:
         moving = widths.without(nest, free)
-        if not any(moving.stored):  # Only the array's work counts.
+        if not any(moving.stored):  # Nothing moves: only the array's time tells schedules apart.
             moving = Bits((BYTE,) * len(nest.tensors), (BYTE,) * len(nest.outs), moving.room)
         return best_schedule(nest, replace(machine, spm_bytes=left), objective, moving)
 
     try:
-        found = _kept(best(still), still, 0)
-        if moves_once(nest, found, once):
+        found = _kept(best(unmoved), unmoved, 0)
+        if are_moved_once(nest, found, moved_once):
             yield found
-        if once:
-            found = best(still | once)
-            found = _kept(_kept(found, still, 0), once, len(found.loops))
-            if moves_once(nest, found, once):
+        if moved_once:
+            found = best(unmoved | moved_once)
+            found = _kept(_kept(found, unmoved, 0), moved_once, len(found.loops))
+            if are_moved_once(nest, found, moved_once):
                 yield found
     except CapacityError:
         return
 
 
 def _kept(schedule: Schedule, names: Names, depth: int) -> Schedule:
-    """The schedule with these tensors kept over so many of the innermost loops."""
+    """The schedule with these tensors kept over the `depth` innermost loops."""
     keep = [(name, inner) for name, inner in schedule.keep if name not in names]
     return replace(schedule, keep=(*keep, *((name, depth) for name in sorted(names) if depth)))

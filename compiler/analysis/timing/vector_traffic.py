@@ -41,9 +41,9 @@ class Streamed:
     again: Sizes = field(default_factory=dict[str, int])
     group: int = 0
 
-    def moved(self, still: Collection[str] = ()) -> int:
-        """All bytes that move when nothing does of the operands and results `still`."""
-        return sum(size for side in (self.reads, self.writes) for name, size in side.items() if name not in still)
+    def moved(self, unmoved: Collection[str] = ()) -> int:
+        """All bytes that move when nothing does of the operands and results `unmoved`."""
+        return sum(size for side in (self.reads, self.writes) for name, size in side.items() if name not in unmoved)
 
 
 def streamed(op: Operation, machine: Machine, whole: Collection[str] = (), taken: int = 0) -> Streamed:

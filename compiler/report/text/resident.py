@@ -7,7 +7,7 @@ from npuc.compiler.report.sections import ResidencyFacts, UnmovedFacts
 from npuc.compiler.report.text.verdict import bytes_unit
 
 
-def staying_text(report: Report) -> str | None:
+def resident_text(report: Report) -> str | None:
     """How much less traffic there is than if nothing stayed, with the same schedules; None if nothing stays."""
     found = ((row, ResidencyFacts.found_in(row)) for row in report.ops)
     rows = [row for row, facts in found if facts is not None and facts.is_resident]

@@ -19,7 +19,7 @@ from npuc.compiler.report.text.iteration import iteration_text, nearness_text
 from npuc.compiler.report.text.memory import memory_text
 from npuc.compiler.report.text.precision import precision_text
 from npuc.compiler.report.text.recomputed import again_text
-from npuc.compiler.report.text.resident import staying_text
+from npuc.compiler.report.text.resident import resident_text
 from npuc.compiler.report.text.sharding import overlap_text, print_parallel, sums_text
 from npuc.compiler.report.text.verdict import (
     MAC_UNITS,
@@ -209,9 +209,9 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
     nearness = nearness_text(report)
     if nearness is not None:
         yield "gap", nearness
-    staying = staying_text(report)
-    if staying is not None:
-        yield "resident", staying
+    resident = resident_text(report)
+    if resident is not None:
+        yield "resident", resident
     balance = load_balance(report)
     if balance is not None:
         yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"

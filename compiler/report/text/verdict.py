@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from npuc.compiler.report.layers import time_by_limit
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.sections import ExchangeFacts, TransferFacts, keeps_values
+from npuc.compiler.report.sections import ExchangeFacts, TransferFacts, has_residents
 from npuc.compiler.report.text.words import PLAIN, Words
 
 TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -71,7 +71,7 @@ def bound_holds(report: Report, words: Words = PLAIN) -> str:
         return words.bound
     if isinstance(memory, dict) and memory.get("policy") == "lru":
         return "with no more resident between operations than the pool holds"
-    if any(keeps_values(row) for row in report.ops):
+    if any(has_residents(row) for row in report.ops):
         return "with no more resident between operations than here"
     return "with nothing resident between operations"
 

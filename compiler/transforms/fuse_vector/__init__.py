@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.timing.epilogue import refusal
 from npuc.compiler.transforms.fuse_vector.candidates import Fusing, Wanted
-from npuc.compiler.transforms.keep_resident.search import refuse_staying
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import known_machine
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -62,7 +62,7 @@ class FuseVectorPass(ModulePass):
         problem = refusal(machine)
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
-        refuse_staying(op, self.name)
+        refuse_residents(op, self.name)
         blocks: dict[Block, Fusing] = {}
         for contract in [inner for inner in op.walk() if isinstance(inner, ContractOp)]:
             block = contract.parent

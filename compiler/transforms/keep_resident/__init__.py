@@ -1,5 +1,5 @@
 """
-Pass `keep-resident`: values that stay in SPM from one operation to the next.
+Pass `keep-resident`: values that are resident in scratchpad from one operation to another.
 
     %dx = npu.contract (…) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W) loops […] spm 4194304 bytes
     %dw = npu.contract (…) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY) loops […] spm 4194304 bytes
@@ -7,11 +7,11 @@ Pass `keep-resident`: values that stay in SPM from one operation to the next.
     %dx = npu.contract (…) … loops […] spm 4194304 bytes resident(out dY)
     %dw = npu.contract (…) … loops […] spm 4194304 bytes resident(in dY)
 
-A value that the next operation that reads it finds in SPM is not read again, and a result that all of them find there
-is never written. Its room is gone for all operations between. The pass looks at each value and each next operation,
-searches the schedules of all contractions that are concerned once more, and takes what makes the objective less, best
-first. So it never makes a program worse. Contractions without a schedule, in turn, over cores, or with fused work stay
-as they are.
+A value that its next reader finds in SPM is not reread, and a result that all its readers find there is never written.
+All operations in between lose its room. The pass considers each pair of consecutive accesses of each value, searches
+the schedules of all affected contractions anew, and greedily takes what improves the objective, most beneficial first,
+so that it never makes a program worse. Contractions without a schedule, interleaved ones, those over cores and those
+with an epilogue are left as they are.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.programs.resident import refusal
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.transforms.keep_resident.search import Event, Staying, Wanted
+from npuc.compiler.transforms.keep_resident.search import ResidencySearch
+from npuc.compiler.transforms.keep_resident.spans import Access, SpanFilter
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -32,22 +33,22 @@ from npuc.dialects.provenance import Role, layer_of, role_of
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
 
 
-def _is_gradient(first: Event, second: Event) -> bool:
+def _is_gradient(first: Access, second: Access) -> bool:
     return role_of(first.op) in _BACKWARD and role_of(second.op) in _BACKWARD
 
 
-def _is_pair(first: Event, second: Event) -> bool:
-    """Whether a product of the backward pass hands an input on to the other one of its layer, or to work between."""
-    reads = not first.makes and layer_of(first.op) == layer_of(second.op)
+def _is_pair(first: Access, second: Access) -> bool:
+    """Whether the first is a gradient product that hands an operand on to other backward work of its layer."""
+    reads = not first.defines and layer_of(first.op) == layer_of(second.op)
     return reads and isinstance(first.op, ContractOp) and _is_gradient(first, second)
 
 
-WHAT: dict[str, Wanted] = {"all": lambda first, second: True, "gradients": _is_gradient, "pairs": _is_pair}
+WHAT: dict[str, SpanFilter] = {"all": lambda first, second: True, "gradients": _is_gradient, "pairs": _is_pair}
 
 
 @dataclass(frozen=True)
 class KeepResidentPass(ModulePass):
-    """Let values stay in SPM: `what` says which, `only` is a glob of the layers of both operations."""
+    """Make values resident in SPM: `what` says which, `only` is a glob of the layers of both operations."""
 
     name = "keep-resident"
 
@@ -69,13 +70,13 @@ class KeepResidentPass(ModulePass):
         blocks = dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp))
         for block in blocks:
             if block is not None and not isinstance(block.parent_op(), InterleaveOp):
-                staying = Staying(block, machine, objective)
+                search = ResidencySearch(block, machine, objective)
                 try:
-                    staying.choose(self._wanted)
+                    search.choose(self._wanted)
                 except UsageError as e:
                     raise PassFailedException(f"{self.name}: {e.message}") from e
-                staying.write()
+                search.write()
 
-    def _wanted(self, first: Event, second: Event) -> bool:
+    def _wanted(self, first: Access, second: Access) -> bool:
         named = self.only is None or all(fnmatchcase(layer_of(e.op), self.only) for e in (first, second))
         return named and WHAT[self.what](first, second)

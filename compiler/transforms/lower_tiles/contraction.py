@@ -10,13 +10,13 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.transforms.lower_tiles.fused import FusedBlocks
 from npuc.compiler.transforms.lower_tiles.place import Part, State
-from npuc.compiler.transforms.lower_tiles.resident import refuse_untouched, staying_inputs
+from npuc.compiler.transforms.lower_tiles.resident import refuse_untouched, resident_inputs
 from npuc.compiler.transforms.lower_tiles.writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
-from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.sums import sum_type
 from npuc.dialects.npu.vector import Fused
 from npuc.dialects.npu.widths import widths_of
@@ -29,14 +29,14 @@ class TileLowering(TileWriter):
     """
     The lowering of one contraction and of what is fused with it.
 
-    `held` are blocks of whole inputs that others loaded, by name. What stays in SPM is in a block of all of it, too.
+    `loaded` are blocks of whole inputs that are in SPM already, by name. Resident tensors are whole blocks, too.
     """
 
-    def __init__(self, op: npu.ContractOp, held: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
+    def __init__(self, op: npu.ContractOp, loaded: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
         super().__init__(op)
-        self.held = dict(held or {})
+        self.loaded = dict(loaded or {})
         refuse_untouched(op)
-        self.still, self.left = not_moved(op), frozenset(op.resident.outs) & op.named_results().keys()
+        self.unmoved, self.left = unmoved_tensors(op), frozenset(op.resident.outs) & op.named_results().keys()
         self.left_blocks: dict[str, SSAValue] = {}
         self.fused = FusedBlocks(self, fused)
         self.elements = {t.name: tensor_type(v).element_type for t, v in zip(self.nest.outs, op.results, strict=True)}
@@ -49,17 +49,17 @@ class TileLowering(TileWriter):
         The operations in place of the contraction and of what is fused with it, and the values in place of their
         results; one that only fused work uses has none.
         """
-        self.held |= staying_inputs(self, self.values)
+        self.loaded |= resident_inputs(self, self.values)
         sums: dict[str, SSAValue] = {}
         for out, result in zip(self.nest.outs, self.op.results, strict=True):
-            if not self.fused.keeps(out) and out.name not in self.still:
+            if not self.fused.keeps(out) and out.name not in self.unmoved:
                 type_ = result.type if self.leaves_finished(out) else tensor_of(self.sum_elements[out.name], out.shape)
                 sums[out.name] = self.named(self.emit(npu.EmptyOp(type_)).result, out.name)
         sums |= self.fused.begin()
-        sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.held))
+        sums = self.nested(0, replace(self.whole(), sums=sums, blocks=self.loaded))
         results: dict[SSAValue, SSAValue] = {}
         for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
-            if out.name in self.still:
+            if out.name in self.unmoved:
                 tensor = self.emit(npu.AsTensorOp(self.left_blocks[out.name]), out.name)
                 results[self.op.result_of(out.name)] = tensor.result
             if out.name not in sums:
@@ -84,7 +84,7 @@ class TileLowering(TileWriter):
         return self.named(self.emit(npu.ConvertOp(block, element), out.name).result, f"{out.name}_b")
 
     def place(self, out: Tensor, state: State) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
-        """The map and box of an output's block; those of all of it where it stays."""
+        """The map and box of an output's block; those of the whole output where it is left resident."""
         if out.name in self.left:
             return whole_place(out.shape)
         return self.maps[out.name], *self.tensor_box(out, state)
@@ -94,7 +94,7 @@ class TileLowering(TileWriter):
         return State({dim: Part(0, size) for dim, size in self.nest.dims}, {})
 
     def load_whole(self, tensor: str) -> tuple[Operation, SSAValue]:
-        """The load of an input that stays in SPM throughout, and its block."""
+        """The load of an input that is kept in SPM throughout, and its block."""
         block = self.load_block(self.nest.tensors[tensor], self.whole(), None)
         return self.ops.pop(), block
 

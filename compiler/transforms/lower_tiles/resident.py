@@ -1,9 +1,9 @@
 """
-Values that stay in SPM between operations, at the level of tiles.
+Resident values at the level of tiles.
 
-An input that is there before is the block of its whole tensor (`npu.as_block`), one that stays after is loaded whole
-before all loops. A result that stays is added up in a block of all of it, which is its tensor (`npu.as_tensor`) unless
-it is stored as well.
+An input resident before the contraction is the block of its whole tensor (`npu.as_block`); one that is resident only
+afterwards is loaded whole before all loops. A result that is left resident accumulates in a block of all of it, which
+becomes its tensor (`npu.as_tensor`) unless it is stored as well.
 """
 
 from collections.abc import Mapping
@@ -15,25 +15,25 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.lower_tiles.writer import TileWriter, whole_place
 from npuc.dialects import npu
-from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.provenance import layer_of
 
 
 def refuse_untouched(op: npu.ContractOp) -> None:
-    """Raise for a result that is never in DRAM and takes elements of its start as they are."""
-    still = not_moved(op)
+    """Raise for a result that is never in DRAM and has elements that no statement adds to its initial values."""
+    unmoved = unmoved_tensors(op)
     for out, start in zip(op.nest.outs, op.nest.starts, strict=True):
-        if start is not None and out.name in still and touched(out, op.nest.sizes) < out.elements:
+        if start is not None and out.name in unmoved and touched(out, op.nest.sizes) < out.elements:
             raise UsageError(
-                f"lower-tiles: {out.name} of layer {layer_of(op)} stays in SPM, where nothing brings the elements of "
-                "its start that no statement touches",
+                f"lower-tiles: {out.name} of layer {layer_of(op)} is resident in SPM, where nothing loads those of its "
+                "initial values that no statement touches",
                 location=location_of(op),
                 hint="leave out the pass keep-resident",
             )
 
 
-def staying_inputs(writer: TileWriter, values: Mapping[str, SSAValue]) -> dict[str, SSAValue]:
-    """The blocks of inputs that stay in SPM before or after: those that are there, and loads of the others."""
+def resident_inputs(writer: TileWriter, values: Mapping[str, SSAValue]) -> dict[str, SSAValue]:
+    """The blocks of resident inputs, by name: those in SPM already, and loads of the others."""
     found: dict[str, SSAValue] = {}
     for tensor in writer.nest.ins:
         value = values[tensor.name]

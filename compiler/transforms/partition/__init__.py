@@ -30,7 +30,7 @@ from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_sizes
-from npuc.compiler.analysis.programs.interleave_search import price
+from npuc.compiler.analysis.programs.interleave_search import score
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.partition import (
     TIME_PARTS,
@@ -176,7 +176,7 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, ob
         legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
         if legal and problem.room(cut) <= budget:
             found.append(cut)
-    best = min(found, key=lambda cut: price(cut, problem, objective))
+    best = min(found, key=lambda cut: score(cut, problem, objective))
     for contract, schedule in zip(op.contracts, best.schedules, strict=True):
         contract.schedule = schedule
 

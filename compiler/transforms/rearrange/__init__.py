@@ -29,7 +29,7 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_view
-from npuc.compiler.analysis.programs.cheapest import Fused, PricedProgram, cheapest, fused_program, zip_program
+from npuc.compiler.analysis.programs.cheapest import CostedProgram, Fused, cheapest, fused_program, round_robin_program
 from npuc.compiler.analysis.programs.published_order import major_orders, published_order
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import CapacityError
@@ -165,14 +165,14 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
     (contract.schedule,) = best.schedules
 
 
-def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[PricedProgram]:
+def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[CostedProgram]:
     """The program of nests in turn, which get schedules where they have none; none where those do not fit."""
     try:
         if any(contract.schedule_attr is None for contract in op.contracts):
             schedule_together(op, machine, objective)
     except CapacityError:
         return []
-    return [zip_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]
+    return [round_robin_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]
 
 
 def _schedules(contract: ContractOp, machine: Machine, objective: Objective, every: bool) -> Sequence[Schedule]:

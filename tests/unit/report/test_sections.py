@@ -16,7 +16,7 @@ from npuc.compiler.report.sections import (
     TransferFacts,
     UnmovedFacts,
     columns,
-    keeps_values,
+    has_residents,
 )
 
 CORES = CoreFacts(
@@ -77,11 +77,11 @@ def test_another_key_or_type_is_no_section() -> None:
 
 
 def test_a_row_keeps_values_if_a_tensor_is_resident_or_it_is_fused() -> None:
-    assert not keeps_values(row(ResidencyFacts(passing_bytes=9)))
-    assert keeps_values(row(ResidencyFacts(passing_bytes=0, resident_in=["X"])))
-    assert keeps_values(row(ResidencyFacts(passing_bytes=0, resident_out=["Y"])))
+    assert not has_residents(row(ResidencyFacts(passing_bytes=9)))
+    assert has_residents(row(ResidencyFacts(passing_bytes=0, resident_in=["X"])))
+    assert has_residents(row(ResidencyFacts(passing_bytes=0, resident_out=["Y"])))
     fused = FusedFacts(fused="Y", vector_cycles=1, transfer_cycles=1, spm_bytes_moved=1, alone_cycles=1, alone_bytes=1)
-    assert keeps_values(row(fused))
+    assert has_residents(row(fused))
 
 
 def test_products_say_their_transfers() -> None:

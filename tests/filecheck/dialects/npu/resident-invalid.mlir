@@ -23,7 +23,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: in0 is not in SPM: no operation before it leaves it there
+// CHECK: in0 is not resident: no operation before leaves it in SPM
 
 // -----
 
@@ -32,7 +32,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: in0 stays in SPM, but no operation after it has it
+// CHECK: in0 is left resident, but no operation after finds it
 
 // -----
 
@@ -44,7 +44,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: in0 is not in SPM: no operation before it leaves it there
+// CHECK: in0 is not resident: no operation before leaves it in SPM
 
 // -----
 
@@ -56,7 +56,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: in0 is not in SPM: no operation before it leaves it there
+// CHECK: in0 is not resident: no operation before leaves it in SPM
 
 // -----
 
@@ -76,7 +76,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: out0 over in0: it must be a result over what is in SPM and does not stay
+// CHECK: out0 over in0: expected a result over an operand that is resident before and not after
 
 // -----
 
@@ -85,7 +85,7 @@ func.func @f(%x: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: in0 stays in SPM, but only 24 of its elements are moved
+// CHECK: in0 is left resident, but only 24 of its elements are moved
 
 // -----
 
@@ -94,7 +94,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   func.return
 }
 
-// CHECK: X stays in SPM, but is not read once as a whole: the loop over n comes back to blocks of X that have left
+// CHECK: X is resident, but not read once as a whole: the loop over n comes back to blocks of X that have left
 
 // -----
 
@@ -104,7 +104,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   func.return %y : tensor<6x4xf32>
 }
 
-// CHECK: Y is stored and stays in SPM, but not written once as a whole: the loop over k comes back to blocks of Y that have left
+// CHECK: Y is stored and resident, but not written once as a whole: the loop over k comes back to blocks of Y that have left
 
 // -----
 
@@ -113,7 +113,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   func.return
 }
 
-// CHECK: loops over cores: what stays in SPM would be in parts on all of them
+// CHECK: loops over cores: a resident tensor would be split among the SPMs of all cores
 
 // -----
 
@@ -125,7 +125,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   func.return
 }
 
-// CHECK: blocks take 240 bytes (48 of its own, 192 of what passes it in SPM), spm promises 236
+// CHECK: blocks take 240 bytes (48 of its own, 192 of other resident values), spm promises 236
 
 // -----
 
@@ -137,7 +137,7 @@ func.func @f(%w: tensor<8x4xf32> {train.param = "w"}, %g: tensor<8x4xf32>) -> (t
   func.return %w1 : tensor<8x4xf32>
 }
 
-// CHECK: it overwrites in0 in DRAM, of which a copy stays in SPM
+// CHECK: it overwrites in0 in DRAM while a copy is resident in SPM
 
 // -----
 
@@ -148,7 +148,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   func.return %z : tensor<6x4xf32>
 }
 
-// CHECK: the npu.contract finds or leaves something in SPM: nothing may be fused with it
+// CHECK: the npu.contract finds or leaves tensors resident in SPM: nothing may be fused with it
 
 // -----
 
@@ -158,7 +158,7 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
   func.return %z : tensor<6x4xf32>
 }
 
-// CHECK: fused work may not find or leave anything in SPM
+// CHECK: fused work may not find or leave tensors resident in SPM
 
 // -----
 

@@ -1,5 +1,5 @@
 """
-Random contractions with values that stay in SPM, for vector work and for a second contraction: the tiles compute what
+Random contractions with resident values, for vector work and for a second contraction: the tiles compute what
 the program before computes, and move what the closed forms say, less what stays.
 """
 
@@ -16,12 +16,12 @@ from xdsl.ir import Block, Region
 
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.traffic import traffic
-from npuc.compiler.analysis.programs.resident import staying_room
+from npuc.compiler.analysis.programs.resident import resident_spm_bytes
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, Resident, VectorOp, operand_tensors
 from npuc.dialects.npu.finish import unfinished
-from npuc.dialects.npu.resident import not_moved
+from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.provenance import layer_of
 from tests.property.test_fused_tiles import finishing
 from tests.property.test_tiles import SETTINGS, Array, Draw, call, cases
@@ -84,9 +84,9 @@ def expected(module: ModuleOp) -> Counter[tuple[str, str, str]]:
     found = Counter[tuple[str, str, str]]()
     for op in module.walk():
         if isinstance(op, ContractOp):
-            still = not_moved(op)
+            unmoved = unmoved_tensors(op)
             for name, moved in traffic(op.nest, op.schedule).items():
-                if name not in still:
+                if name not in unmoved:
                     found[layer_of(op), name, "read"] += moved.read
                     found[layer_of(op), name, "write"] += moved.write
     return +found
@@ -98,7 +98,7 @@ def test_tiles_compute_the_same_and_move_what_does_not_stay(program: Program) ->
     before = call(program.module, program.arrays)
     wanted = expected(program.module)
     rooms = [
-        staying_room(op.nest, op.schedule, of_bytes(op.nest, 1), op.resident.names)
+        resident_spm_bytes(op.nest, op.schedule, of_bytes(op.nest, 1), op.resident.names)
         for op in program.module.walk()
         if isinstance(op, ContractOp)
     ]

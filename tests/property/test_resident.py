@@ -1,4 +1,4 @@
-"""Values that stay in SPM on random networks: no program gets worse, what stays does not move, all of it has room."""
+"""Resident values on random networks: no program gets worse, resident tensors do not move, and all fits."""
 
 from collections.abc import Callable
 from random import Random
@@ -24,7 +24,7 @@ from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu.finish import unfinished
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.resident import Holder, elements_of, memory_of
+from npuc.dialects.npu.resident import HasResidency, elements_of, memory_of
 from npuc.dialects.npu.widths import whole_bytes
 from npuc.hardware import load_hardware, machine_target
 from tests.networks import integer_networks
@@ -65,7 +65,7 @@ def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, float_by
     inside: set[SSAValue] = set()
     found = 0
     for op, row in zip(ops, rows, strict=True):
-        if not isinstance(op, Holder):
+        if not isinstance(op, HasResidency):
             continue
         resident = op.resident
         values = {**op.named_operands(), **op.named_results()}
@@ -77,7 +77,7 @@ def check_walk(ops: list[Operation], rows: list[OpRow], spm_bytes: int, float_by
         inside |= {memory_of(values[name]) for name in resident.outs}
         for name, value in op.named_results().items():
             used = [use.operation for use in value.uses]
-            if name in resident.outs and not all(isinstance(user, Holder) and user.resident.ins for user in used):
+            if name in resident.outs and not all(isinstance(user, HasResidency) and user.resident.ins for user in used):
                 assert row.tensors[name].write_bytes > 0 or any(user.name == "npu.view" for user in used)
         bits = sum(elements_of(value) * element_bits(value.type, float_bytes) for value in inside)
         assert whole_bytes(bits) <= spm_bytes

@@ -9,7 +9,7 @@ from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.text.resident import staying_text
+from npuc.compiler.report.text.resident import resident_text
 from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
@@ -87,16 +87,18 @@ def test_no_room_is_an_error_of_the_operation_without_it(parse: Parse, hardware:
     text = pair(f"{TILES} resident(out dX)", TILES, after=relu)
     # Sums of all of dX, blocks of dY and W: 192 + 16 bytes; then dX beside the blocks of dW: 96 + 32.
     assert [row.spm_bytes for row in rows(parse, hardware, text, memory__spm_kib=0.40625)[:2]] == [208, 128]
-    with pytest.raises(CapacityError, match=r"layer fc takes 208 bytes of SPM with what stays there \(0 of them for"):
+    with pytest.raises(
+        CapacityError, match=r"layer fc takes 208 bytes of SPM with the resident values \(0 of them for"
+    ):
         rows(parse, hardware, text, memory__spm_kib=0.40234375)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"memory__policy": "lru"}, "memory.policy 'lru' has no price for values that stay in SPM by name"),
-        ({"array__cores": 2}, "values that stay in SPM have a price on one core only"),
-        ({"array__dataflow": "in-place"}, "arrays that keep a tile between operations have no price for values"),
+        ({"memory__policy": "lru"}, "resident values have no cost model with memory.policy 'lru'"),
+        ({"array__cores": 2}, "resident values have a cost model on one core only"),
+        ({"array__dataflow": "in-place"}, "resident values have no cost model on arrays that keep a stationary tile"),
     ],
 )
 def test_machines_without_a_price_are_refused(
@@ -109,7 +111,7 @@ def test_machines_without_a_price_are_refused(
 
 def test_a_broken_rule_is_told_at_the_operation_that_breaks_it() -> None:
     text = pair(f"{TILES} keep(dY = 2) resident(out dY)", f"{TILES} resident(in dY, in X)")
-    with pytest.raises(SourceError, match="X is not in SPM: no operation before it leaves it there") as caught:
+    with pytest.raises(SourceError, match="X is not resident: no operation before leaves it in SPM") as caught:
         compile_source(text, "mlir", pipeline="")
     assert caught.value.location is not None
     assert caught.value.location.line == 6
@@ -126,10 +128,10 @@ def test_the_table_says_what_stays_saves() -> None:
     }"""
     passes = "autodiff,lower-to-npu,schedule"
     before = compile_source(network, "dsl", pipeline=passes)
-    assert staying_text(before) is None
+    assert resident_text(before) is None
     for what in ("pairs", "gradients", "all"):
         after = compile_source(network, "dsl", pipeline=f'{passes},keep-resident{{what="{what}"}}')
-        said = staying_text(after)
+        said = resident_text(after)
         assert said is not None
         count = sum("resident_in" in row.native or "resident_out" in row.native for row in after.ops)
         assert said.startswith(f"{count} operations find or leave values in SPM: ")
