@@ -232,7 +232,7 @@ class ContractOp(ByTypes, HasResidency, Mappable, IRDLOperation):
         if self.resident.over:
             raise VerifyException("only results of vector work are written over an operand")
         if self.schedule.core_depth:
-            raise VerifyException("loops over cores: what residency in SPM would be in parts on all of them")
+            raise VerifyException("loops over cores: a resident tensor would be split among the SPMs of all cores")
         check_moved_once(self, lambda name: unfinished(self.nest, self.schedule, name))
         check_block(self)
 
