@@ -1,5 +1,5 @@
 """
-What a cost backend is: it says what a program costs at one level of the IR on one machine.
+The interface of a cost backend, which costs a program at one level of the IR on one machine.
 
     class MyBackend(Backend):
         \"\"\"Each operation at the array's peak.\"\"\"
@@ -123,11 +123,14 @@ class Backend(ABC):
         return True
 
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
-        """What is to be told before a score that takes more than seconds."""
+        """A notice to print before a score that takes more than seconds; None without one."""
         return None
 
     def mapping_pass(self, hardware: Hardware, name: str | None) -> str | None:
-        """The pass that gives contractions without a mapping one, of a name if there is one; None: none is used."""
+        """
+        The pass that maps contractions without a mapping, by the dataflow `name` or the machine's; None without
+        mappings.
+        """
         return None
 
     def explained_rows(self, report: Report) -> list[OpRow]:
@@ -135,7 +138,7 @@ class Backend(ABC):
         return [row for row in report.ops if row.kind != "comm"]
 
     def explain(self, question: Question) -> Answer | None:
-        """Why a layer costs what it does; None where the model has nothing to say beyond its rows."""
+        """The explanation of a layer's cost; None where the model has nothing to add to its rows."""
         return None
 
     def settings_for(self, format: str) -> Mapping[str, str]:

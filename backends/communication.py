@@ -1,9 +1,9 @@
 """
-The report's rows of communication: what each movement between devices costs on the network of a machine.
+The report's rows of communication: the cost of each exchange between devices on a machine's network.
 
     all_reduce of dW   fc1   comm   bytes that a device sends, seconds, energy
 
-A backend prices the work of one device; these rows stand beside its own. Where a machine has no network, they have no
+A backend costs the work of one device; these rows are added to its own. On a machine without a network they have no
 time, and the report says so.
 """
 
@@ -78,7 +78,7 @@ class Exchange:
 
 
 def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> Report:
-    """A backend's report with the rows of what moves between devices; as it is for one device."""
+    """A backend's report with the rows of communication added; unchanged for one device."""
     found = [(func, mesh) for func in module.ops if isinstance(func, FuncOp) and (mesh := mesh_of(func)) is not None]
     if not found:
         return report
@@ -209,7 +209,7 @@ def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
 
 
 def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) -> Iterator[Exchange]:
-    """What moves between devices, in program order."""
+    """The exchanges between devices, in program order."""
     facts = machine.get("memory.element_bytes", int)
     for op in func.walk():
         if isinstance(op, DistOp) and not isinstance(op, FREE):

@@ -1,4 +1,4 @@
-"""What rows say of an operation whatever it costs: name, place, phase, repetitions, and the sizes of a product."""
+"""The fields of a row that do not depend on its cost: name, place, phase, repetitions, and the sizes of a product."""
 
 from typing import TypedDict
 
@@ -12,7 +12,7 @@ from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
 
 
 class Place(TypedDict):
-    """Whose row it is, of operations that cost the same."""
+    """The layer, the source and the repetitions of a row."""
 
     name: str
     loc: str | None
@@ -20,7 +20,7 @@ class Place(TypedDict):
 
 
 class Identity(Place):
-    """What the row of an operation says beside its costs."""
+    """The fields of an operation's row besides its costs."""
 
     op: str
     phase: Phase

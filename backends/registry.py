@@ -1,5 +1,5 @@
 """
-How backends are found.
+The registry of backends.
 
 npuc's own are the packages beside this file with a `BACKEND` in their `backend.py`, under their folder's name; others
 are published by any installed distribution through the entry point group `npuc.backends`:
@@ -36,9 +36,9 @@ ENTRY_POINTS = "npuc.backends"
 
 class Outside(Backend):
     """
-    A backend that is not npuc's: what it raises is reported as its own, not as a defect of npuc.
+    A backend that is not npuc's: its exceptions are reported as its own, not as defects of npuc.
 
-    It need not be a `Backend`: what it does not have is as there.
+    It need not be a `Backend`: attributes that it lacks are those of `Backend`.
     """
 
     def __init__(self, backend: Backend):

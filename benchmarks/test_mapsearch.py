@@ -13,7 +13,7 @@ import pytest
 
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.analysis.mapping.parity import PeArray
-from npuc.compiler.explore.mapping.best import Best, Limits, exact_cost, exact_costs, search
+from npuc.compiler.explore.mapping.best import BestMapping, Limits, exact_cost, exact_costs, search
 from npuc.compiler.explore.mapping.mappers.random import RandomMapper
 from npuc.compiler.explore.mapping.space import MapSpace, fanouts_of
 from npuc.dialects.mapping import Problem
@@ -23,8 +23,8 @@ ARRAY = PeArray(num_pes=256, noc_bw=32)
 COUNT, ALONE = 10_000, 100
 
 
-def run(space: MapSpace) -> Best:
-    best = Best("time", Limits())
+def run(space: MapSpace) -> BestMapping:
+    best = BestMapping("time", Limits())
     search(RandomMapper(space, 0), lambda found: exact_costs((WORK,), found, ARRAY), best, COUNT, lambda _: None)
     return best
 

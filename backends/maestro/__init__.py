@@ -3,7 +3,7 @@ The backend `maestro`: contractions on processing elements in clusters, by data-
 
     machine.py    what the model takes from a hardware description
     batch.py      many mappings of a layer at once
-    price.py      what one contraction costs under its mapping, in either mode
+    cost.py       what one contraction costs under its mapping, in either mode
     rows.py       its row of the report
     backend.py    the backend itself
 

@@ -12,11 +12,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from npuc.backends.base import Answer, Backend, Question
+from npuc.backends.maestro.cost import StatementCost
 from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
-from npuc.backends.maestro.price import Price
 from npuc.backends.maestro.rows import buffer_need, contract_row
-from npuc.backends.maestro.statements import price_statement
+from npuc.backends.maestro.statements import statement_cost
 from npuc.backends.maestro.words import WORDS
 from npuc.backends.operations import uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
@@ -102,11 +102,11 @@ class MaestroBackend(Backend):
 
 @dataclass
 class _Scorer:
-    """Rows under construction; equal statements under equal mappings are priced once."""
+    """Rows under construction; equal statements under equal mappings are costed once."""
 
     machine: MappedMachine
     rows: list[OpRow] = field(default_factory=list[OpRow])
-    known: dict[Hashable, Price] = field(default_factory=dict[Hashable, Price])
+    known: dict[Hashable, StatementCost] = field(default_factory=dict[Hashable, StatementCost])
     remarks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     together: int = 0
 
@@ -118,15 +118,15 @@ class _Scorer:
         for number in range(len(statements)):
             key = (op.nest, op.mapping_attr, number, machine.array)
             if key not in self.known:
-                self.known[key] = price_statement(op, number, machine)
-            price = self.known[key]
-            for remark in price.remarks:
+                self.known[key] = statement_cost(op, number, machine)
+            cost = self.known[key]
+            for remark in cost.remarks:
                 self.remarks.setdefault(remark.partition(":")[0], []).append(f"{layer_of(op)}{_rest(remark)}")
-            for key_of_size, (need, size) in buffer_need(price.columns, machine).items():
+            for key_of_size, (need, size) in buffer_need(cost.columns, machine).items():
                 what = f"its mapping needs more than {key_of_size}, which a search (npuc map) never takes"
                 text = f"{layer_of(op)} needs {need:,} elements of {size:,}"
                 self.remarks.setdefault(what, []).append(text)
-            self.rows.append(contract_row(op, len(self.rows), number, price, machine))
+            self.rows.append(contract_row(op, len(self.rows), number, cost, machine))
 
     def warnings(self) -> list[str]:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""

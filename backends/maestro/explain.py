@@ -1,13 +1,13 @@
-"""How the cost of a mapped contraction comes about: what `npuc explain -b maestro` shows of a row."""
+"""The explanation of a mapped contraction's cost: the text of `npuc explain -b maestro` on a row."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from npuc.backends.base import Answer, Question
+from npuc.backends.maestro.cost import Columns, StatementCost
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
-from npuc.backends.maestro.price import Columns, Price
-from npuc.backends.maestro.statements import price_statement
+from npuc.backends.maestro.statements import statement_cost
 from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.text.verdict import time_text
@@ -21,8 +21,8 @@ def answer(question: Question) -> Answer:
     machine = mapped_machine(question.hardware)
     contractions = (op for op in question.module.walk() if isinstance(op, ContractOp))
     statements = [(op, number) for op in contractions for number in range(len(op.nest.statements))]
-    priced = [row for row in question.report.ops if row.kind == "matrix"]
-    places = {row.index: place for row, place in zip(priced, statements, strict=True)}
+    costed = [row for row in question.report.ops if row.kind == "matrix"]
+    places = {row.index: place for row, place in zip(costed, statements, strict=True)}
     rows = [row for row in question.rows if question.phase in (None, row.phase)]
     return Answer(text=lambda _: "\n".join(explain_text(*places[row.index], row, machine) for row in rows))
 
@@ -30,14 +30,14 @@ def answer(question: Question) -> Answer:
 def explain_text(op: ContractOp, number: int, row: OpRow, machine: MappedMachine) -> str:
     """The lines on a statement of a contraction, by its number, that has this row."""
     machine = machine.for_contraction(op)
-    price = price_statement(op, number, machine)
+    cost = statement_cost(op, number, machine)
     sizes = ", ".join(f"{dim} {size}" for dim, size in op.nest.dims)
     statement = op.nest.statements[number]
     lines = [f"{row.name} {row.phase}: {statement} over {sizes}; {op.nest.points:,} MACs", ""]
     attr = op.mapping_attr
     if attr is not None:
         lines += _mapping_lines(attr.data, machine)
-    lines += ["", *_time_lines(row, price, machine), "", *_access_lines(statement, price.columns)]
+    lines += ["", *_time_lines(row, cost, machine), "", *_access_lines(statement, cost.columns)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -56,9 +56,9 @@ def _mapping_lines(mapping: Mapping | Clusters, machine: MappedMachine) -> Itera
         yield f"level {number}  {of} {'; '.join(map(str, level))}"
 
 
-def _time_lines(row: OpRow, price: Price, machine: MappedMachine) -> Iterator[str]:
-    """Where the cycles go, and how much of the machine is used."""
-    times, array = price.times, machine.array
+def _time_lines(row: OpRow, cost: StatementCost, machine: MappedMachine) -> Iterator[str]:
+    """The cycles by cause, and the utilization of the machine."""
+    times, array = cost.times, machine.array
     cycles = row.cycles or 0
     shown = f", {time_text(row.seconds)}" if row.seconds is not None else ""
     yield f"time      {cycles:,} cycles{shown}"
@@ -73,7 +73,7 @@ def _time_lines(row: OpRow, price: Price, machine: MappedMachine) -> Iterator[st
             yield f"          {part:>15,} {part / cycles:>5.0%}  {what}"
     least = -(-(row.macs or 0) // machine.peak)
     yield f"          {least:>15,}        would be MACs on all {array.num_pes:,} elements"
-    busy = price.columns["avg_utilized_pes"]
+    busy = cost.columns["avg_utilized_pes"]
     if busy is not None:
         yield f"elements  {busy:,.1f} of {array.num_pes:,} are at work in a mean step"
 
@@ -83,9 +83,9 @@ def _rate(elements: int, cycles: int) -> str:
 
 
 def _access_lines(statement: Statement, found: Columns) -> Iterator[str]:
-    """What is moved of each tensor, in elements, and what it takes."""
+    """The elements moved of each tensor, and their sizes in the buffers."""
     tensors: dict[Role, str] = {"I": statement.lhs, "W": statement.rhs, "O": statement.out}
-    heads = ("L2 room", "L2 read", "L2 write", "L1 room", "L1 read", "L1 write", "MACs a read")
+    heads = ("L2 size", "L2 read", "L2 write", "L1 size", "L1 read", "L1 write", "MACs a read")
     yield f"{'elements':<10}" + "".join(f"{head:>16}" for head in heads)
     keys = ("l2_size_req", "l2_read", "l2_write", "l1_size_req", "l1_read", "l1_write")
     for role, name in NAMES.items():

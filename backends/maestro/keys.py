@@ -11,11 +11,11 @@ KEYS = (
     Key(
         "maestro.offchip_bw", _UP_TO_UNLIMITED, "off-chip bandwidth, elements a cycle; without it that of dram.gb_per_s"
     ),
-    Key("maestro.l1_size", _UP_TO_UNLIMITED, "buffer of a processing element, elements: room for two tiles"),
+    Key("maestro.l1_size", _UP_TO_UNLIMITED, "buffer of a processing element, elements: it holds two tiles"),
     Key(
         "maestro.l2_size",
         _UP_TO_UNLIMITED,
-        "shared buffer, elements: room for two tiles; without it that of memory.spm_kib",
+        "shared buffer, elements: it holds two tiles; without it that of memory.spm_kib",
     ),
     Key("maestro.num_simd_lanes", COUNT, "MACs a cycle of one element"),
     Key("maestro.mode", Text(("parity", "exact")), "reproduce MAESTRO, or its model without its quirks"),

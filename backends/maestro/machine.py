@@ -1,10 +1,10 @@
 """
-What a hardware description asks of the maestro backend.
+The machine that the maestro backend reads from a hardware description.
 
-MAESTRO counts elements; a description may say its shared buffer and its memory in bytes. Where the keys of `maestro` do
-not write them, `memory.spm_kib` is the shared buffer and `dram.gb_per_s` (with `clock_mhz`) the bandwidth off chip, in
-elements of `memory.element_bytes`, or without it of the widest type that a contraction has. In a buffer of bytes a
-partial sum takes the bits of an accumulator, in mode exact: MAESTRO counts one element.
+MAESTRO counts elements; a description may give its shared buffer and its memory in bytes. Where the keys of `maestro`
+are absent, `memory.spm_kib` is the shared buffer and `dram.gb_per_s` (with `clock_mhz`) the bandwidth off chip, in
+elements of `memory.element_bytes`, or without it of the widest type of a contraction. In exact mode a partial sum in a
+buffer of bytes takes the bits of an accumulator; MAESTRO counts one element.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def mode_of(hardware: Hardware, otherwise: Mode) -> Mode:
 @dataclass(frozen=True)
 class MappedMachine:
     """
-    An array of processing elements and what prices are in: `element_bytes` in bytes, `mac_pj` in picojoules.
+    An array of processing elements and the units of costs: `element_bytes` in bytes, `mac_pj` in picojoules.
 
     `l1_size` and `l2_size` are buffers in elements, `spm_bytes` the shared buffer where `l2_size` is not written. None
     is what the description does not say. `sum_size` are the elements of the shared buffer that a partial sum takes.

@@ -1,11 +1,11 @@
-"""The price of a statement of a contraction under its mapping, and what is wrong where it has none."""
+"""The cost of a statement of a contraction under its mapping, or the error where it has none."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
+from npuc.backends.maestro.cost import StatementCost, cost_of_clusters, cost_of_directives
 from npuc.backends.maestro.machine import NAME, MappedMachine
-from npuc.backends.maestro.price import Price, price_clusters, price_directives
 from npuc.compiler.analysis.mapping.convert import to_clusters, to_maestro
 from npuc.compiler.analysis.mapping.levels import Unmappable, resolve
 from npuc.compiler.core.errors import CapacityError, SourceError
@@ -19,9 +19,9 @@ from npuc.dialects.provenance import layer_of
 FormT = TypeVar("FormT", Mapping, Clusters)
 
 
-def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Price:
+def statement_cost(op: ContractOp, number: int, machine: MappedMachine) -> StatementCost:
     """
-    The price of a statement of a contraction, by its number, on a machine that is told in its elements.
+    The cost of a statement of a contraction, by its number, on a machine that is told in its elements.
 
     Raises `SourceError` without a mapping and for one that cannot be analysed, `CapacityError` for a machine that is
     too small.
@@ -32,7 +32,7 @@ def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Pric
         hint = "the pass map writes one: map{mapping=kcp_ws}"
         raise SourceError(f"{layer} has no mapping, which the backend '{NAME}' needs", location=location, hint=hint)
     try:
-        return _priced(op, number, attr, machine)
+        return _cost(op, number, attr, machine)
     except Unmappable as e:
         if e.fits:
             hint = None
@@ -43,17 +43,17 @@ def price_statement(op: ContractOp, number: int, machine: MappedMachine) -> Pric
         raise CapacityError(f"{layer} does not fit: {e}", location=location, hint=hint) from None
 
 
-def _priced(op: ContractOp, number: int, attr: MappingAttr, machine: MappedMachine) -> Price:
-    """The price in the mode of the machine, of the mapping in the form of that mode."""
+def _cost(op: ContractOp, number: int, attr: MappingAttr, machine: MappedMachine) -> StatementCost:
+    """The cost in the mode of the machine, of the mapping in the form of that mode."""
     nest, mapping = op.nest, attr.data
     if machine.mode == "parity":
         if isinstance(mapping, Clusters):
             mapping = _said(to_maestro(mapping, nest), "directives")
-        return price_directives(mapping, machine)
+        return cost_of_directives(mapping, machine)
     if isinstance(mapping, Mapping):
         resolve(mapping, machine.array.num_pes)  # whether the machine is large enough, first of all
         mapping = _said(to_clusters(mapping, nest, machine.array.num_pes), "cluster form")
-    return price_clusters(nest, nest.statements[number], mapping, machine)
+    return cost_of_clusters(nest, nest.statements[number], mapping, machine)
 
 
 def _said(mapping: FormT | str, form: str) -> FormT:

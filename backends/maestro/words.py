@@ -1,4 +1,4 @@
-"""What reports for people say of processing elements with mappings."""
+"""The sentences in reports for people on processing elements with mappings."""
 
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.words import Words

@@ -20,7 +20,7 @@ from npuc.compiler.core.options import objective_named
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explore.mapping.best import Objective
-    from npuc.compiler.explore.mapping.result import Result, Settings
+    from npuc.compiler.explore.mapping.result import SearchResult, Settings
     from npuc.compiler.explore.mapping.search import Search
 
 BACKEND = "maestro"
@@ -158,7 +158,7 @@ def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:
     return MapOutputs(json, csv, program, plot, picture, all_rows)
 
 
-def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, Result]:
+def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, SearchResult]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -192,7 +192,7 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
     return found, result
 
 
-def _write(search: Search, result: Result, outputs: MapOutputs) -> None:
+def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:
     from npuc.compiler.driver.score import version
     from npuc.compiler.explore.mapping.result import to_csv, to_json
 

@@ -1,1 +1,1 @@
-"""Many points of a design, many mappings: searches that compile or score again and again."""
+"""Searches that compile or score many times: over points of a design, and over mappings."""

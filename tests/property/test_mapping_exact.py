@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.mapping.columns import COLUMNS
-from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction, TensorAxis, contraction_of
+from npuc.compiler.analysis.mapping.exact.refetch import refetched
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import ClusterLevel, Clusters, Role, TileLoop
 from tests.mapping_batches import draw_layer
@@ -166,9 +166,9 @@ def test_what_clusters_bring_again_is_that_of_a_walk(levels: int) -> None:
         mapping = draw_clusters(r, work, levels)
         arrays = cluster_arrays(work, [mapping])
         inside = np.array([prod(level.fanout for level in mapping.levels[1:])])
-        found = brought_again(work, arrays, run_exact(work, arrays, array), array, inside, l1_size)
+        found = refetched(work, arrays, run_exact(work, arrays, array), array, inside, l1_size)
         wanted = least_transfers(work, mapping, array, l1_size)
-        assert (int(found.network[0]), bool(found.held[0])) == wanted, (work, mapping, array)
+        assert (int(found.network[0]), bool(found.buffered[0])) == wanted, (work, mapping, array)
         kept += wanted[1]
     assert levels == 1 or 0 < kept < 40
     assert levels > 1 or kept == 40

@@ -1,1 +1,1 @@
-"""What a mapping costs: its levels, the cases of each, what they move and how long they take."""
+"""The cost of a mapping: its levels, the cases of each, their transfers and their time."""

@@ -1,7 +1,7 @@
 """
-The boxes of a nest that a mapping computes one by one: what each processing element does in each step, as ranges.
+The boxes of a nest that a mapping computes one by one: the index ranges of each processing element in each step.
 
-Where there are very many, boxes side by side are taken together: the points are the same, in fewer pieces.
+Where there are very many, adjacent boxes are merged: the points are the same, in fewer pieces.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-The kinds of steps that a level goes through, and how often: MAESTRO's iteration cases.
+The kinds of steps of a level and how often each occurs: MAESTRO's iteration cases.
 
 Along each directive a step is at the first tile (`first`), in the middle (`steady`) or at a partial last one (`edge`);
-a case is one of them for each directive.
+a case is a combination of these, one for each directive.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Position = Literal["first", "steady", "edge"]
 
 
 @dataclass(frozen=True)
-class State:
+class StepState:
     """
-    Where a step is along one directive, and how many steps are there.
+    The position of steps along one directive, and the number of such steps.
 
-    `whole`: the directive never moves. `edge`: the tiles are partial. `ragged`: of the sub-clusters at work the last
-    has less than the others.
+    `whole`: the directive never moves. `edge`: the tiles are partial. `ragged`: the last active sub-cluster has less
+    than the others.
     """
 
     position: Position
@@ -37,36 +37,36 @@ class State:
         return self.position != "first"
 
 
-Case = tuple[State, ...]
+Case = tuple[StepState, ...]
 
 
-def states(t: DirectiveTiles, width: int, entered: int) -> tuple[State, ...]:
+def states(t: DirectiveTiles, width: int, entered: int) -> tuple[StepState, ...]:
     """The states along a directive of a level that is entered with a tile of `entered` elements."""
     return _spatial(t, width, entered) if t.spatial else _temporal(t, entered)
 
 
-def _temporal(t: DirectiveTiles, entered: int) -> tuple[State, ...]:
+def _temporal(t: DirectiveTiles, entered: int) -> tuple[StepState, ...]:
     steady = tdiv(entered - t.size, t.offset)
-    found = [State("first", 1, whole=entered <= t.size, edge=entered < t.size)]
+    found = [StepState("first", 1, whole=entered <= t.size, edge=entered < t.size)]
     if t.size < entered and steady > 0:
-        found.append(State("steady", steady))
+        found.append(StepState("steady", steady))
     if entered >= t.size and steady * t.offset + t.size < entered:
-        found.append(State("edge", 1, edge=True))
+        found.append(StepState("edge", 1, edge=True))
     return tuple(found)
 
 
-def _spatial(t: DirectiveTiles, width: int, entered: int) -> tuple[State, ...]:
+def _spatial(t: DirectiveTiles, width: int, entered: int) -> tuple[StepState, ...]:
     covered = t.size + t.offset * (width - 1)
     short = entered < covered
-    found = [State("first", 1, whole=entered <= covered, edge=short, ragged=short)]
+    found = [StepState("first", 1, whole=entered <= covered, edge=short, ragged=short)]
     steady = tdiv(tdiv(entered - t.size, t.offset) + 1, width) - 1
     if covered < entered and steady > 0:
-        found.append(State("steady", steady))
+        found.append(StepState("steady", steady))
     fold = t.offset * width
     rest = entered - (steady + 1) * fold
     if covered < entered < (steady + 1) * fold + covered and steady * fold + covered != entered:
         active = 1 if rest < t.size else tdiv(rest - t.size, t.offset) + 1
-        found.append(State("edge", 1, edge=True, ragged=(active - 1) * t.offset + t.size < rest))
+        found.append(StepState("edge", 1, edge=True, ragged=(active - 1) * t.offset + t.size < rest))
     return tuple(found)
 
 

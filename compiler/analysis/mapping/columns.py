@@ -1,7 +1,8 @@
 """
-MAESTRO's result columns, from what its analysis counts; for one mapping or arrays of them.
+MAESTRO's result columns, from the counts of its analysis; for one mapping or arrays of them.
 
-Energies, areas and powers are MAESTRO's constants: an L2 access takes as much as 18.61 MACs, an L1 access as 1.68.
+Energies, areas and powers are MAESTRO's constants: an L2 access takes as much energy as 18.61 MACs, an L1 access as
+1.68.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def columns(found: Counters, array: PeArray, levels: int) -> dict[str, int | flo
     row["energy_total_mac_units"] = energy(float(l2), float(l1), float(found.macs))
     row["energy_nj_csv"] = energy_column(float(l2), float(l1), float(found.l2_read["O"]), levels)
     # Buffers of nothing, which degenerate mappings ask for, count as one element.
-    room = float(l2_size or 1), float(l1_size or 1)
-    row["area_csv"], row["power_csv"] = area(*room, array), power(*room, array)
+    sizes = float(l2_size or 1), float(l1_size or 1)
+    row["area_csv"], row["power_csv"] = area(*sizes, array), power(*sizes, array)
     return {name: row[name] for name in COLUMNS}
 
 

@@ -26,7 +26,7 @@ _WINDOWS = {window: dim for dim, window in SLIDES.items()}
 
 
 class _NoWords(Exception):
-    """What the other form cannot say."""
+    """A mapping that the other form cannot express."""
 
 
 def normal(clusters: Clusters, sizes: Named[str, int]) -> Clusters:

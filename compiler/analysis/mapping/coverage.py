@@ -69,7 +69,7 @@ def _doubtful(plan: LevelPlan, problem: Problem) -> LevelPlan:
     Each of their points is computed once, so that those of a large layer need not be counted.
     """
     sliding = {dim for pair in SLIDES.items() for dim in pair} if problem.slides else set[str]()
-    apart = {a.dim for floor in plan.floors for a in floor.along if a.room is not None or a.size != a.apart}
+    apart = {a.dim for floor in plan.floors for a in floor.along if a.span is not None or a.size != a.apart}
     together = {a.dim for floor in plan.floors for a in floor.together}
     return replace(plan, given=tuple((d, size) for d, size in plan.given if d in sliding | apart | together))
 

@@ -1,9 +1,9 @@
 """
-The tiles that processing elements end up with, for groups of dimensions that do not depend on each other.
+The tiles of processing elements, for groups of dimensions that do not depend on each other.
 
-What a mapping does is a product: tiles of K, times tiles of C, times pairs of tiles of Y and R. Only Y and R, and X
-and S, are one group; two spatial maps of a level tie their groups by the number of the sub-cluster, modulo the width.
-So all tiles of a layer of billions of points are a few thousand rows of integers.
+A mapping is a product: tiles of K, times tiles of C, times pairs of tiles of Y and R. Only Y and R, and X and S, form a
+group; two spatial maps of a level tie their groups by the number of the sub-cluster, modulo the width. So all tiles of
+a layer of billions of points are a few thousand rows of integers.
 """
 
 from __future__ import annotations
@@ -90,17 +90,17 @@ def _group(plan: LevelPlan, dims: tuple[str, ...], problem: Problem | None) -> T
 
 def _cut(along: Along, length: Integers) -> tuple[Integers, Integers, Integers, Integers]:
     """Tiles of so many elements each: the row they are of, where they begin in it, their length, their part."""
-    if along.room is None:
+    if along.span is None:
         counts = 1 + np.maximum(0, -((along.size - length) // along.apart))
         rows, index = _ramps(counts)
         start = index * along.apart
         size = np.minimum(along.size, length[rows] - start)
         part = index % along.parts
     else:
-        rows, index = _ramps(-(-length // along.room) * along.parts)
+        rows, index = _ramps(-(-length // along.span) * along.parts)
         part = index % along.parts
-        start = index // along.parts * along.room + part * along.apart
-        size = np.minimum(np.minimum(along.size, along.room - part * along.apart), length[rows] - start)
+        start = index // along.parts * along.span + part * along.apart
+        size = np.minimum(np.minimum(along.size, along.span - part * along.apart), length[rows] - start)
     some = size > 0
     return rows[some], start[some], size[some], part[some]
 

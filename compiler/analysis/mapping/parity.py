@@ -1,5 +1,5 @@
 """
-What MAESTRO says of a mapping, number for number (github.com/maestro-project/maestro, commit 4eb08d1).
+MAESTRO's cost of a mapping, number for number (github.com/maestro-project/maestro, commit 4eb08d1).
 
 Counts are in elements, times in cycles. Every level is run through its cases: a step takes as long as the level inside
 or its transfers, whichever is longer; before the first step nothing overlaps.
@@ -117,7 +117,7 @@ class _Run:
         for case in cases(level, entered):
             step, count = LevelCase(level, case), occurrences(case)
             if not total.steps:
-                _add_room(total, step)
+                _add_sizes(total, step)
             self._case(number, step, count, total)
         if total.steps:
             total.active /= total.steps
@@ -149,13 +149,13 @@ class _Run:
         total.egress.add(out, count)
         total.compute.add(compute, count)
         delay = compute + into if not any(s.moved for s in step.case) else max(compute, into, out)
-        room, busy = total.l2_size, compute or 1
+        sizes, busy = total.l2_size, compute or 1
         if number == 0:
             if compute == 0:
                 raise Unmappable("a step of its top level takes no time, by which MAESTRO divides")
-            inputs, bandwidth = room["I"] + room["W"], self.array.whole_offchip_bw
-            delay = max(delay, room["O"] // bandwidth // 2, inputs // bandwidth // 2)
-            total.offchip = max(total.offchip, tdiv(room["O"], busy), tdiv(inputs, busy)) // 2
+            inputs, bandwidth = sizes["I"] + sizes["W"], self.array.whole_offchip_bw
+            delay = max(delay, sizes["O"] // bandwidth // 2, inputs // bandwidth // 2)
+            total.offchip = max(total.offchip, tdiv(sizes["O"], busy), tdiv(inputs, busy)) // 2
         total.runtime += count * delay
         most = max(moved, egress)
         total.peak = max(total.peak, tdiv(most, busy))
@@ -179,12 +179,12 @@ class _Run:
         return compute, active or own
 
 
-def _add_room(total: Counters, step: LevelCase) -> None:
+def _add_sizes(total: Counters, step: LevelCase) -> None:
     """
     Room for two tiles of each tensor, above and in a sub-cluster.
 
     The output's inside takes the sizes of the input's tiles. Steps without work, which come before the first that has
-    some in mappings whose tiles are larger than what they are given, add to the room of the inputs. Both are quirks.
+    some in mappings whose tiles are larger than what they are given, add to the sizes of the inputs. Both are quirks.
     """
     for role in (*INPUTS, "O"):
         inside = 2

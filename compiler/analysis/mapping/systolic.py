@@ -1,12 +1,13 @@
 """
-A systolic array's dataflows as mappings, so that two cost models can be held against each other.
+The dataflows of a systolic array as mappings, so that two cost models can be compared.
 
-    os    [m : R / 1, n : C / 1, k : 1]     outputs stay: sums of an output are in one element
-    ws    [k : R / 1, n : C / 1, m : 1]     weights stay, rows stream past them
-    is    [k : R / 1, m : C / 1, n : 1]     inputs stay
+    os    [m : R / 1, n : C / 1, k : 1]     outputs are stationary: all sums of an output are in one element
+    ws    [k : R / 1, n : C / 1, m : 1]     weights are stationary, rows stream past them
+    is    [k : R / 1, m : C / 1, n : 1]     inputs are stationary
 
-One level of R x C elements, each step one multiply-accumulate for each: a step of the mapping is a cycle of the array
-without fill and drain. Exactly (`exact/`), its time is the number of steps, and waits for the network.
+There is one level of R x C elements, each of which does one multiply-accumulate a step: a step of the mapping is a
+cycle of the array without fill and drain. In exact mode (`exact/`) the time is the number of steps plus the waits for
+the network.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """
-What one step of a level moves, in elements, and how much work it is: the rules of MAESTRO's source.
+The elements that one step of a level moves, and its work: the rules of MAESTRO's source.
 
-Volumes are of one sub-cluster first (the first of them, one in the middle, the last with less than the others), then of
-a level: neighbours share what their tiles have in common, and a tensor that the spatial maps do not index is sent once.
+Volumes are first those of one sub-cluster (the first, one in the middle, the last with less than the others), then
+those of a level: neighbours share the overlap of their tiles, and a tensor that the spatial maps do not index is sent
+once.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.mapping.cases import Case, State
+from npuc.compiler.analysis.mapping.cases import Case, StepState
 from npuc.compiler.analysis.mapping.levels import DirectiveLevel, DirectiveTiles, Unmappable
 from npuc.dialects.mapping import Role
 from npuc.dialects.mapping.problem import OUTPUT
@@ -28,12 +29,12 @@ class LevelCase:
         """The innermost directive that is not at its first tile."""
         return next((i for i in range(len(self.case) - 1, -1, -1) if self.case[i].moved), None)
 
-    def _coupled(self, role: Role) -> list[tuple[int, DirectiveTiles, State]]:
+    def _coupled(self, role: Role) -> list[tuple[int, DirectiveTiles, StepState]]:
         dims = self.level.problem.coupled(role)
         rows = zip(self.level.tiles, self.case, strict=True)
         return [(i, t, state) for i, (t, state) in enumerate(rows) if t.dim in dims]
 
-    def _spatial(self, role: Role) -> list[State]:
+    def _spatial(self, role: Role) -> list[StepState]:
         """The states of the spatial maps that index a tensor, in its order; of a dimension mapped twice the last."""
         known = {t.dim: state for t, state in zip(self.level.tiles, self.case, strict=True)}
         mapped = {t.dim for t in self.level.tiles if t.spatial}
@@ -72,7 +73,7 @@ class LevelCase:
         return product
 
     def _extent(
-        self, t: DirectiveTiles, state: State, only_new: bool, *, first: bool, last: bool, outside: bool
+        self, t: DirectiveTiles, state: StepState, only_new: bool, *, first: bool, last: bool, outside: bool
     ) -> int:
         """The factor of one dimension in what a sub-cluster gets."""
         s = self.level.sizes[t.dim]
@@ -122,7 +123,7 @@ class LevelCase:
             product *= self._output_extent(t, state, first, last, fresh)
         return product
 
-    def _taps(self, t: DirectiveTiles, state: State, first: bool, last: bool) -> int:
+    def _taps(self, t: DirectiveTiles, state: StepState, first: bool, last: bool) -> int:
         """The factor of a dimension that is summed over."""
         s = self.level.sizes[t.dim]
         if not t.spatial:
@@ -136,7 +137,7 @@ class LevelCase:
                 return s.unique_edge
         return s.mapped if first else s.unique or 1
 
-    def _output_extent(self, t: DirectiveTiles, state: State, first: bool, last: bool, fresh: bool) -> int:
+    def _output_extent(self, t: DirectiveTiles, state: StepState, first: bool, last: bool, fresh: bool) -> int:
         """The factor of a dimension of the output."""
         s = self.level.sizes[OUTPUT.get(t.dim, t.dim) if self.level.problem.slides else t.dim]
         if not t.spatial:

@@ -32,9 +32,10 @@ Ranges: TypeAlias = dict[str, tuple[int, int]]
 @dataclass(frozen=True)
 class Along:
     """
-    The tiles of a dimension at a level: of `size`, `apart`, of which sub-clusters do `parts` side by side in a step.
+    The tiles of a dimension at a level: of `size`, `apart`, of which the sub-clusters do `parts` side by side in a
+    step.
 
-    Sub-cluster j has part j // `every` modulo `parts`. With `room` the parts of a step share so many elements, and the
+    Sub-cluster j has part j // `every` modulo `parts`. With `span` the parts of a step share so many elements, and the
     next step begins after them.
     """
 
@@ -43,7 +44,7 @@ class Along:
     apart: int
     parts: int = 1
     every: int = 1
-    room: int | None = None
+    span: int | None = None
 
     def tiles(self, length: int) -> int:
         """The number of tiles in so many elements."""
@@ -51,13 +52,13 @@ class Along:
 
     def steps(self, length: int) -> int:
         """The number of steps for so many elements."""
-        return -(-length // self.room) if self.room is not None else -(-self.tiles(length) // self.parts)
+        return -(-length // self.span) if self.span is not None else -(-self.tiles(length) // self.parts)
 
     def tile(self, length: int, step: int, sub_cluster: int) -> tuple[int, int] | None:
         """Where a sub-cluster's tile begins in so many elements, and its length; None where it has none."""
         part = sub_cluster // self.every % self.parts
-        if self.room is not None:
-            low, size = step * self.room + part * self.apart, min(self.size, self.room - part * self.apart)
+        if self.span is not None:
+            low, size = step * self.span + part * self.apart, min(self.size, self.span - part * self.apart)
         elif step * self.parts + part < self.tiles(length):
             low, size = (step * self.parts + part) * self.apart, self.size
         else:
@@ -77,7 +78,7 @@ class Floor:
     @property
     def together(self) -> tuple[Along, ...]:
         """Two spatial maps that move together."""
-        spatial = tuple(a for a in self.along if a.parts > 1 and a.room is None)
+        spatial = tuple(a for a in self.along if a.parts > 1 and a.span is None)
         return spatial if len(spatial) > 1 else ()
 
 

@@ -1,1 +1,1 @@
-"""What is in memory during a training step, and what computing values again saves."""
+"""The memory of a training step, and the savings of recomputing values."""

@@ -1,15 +1,15 @@
 """
-What is in memory during a training step, and how much at most: bytes of tensors by operation, in program order.
+The live memory of a training step and its peak: bytes of tensors by operation, in program order.
 
     memory_of_tensors(tensors_of(func, None)).peak_bytes
 
-A function's arguments (inputs, parameters, states) are there throughout; a parameter and its new value are the same
-memory where nothing reads the old one afterwards. A value takes its bytes from the operation that makes it to the last
-that reads it, both included; a view is the value that it shows, and takes no step. What is computed from constants
-alone is part of the program: it is there throughout, but one number everywhere and listed integers take nothing. What
-the function returns stays to its end.
+A function's arguments (inputs, parameters, states) are live throughout; a parameter and its new value share memory
+where nothing reads the old one afterwards. A value is live from the operation that makes it to the last that reads it,
+both included; a view is the value that it shows, and takes no step. Values computed from constants alone are part of
+the program: they are live throughout, except that splat constants and listed integers take nothing. The function's
+results are live to its end.
 
-Nothing is said of how values are placed: no fragmentation, no alignment, no room to work in.
+The model has no placement of values: no fragmentation, no alignment, no workspace.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ from npuc.dialects.train.signature import arguments_of, results_of, training_fun
 
 Buffers: TypeAlias = tuple[int, ...]
 Slot: TypeAlias = tuple[Buffers, Buffers]
-"""What an operation reads and what it makes."""
+"""The buffers that an operation reads, and those that it makes."""
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
 _IMMEDIATE = (ConstantOp, IntegersOp)
 
@@ -43,9 +43,9 @@ class Tensors:
     """
     The memory of a function: its operations that do work, in order, and the buffers that they read and make.
 
-    `sizes` are the bytes of each buffer, `buffer_of` has the buffer of each value that is not there throughout,
-    `resident` are the bytes of what is, `returned` the buffers that stay to the end. The backward pass begins with
-    operation number `boundary`: all of them if there is none.
+    `sizes` are the bytes of each buffer, `buffer_of` maps each value that is not live throughout to its buffer,
+    `resident` are the bytes that are live throughout, `returned` the buffers that are live to the end. The backward
+    pass begins with operation number `boundary`, the number of operations if there is none.
     """
 
     ops: tuple[Operation, ...]
@@ -224,7 +224,7 @@ def _readers(value: SSAValue) -> Iterator[Operation]:
 
 
 def memory_of_tensors(tensors: Tensors) -> Memory:
-    """What is in memory during a function."""
+    """The memory of a function at each of its operations, and its peak."""
     live = [tensors.resident + count for count in live_bytes(tensors.slots, tensors.sizes, tensors.returned)]
     if not live:
         return Memory(tensors.resident, 0, "", 0, tensors.resident, ())
@@ -233,7 +233,10 @@ def memory_of_tensors(tensors: Tensors) -> Memory:
 
 
 def largest_at_peak(module: ModuleOp, float_bytes: int | None, count: int) -> list[tuple[str, int]]:
-    """What takes most where a module's function takes most: arguments and values by name or layer, and their bytes."""
+    """
+    The largest tensors at the peak of the function with the highest one: arguments and values by name or layer, and
+    bytes.
+    """
     total: dict[str, int] = {}
     for func in training_functions(module):
         builder = _Builder(func.body.block, float_bytes)
@@ -246,7 +249,7 @@ def largest_at_peak(module: ModuleOp, float_bytes: int | None, count: int) -> li
 
 
 def live_at(tensors: Tensors, at: int) -> Iterator[tuple[int, str]]:
-    """The buffers that are there during an operation, by its number, and the layers that made them."""
+    """The buffers that are live during an operation, by its number, and the layers that made them."""
     made: dict[int, int] = {}
     last: dict[int, int] = dict.fromkeys(tensors.returned, len(tensors.slots))
     for number, (reads, makes) in enumerate(tensors.slots):
@@ -272,6 +275,6 @@ def step_functions(module: ModuleOp) -> list[FuncOp]:
 
 
 def memory_of_module(module: ModuleOp, float_bytes: int | None = None) -> Memory | None:
-    """What is in memory during the function of a module that takes most; None where none is at the `train` level."""
+    """The memory of the module's function with the highest peak; None where none is at the `train` level."""
     found = [memory_of_tensors(tensors_of(func, float_bytes)) for func in step_functions(module)]
     return max(found, key=lambda memory: memory.peak_bytes, default=None)

@@ -1,20 +1,20 @@
 """
-What takes the memory of a step where it takes most: weights, gradients, optimizer states, activations, buffers.
+The peak memory of a step by kind: weights, gradients, optimizer states, activations, buffers.
 
     peak_by_kind(func, None)["weights"]
 
-Every byte of the peak that `liveness.py` finds has one kind. What a value is for decides: an argument by its kind, a
-value by the operation that made it and by who reads it.
+Every byte of the peak that `liveness.py` finds has one kind. The kind of an argument decides its own; the kind of any
+other value follows from the operation that made it and from its readers.
 
 - `weights`: parameters, and new values of them that are not written in place.
-- `gradients`: gradients of parameters and what is added up to them: what else the operations of role `dw` make.
-- `optimizer`: optimizer states, and what an update computes in between.
+- `gradients`: gradients of parameters and their summands: all other results of operations of role `dw`.
+- `optimizer`: optimizer states, and intermediate values of an update.
 - `activations`: inputs, results of the forward pass, and their gradients.
 - `buffers`: results of collectives, parameters and their gradients in another form (gathered, in a shorter type, not
   yet summed over devices), constants, running statistics.
 
-A gradient that comes out of a collective is a gradient. Gradients are there from the operation that makes them to the
-update that reads them, so all of them together only at the end of the backward pass: `gradient_bytes` are theirs.
+A gradient that comes out of a collective is a gradient. A gradient is live from the operation that makes it to the
+update that reads it, so all of them together only at the end of the backward pass: `gradient_bytes` is their sum.
 """
 
 from collections.abc import Iterable
@@ -85,7 +85,7 @@ def peak_of(func: FuncOp, float_bytes: int | None) -> Peak:
 
 
 class _Values:
-    """What the values of a function are for."""
+    """The kinds of the values of a function."""
 
     def __init__(self, func: FuncOp):
         block = func.body.block

@@ -1,12 +1,12 @@
 """
-What it costs to compute forward operations a second time in the backward pass, and what memory that saves.
+The cost of recomputing forward operations in the backward pass, and the memory that it saves.
 
-A plan is a set of forward operations. Each value of theirs that the backward pass needs is computed again, once, right
-before the first stage of the backward pass that needs it, together with what that takes of other operations of the
-plan; whatever reads a value of theirs from there on reads the second one. A stage are operations of one layer in a row,
-so that nothing comes between its dX and dW, which may run together. All other values are kept from the forward pass.
-The order of operations stays as it is otherwise, and operations that compute again at one place do so in the order of
-the forward pass. Nothing is computed a third time.
+A plan is a set of forward operations. Each of their values that the backward pass needs is recomputed once, right
+before the first stage of the backward pass that needs it, together with its own inputs among the plan's values; all
+readers from there on read the second one. A stage is a run of operations of one layer, so that nothing comes between
+its dX and dW, which may run together. All other values are saved by the forward pass. The order of operations is
+otherwise unchanged, and operations recomputed at one place run in the order of the forward pass. Nothing is computed a
+third time.
 
 Sources: Griewank, Walther (2000), Algorithm 799: revolve; Chen, Xu, Zhang, Guestrin (2016), Training deep nets with
 sublinear memory cost (arXiv 1604.06174); Jain et al. (2020), Checkmate (arXiv 1910.02653).

@@ -1,9 +1,9 @@
 """
 The plan of recomputation with the least work under a budget of memory, by an integer program; for small steps.
 
-Exact among the plans of a `RecomputeProblem`. The program is that of `recompute_program`, the solver that of `linear`.
-A solver's tolerance is many bytes of a large value, so that its plan is weighed again, and the budget lowered if
-needed.
+It is optimal among the plans of a `RecomputeProblem`. The program is that of `recompute_program`, the solver that of
+`linear`. The solver's tolerance can be many bytes of a large value, so that a plan's memory is computed again, and the
+budget lowered if needed.
 """
 
 import numpy as np

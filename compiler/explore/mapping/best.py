@@ -1,5 +1,5 @@
 """
-The search itself: a mapper proposes, costs are found of many candidates at a time, the best is kept.
+The search loop: a mapper proposes candidates, which are costed in batches, and the best is recorded.
 
 Of equal costs the one with less of the other measure is better, then the earlier one; known mappings come first.
 """
@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.exact.refetch import refetched
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
 from npuc.dialects.mapping import Clusters, Mapping
@@ -28,12 +28,13 @@ BATCH = 2048
 
 
 @dataclass(frozen=True)
-class Costs:
+class MappingCosts:
     """
-    Of each candidate: cycles, energy in MACs' worth, and elements in the buffers; NaN for what cannot be run.
+    The costs of candidates: cycles, energy in MACs' worth, and elements in the buffers; NaN for invalid candidates.
 
-    `carried`: whether all transfers can take place in these cycles, those too that the model leaves free, and `held`:
-    whether clusters keep all that their steps bring again (`exact.again`). None: the model says nothing of it.
+    `carried`: whether all transfers fit into these cycles, including those that the model does not charge, and
+    `buffered`: whether clusters can buffer everything that their steps refetch (`exact.refetch`). None: the model does
+    not say.
     """
 
     cycles: Floats
@@ -41,26 +42,26 @@ class Costs:
     l1: Floats
     l2: Floats
     carried: NDArray[np.bool_] | None = None
-    held: NDArray[np.bool_] | None = None
+    buffered: NDArray[np.bool_] | None = None
 
     def of(self, objective: Objective) -> Floats:
-        """What is minimised."""
+        """The value of an objective."""
         chosen = {"time": self.cycles, "energy": self.energy}.get(objective)
         return self.cycles * self.energy if chosen is None else chosen
 
-    def row(self, row: int) -> Cost:
+    def row(self, row: int) -> MappingCost:
         """The costs of one candidate."""
         cycles, energy, l1, l2 = (float(values[row]) for values in (self.cycles, self.energy, self.l1, self.l2))
-        carried, held = (one is None or bool(one[row]) for one in (self.carried, self.held))
-        return Cost(cycles, energy, l1, l2, carried, held)
+        carried, buffered = (one is None or bool(one[row]) for one in (self.carried, self.buffered))
+        return MappingCost(cycles, energy, l1, l2, carried, buffered)
 
 
 @dataclass(frozen=True)
-class Cost:
+class MappingCost:
     """
-    What one mapping costs: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2.
+    The cost of one mapping: cycles, energy in MACs' worth, elements in a processing element's buffer and in L2.
 
-    `carried` and `held` are as of `Costs`.
+    `carried` and `buffered` are as in `MappingCosts`.
     """
 
     cycles: float
@@ -68,41 +69,41 @@ class Cost:
     l1: float
     l2: float
     carried: bool = True
-    held: bool = True
+    buffered: bool = True
 
     def of(self, objective: Objective) -> float:
-        """What is minimised."""
+        """The value of an objective."""
         return {"time": self.cycles, "energy": self.energy, "edp": self.cycles * self.energy}[objective]
 
     @property
-    def costs(self) -> Costs:
+    def costs(self) -> MappingCosts:
         """The same as the costs of one candidate."""
         cycles, energy, l1, l2 = (np.array([value]) for value in (self.cycles, self.energy, self.l1, self.l2))
-        return Costs(cycles, energy, l1, l2, np.array([self.carried]), np.array([self.held]))
+        return MappingCosts(cycles, energy, l1, l2, np.array([self.carried]), np.array([self.buffered]))
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The elements that the buffers have room for; None: no limit."""
+    """The elements that fit into the buffers; None: no limit."""
 
     l1: int | None = None
     l2: int | None = None
 
-    def fit(self, costs: Costs, objective: Objective) -> NDArray[np.bool_]:
+    def fit(self, costs: MappingCosts, objective: Objective) -> NDArray[np.bool_]:
         """
-        Which candidates can be run on the machine as they cost.
+        The candidates that the machine can run at their cost.
 
-        What clusters bring again and do not keep has no energy in the model, so that where energy counts they keep all.
+        The model charges no energy for refetches inside clusters, so that where energy counts they must be buffered.
         """
         fine = np.isfinite(costs.cycles) & (costs.cycles > 0) & np.isfinite(costs.energy)
         for need, size in ((costs.l1, self.l1), (costs.l2, self.l2)):
             fine &= True if size is None else need <= size
-        for true in (costs.carried, costs.held if objective != "time" else None):
+        for true in (costs.carried, costs.buffered if objective != "time" else None):
             fine &= True if true is None else true
         return fine
 
 
-Evaluate: TypeAlias = Callable[[Candidates], Costs]
+Evaluate: TypeAlias = Callable[[Candidates], MappingCosts]
 
 
 def exact_costs(
@@ -111,39 +112,39 @@ def exact_costs(
     array: PeArray,
     l1_size: int | None = None,
     sum_size: float = 1.0,
-) -> Costs:
+) -> MappingCosts:
     """
-    What candidates cost exactly for statements one after another; buffers are as large as any of them needs.
+    The exact costs of candidates for statements one after another; a buffer is as large as the largest need.
 
-    `l1_size` is what the buffer of a processing element holds, without which clusters keep all that they bring again;
-    `sum_size` the elements of the shared buffer that a partial sum takes.
+    `l1_size` is the size of a processing element's buffer, unlimited if None; `sum_size` are the elements of the shared
+    buffer that a partial sum takes.
     """
     levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
     tables: list[dict[str, Floats]] = []
-    carried, held = np.ones(len(candidates), bool), np.ones(len(candidates), bool)
+    carried, buffered = np.ones(len(candidates), bool), np.ones(len(candidates), bool)
     with np.errstate(all="ignore"):
         for work in works:
             run = run_exact(work, levels, array)
             tables.append(columns_of(work, levels, run, array))
-            again = brought_again(work, levels, run, array, inside, l1_size)
-            carried &= again.network <= tables[-1]["runtime_cycles"]
-            held &= again.held
+            refetch = refetched(work, levels, run, array, inside, l1_size)
+            carried &= refetch.network <= tables[-1]["runtime_cycles"]
+            buffered &= refetch.buffered
     cycles, energy = (
         np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
     )
     l1 = np.max([table["l1_size_req"] for table in tables], axis=0)
     l2 = np.max([with_sums(table["l2_size_req"], table["output_l2_size_req"], sum_size) for table in tables], axis=0)
-    return Costs(cycles, energy, l1, l2, carried, held)
+    return MappingCosts(cycles, energy, l1, l2, carried, buffered)
 
 
 def with_sums(elements: Floats, outputs: Floats, sum_size: float) -> Floats:
-    """The room of elements of which some are outputs, where a partial sum takes `sum_size` of them."""
+    """The size of `elements`, of which `outputs` are partial sums that take `sum_size` elements each."""
     return elements + (sum_size - 1) * outputs
 
 
 def exact_cost(
     works: tuple[Contraction, ...], mapping: Clusters, array: PeArray, l1_size: int | None = None, sum_size: float = 1.0
-) -> Cost:
+) -> MappingCost:
     """What one mapping costs exactly; `l1_size` and `sum_size` as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
     one = Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping])))
@@ -151,7 +152,7 @@ def exact_cost(
 
 
 @dataclass
-class Best:
+class BestMapping:
     """
     The best so far; `curve` are the numbers of candidates after which the cost fell, with the cost then.
 
@@ -162,15 +163,15 @@ class Best:
     limits: Limits
     evaluations: int = 0
     key: tuple[float, float] = (np.inf, np.inf)
-    cost: Cost | None = None
+    cost: MappingCost | None = None
     found: Candidates | Clusters | Mapping | None = None
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
-    def add_known(self, mapping: Clusters | Mapping, cost: Cost) -> None:
+    def add_known(self, mapping: Clusters | Mapping, cost: MappingCost) -> None:
         """Take a mapping into account that is no candidate of a mapper."""
         self.add(mapping, cost.costs)
 
-    def add(self, batch: Candidates | Clusters | Mapping, costs: Costs) -> Floats:
+    def add(self, batch: Candidates | Clusters | Mapping, costs: MappingCosts) -> Floats:
         """Take candidates into account; returns their costs, infinite where they do not fit."""
         values = np.where(self.limits.fit(costs, self.objective), costs.of(self.objective), np.inf)
         others = costs.of("time" if self.objective == "energy" else "energy")
@@ -186,7 +187,7 @@ class Best:
         return values
 
 
-def search(mapper: Mapper, evaluate: Evaluate, best: Best, budget: int, advance: Callable[[int], None]) -> None:
+def search(mapper: Mapper, evaluate: Evaluate, best: BestMapping, budget: int, advance: Callable[[int], None]) -> None:
     """
     Let a mapper propose up to `budget` candidates, or all it has, and keep the best of them in `best`.
 

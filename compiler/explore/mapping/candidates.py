@@ -1,4 +1,4 @@
-"""Candidates of a search as arrays: what mappers propose and costs are found of."""
+"""Candidates of a search as arrays, which mappers propose and cost models evaluate."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def smallest(space: MapSpace) -> Candidates:
 
 class Mapper(Protocol):
     """
-    What proposes candidates of a space and is told what they cost.
+    A source of candidates of a space, which is told their costs.
 
-    What it proposes depends on its space and seed, and on costs, but not on how many are taken at a time.
+    Its proposals depend on the space, the seed and the costs, but not on the number taken at a time.
     """
 
     def propose(self, most: int) -> Candidates | None:

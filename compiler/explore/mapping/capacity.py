@@ -1,8 +1,8 @@
 """
-Mappings that the buffers have room for: what tiles take, and tiles cut smaller until they fit.
+Mappings that fit into the buffers: the sizes of tiles, and smaller tiles where they do not fit.
 
 A buffer holds two tiles of each tensor, as MAESTRO counts it: that of a step and the next one's. The shared buffer (L2)
-has those of a step of the outermost level, that of a processing element (L1) those of one of its own.
+holds those of a step of the outermost level, that of a processing element (L1) those of one of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from npuc.compiler.analysis.mapping.exact.volumes import tile
 
 
 @dataclass(frozen=True)
-class Room:
+class BufferCapacity:
     """
     Statements that run one after another in the same buffers, of `l1` and `l2` elements; None: no limit.
 
@@ -58,26 +58,26 @@ class Drawn:
     least: Floats
 
 
-def cut_to_fit(room: Room, drawn: Drawn) -> None:
+def cut_to_fit(capacity: BufferCapacity, drawn: Drawn) -> None:
     """
-    Cut tiles in place where a buffer has no room for them: dimension by dimension, in the loops' order, until it has.
+    Cut tiles in place until they fit into the buffers: dimension by dimension, in the order of the loops.
 
-    The outermost level's tiles become those of the level inside first, so that what divides a tile still does.
+    The outermost level's tiles become those of the level inside first, so that a divisor of a tile still divides it.
     """
     tiles, least = drawn.tiles, drawn.least
-    if room.l1 is not None:
-        _cut(room, (room.l1, 1.0), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
-    if room.l2 is None:
+    if capacity.l1 is not None:
+        _cut(capacity, (capacity.l1, 1.0), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
+    if capacity.l2 is None:
         return
-    shared = room.l2, room.sum_size
+    shared = capacity.l2, capacity.sum_size
     if len(tiles) > 1:
         inside = np.where(np.isinf(least), np.inf, tiles[1])
-        _cut(room, shared, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
-    _cut(room, shared, tiles, drawn.widths, drawn.orders[0], drawn, least)
+        _cut(capacity, shared, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
+    _cut(capacity, shared, tiles, drawn.widths, drawn.orders[0], drawn, least)
 
 
 def _cut(
-    room: Room,
+    capacity: BufferCapacity,
     buffer: tuple[int, float],
     tiles: list[Floats],
     widths: Floats | float,
@@ -91,7 +91,7 @@ def _cut(
     rows: Ints = np.arange(order.shape[1], dtype=np.int64)
     for place in range(len(order)):
         step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
-        rows = rows[np.flatnonzero(room.need(step, sum_size) > size)]
+        rows = rows[np.flatnonzero(capacity.need(step, sum_size) > size)]
         dim = order[place, rows]
         for level in tiles:
             level[dim, rows] = np.minimum(level[dim, rows], least[dim, rows])

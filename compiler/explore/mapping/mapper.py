@@ -1,5 +1,5 @@
 """
-What searches a space of mappings, and how such algorithms are found: what `npuc map --mapper NAME` takes.
+Search algorithms for spaces of mappings, and their registry: `npuc map --mapper NAME`.
 
 npuc's own are the modules of `mappers/` with a `MAPPER`, under their module's name; others are published by any
 installed distribution through the entry point group `npuc.mappers`:
@@ -19,7 +19,7 @@ from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.registry import Registry
 from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
-from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.space import MapSpace
 
 DEFAULT = "random"
@@ -27,7 +27,7 @@ DEFAULT = "random"
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an algorithm does not search a space, as a predicate of the contraction, and what to try instead."""
+    """The reason why an algorithm does not search a space, as a predicate of the contraction, and a hint."""
 
     reason: str
     hint: str
@@ -37,11 +37,13 @@ class Algorithm(ABC):
     """A search algorithm: it makes a `Mapper` of each space."""
 
     @abstractmethod
-    def mapper(self, space: MapSpace, seed: int, room: Room) -> Mapper:
-        """What proposes mappings of a space; `room` is what the machine's buffers hold of the contraction."""
+    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> Mapper:
+        """A mapper of a space; `capacity` is that of the machine's buffers for the contraction."""
 
     def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
-        """Why a space is not searched with so many evaluations; None where it is. Asked before any search begins."""
+        """
+        The reason not to search a space with so many evaluations; None to search it. Called before any search begins.
+        """
         return None
 
 
@@ -75,9 +77,9 @@ class _Outside(Algorithm):
     name: str
     algorithm: Algorithm
 
-    def mapper(self, space: MapSpace, seed: int, room: Room) -> Mapper:
+    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> Mapper:
         with _blamed(self.name):
-            return _OutsideMapper(self.name, self.algorithm.mapper(space, seed, room))
+            return _OutsideMapper(self.name, self.algorithm.mapper(space, seed, capacity))
 
     def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
         with _blamed(self.name):

@@ -1,12 +1,12 @@
-"""The best cost over the number of mappings that were tried, a line a contraction, relative to the default mapping."""
+"""The best cost over the number of mappings tried, a line per contraction, relative to the default mapping."""
 
 from __future__ import annotations
 
 from npuc.compiler.core.figure import GRID, new_figure, picture_bytes
-from npuc.compiler.explore.mapping.result import Found, Result
+from npuc.compiler.explore.mapping.result import Found, SearchResult
 
 
-def draw(result: Result, kind: str) -> bytes:
+def draw(result: SearchResult, kind: str) -> bytes:
     """The picture of a search as a file of a kind (`png`, `pdf`, `svg`)."""
     figure = new_figure(7.0, 4.6)
     axes = figure.subplots(gridspec_kw={"left": 0.1, "right": 0.97, "top": 0.91, "bottom": 0.12})
@@ -22,7 +22,7 @@ def draw(result: Result, kind: str) -> bytes:
     return picture_bytes(figure, kind)
 
 
-def _steps(result: Result, found: Found) -> tuple[list[int], list[float]]:
+def _steps(result: SearchResult, found: Found) -> tuple[list[int], list[float]]:
     """Where a curve falls, and its end; over the first cost where there is no default one."""
     default = found.default
     unit = found.curve[0][1] if default is None else default.of(result.settings.objective)

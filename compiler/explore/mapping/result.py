@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.explore.mapping.best import Cost, Objective
+from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.report.as_csv import csv_text
 from npuc.dialects.mapping import Clusters, MappingAttr
 
@@ -46,8 +46,8 @@ class Found:
     directives cannot say any that its buffers hold.
     """
 
-    default: Cost | None
-    best: Cost
+    default: MappingCost | None
+    best: MappingCost
     mapping: MappingAttr
     evaluations: int
     curve: tuple[tuple[int, float], ...]
@@ -80,7 +80,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Result:
+class SearchResult:
     """Rows in program order and the searches that they refer to; `peak` is MACs a cycle."""
 
     title: str
@@ -120,13 +120,13 @@ class Result:
         """Of how many contractions the machine cannot run the default mapping, and how many there are."""
         return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
-    def total(self, *, default: bool, comparable: bool = False) -> Cost | None:
+    def total(self, *, default: bool, comparable: bool = False) -> MappingCost | None:
         """
         The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
 
         With `comparable` of those contractions alone whose default mapping the machine can run.
         """
-        costs: list[tuple[int, Cost]] = []
+        costs: list[tuple[int, MappingCost]] = []
         for row in self.rows:
             if comparable and not self.of(row).default_fits:
                 continue
@@ -134,7 +134,7 @@ class Result:
             if cost is None:
                 return None
             costs.append((row.repeat, cost))
-        return Cost(
+        return MappingCost(
             math.fsum(n * cost.cycles for n, cost in costs),
             math.fsum(n * cost.energy for n, cost in costs),
             max((cost.l1 for _, cost in costs), default=0.0),
@@ -153,7 +153,7 @@ def _number(value: float) -> int | float:
     return int(value) if value.is_integer() else value
 
 
-def _cost(cost: Cost | None) -> dict[str, int | float] | None:
+def _cost(cost: MappingCost | None) -> dict[str, int | float] | None:
     if cost is None:
         return None
     names = ("cycles", "energy_mac_units", "l1_elements", "l2_elements")
@@ -161,7 +161,7 @@ def _cost(cost: Cost | None) -> dict[str, int | float] | None:
     return {name: _number(value) for name, value in zip(names, values, strict=True)}
 
 
-def to_json(result: Result, version: str) -> str:
+def to_json(result: SearchResult, version: str) -> str:
     """The result as JSON."""
     settings = result.settings
     document = {
@@ -207,12 +207,12 @@ def to_json(result: Result, version: str) -> str:
     return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
-def to_csv(result: Result) -> str:
+def to_csv(result: SearchResult) -> str:
     """The rows as CSV; a curve is `evaluations:cost` pairs, separated by blanks."""
     return csv_text(FIELDS, *(_cells(result, row) for row in result.rows))
 
 
-def _cells(result: Result, row: MappedRow) -> Sequence[object]:
+def _cells(result: SearchResult, row: MappedRow) -> Sequence[object]:
     found = result.of(row)
     default, best = found.default, found.best
     return (

@@ -13,10 +13,10 @@ from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.explore.mapping.best import Best, Limits, search
+from npuc.compiler.explore.mapping.best import BestMapping, Limits, search
 from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm
-from npuc.compiler.explore.mapping.result import Found, MappedRow, Result, Settings
-from npuc.compiler.explore.mapping.task import Task, exact_task, parity_task
+from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, Settings
+from npuc.compiler.explore.mapping.task import SearchTask, exact_task, parity_task
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.mapped import problem_of
@@ -48,9 +48,9 @@ class Search:
         return [op for op in self.module.walk() if isinstance(op, ContractOp)]
 
     @cached_property
-    def distinct(self) -> dict[Hashable, tuple[Task, ContractOp]]:
+    def distinct(self) -> dict[Hashable, tuple[SearchTask, ContractOp]]:
         """A search for each kind of contraction, with the first of that kind. Raises `SourceError`, `UsageError`."""
-        found: dict[Hashable, tuple[Task, ContractOp]] = {}
+        found: dict[Hashable, tuple[SearchTask, ContractOp]] = {}
         for op in self.contracts:
             key = self._key(op)
             if key not in found:
@@ -64,7 +64,7 @@ class Search:
         machine = self.machine.for_contraction(op)
         return works, op.mapping_attr, machine.l2_size, machine.sum_size, machine.array
 
-    def _task(self, op: ContractOp) -> Task:
+    def _task(self, op: ContractOp) -> SearchTask:
         machine = self.machine.for_contraction(op)
         own, divisors = self.settings, self.settings.tiles == "divisors"
         if machine.mode == "exact":
@@ -84,12 +84,12 @@ class Search:
             )
         return parity_task(problem, has, machine, own.levels, divisors=divisors)
 
-    def _require_searchable(self, task: Task, op: ContractOp) -> None:
+    def _require_searchable(self, task: SearchTask, op: ContractOp) -> None:
         refusal = self.algorithm.refusal(task.space, self.settings.budget)
         if refusal is not None:
             raise UsageError(f"{_named(op)} {refusal.reason}", hint=refusal.hint)
 
-    def run(self, title: str, source: str, advance: Callable[[int], None]) -> Result:
+    def run(self, title: str, source: str, advance: Callable[[int], None]) -> SearchResult:
         """
         Search, and write the best mapping of every contraction into the module.
 
@@ -104,15 +104,17 @@ class Search:
             rows.append(MappedRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, number))
         for op, row in zip(self.contracts, rows, strict=True):
             op.mapping_attr = found[row.number].mapping
-        return Result(title, source, self.hardware.name, machine.mode, machine.peak, self.settings, tuple(rows), found)
+        return SearchResult(
+            title, source, self.hardware.name, machine.mode, machine.peak, self.settings, tuple(rows), found
+        )
 
-    def _find(self, task: Task, op: ContractOp, advance: Callable[[int], None]) -> Found:
-        own, limits = self.settings, Limits(task.room.l1, task.room.l2)
+    def _find(self, task: SearchTask, op: ContractOp, advance: Callable[[int], None]) -> Found:
+        own, limits = self.settings, Limits(task.capacity.l1, task.capacity.l2)
         machine = self.machine.for_contraction(op)
-        best = Best(own.objective, limits)
+        best = BestMapping(own.objective, limits)
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
-        mapper = self.algorithm.mapper(task.space, own.seed, task.room)
+        mapper = self.algorithm.mapper(task.space, own.seed, task.capacity)
         search(mapper, task.costs, best, own.budget, advance)
         if best.cost is None or best.found is None:
             raise CapacityError(
@@ -123,15 +125,15 @@ class Search:
         attribute = task.attribute(best.found)
         default = task.default()
         # Not the limits of the search, which are wider where directives cannot say any mapping that fits.
-        held = Limits(machine.l1_size, machine.l2_size)
+        machine_limits = Limits(machine.l1_size, machine.l2_size)
         return Found(
             default,
             best.cost,
             attribute,
             best.evaluations,
             tuple(best.curve),
-            default_fits=default is not None and bool(held.fit(default.costs, own.objective)[0]),
-            fits=bool(held.fit(best.cost.costs, own.objective)[0]),
+            default_fits=default is not None and bool(machine_limits.fit(default.costs, own.objective)[0]),
+            fits=bool(machine_limits.fit(best.cost.costs, own.objective)[0]),
         )
 
 

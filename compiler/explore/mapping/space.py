@@ -86,7 +86,7 @@ def fanouts_of(num_pes: int, levels: int) -> tuple[tuple[int, ...], ...]:
     """
     The sub-clusters of `levels` levels on so many processing elements.
 
-    Clusters hold a divisor of what there is, or a power of two; elements that no cluster has room for are left out.
+    Clusters hold a divisor of what there is, or a power of two; elements that fit into no cluster are left out.
     """
     if levels == 1:
         return ((num_pes,),)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from npuc.compiler.explore.mapping.best import Cost, Objective
-from npuc.compiler.explore.mapping.result import Found, MappedRow, Result, mapping_text
+from npuc.compiler.explore.mapping.best import MappingCost, Objective
+from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.dialects.mapping import Clusters, MappingAttr
 
@@ -19,7 +19,7 @@ TOO_LARGE = "*"
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
-def print_result(result: Result, console: Console, *, all_rows: bool) -> None:
+def print_result(result: SearchResult, console: Console, *, all_rows: bool) -> None:
     """Print what was found."""
     from rich import box
     from rich.markup import escape
@@ -48,7 +48,7 @@ def print_result(result: Result, console: Console, *, all_rows: bool) -> None:
         console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
 
 
-def _groups(result: Result) -> list[list[MappedRow]]:
+def _groups(result: SearchResult) -> list[list[MappedRow]]:
     """Rows with the same search together, in the order of their first."""
     groups: dict[int, list[MappedRow]] = {}
     for row in result.rows:
@@ -56,7 +56,7 @@ def _groups(result: Result) -> list[list[MappedRow]]:
     return list(groups.values())
 
 
-def _largest(result: Result, groups: list[list[MappedRow]]) -> list[list[MappedRow]]:
+def _largest(result: SearchResult, groups: list[list[MappedRow]]) -> list[list[MappedRow]]:
     """The groups that cost most, in the order of the program."""
     costs = [_times(rows) * result.of(rows[0]).best.of(result.settings.objective) for rows in groups]
     ranked = sorted(range(len(groups)), key=lambda n: -costs[n])[:MOST_LINES]
@@ -67,13 +67,13 @@ def _times(rows: list[MappedRow]) -> int:
     return sum(row.repeat for row in rows)
 
 
-def _prefix(result: Result) -> tuple[str, float]:
+def _prefix(result: SearchResult) -> tuple[str, float]:
     """The largest prefix in which no cost is below 1, and its size."""
     least = min(found.best.of(result.settings.objective) for found in result.found)
     return next(((name, size) for name, size in PREFIXES if size <= least), ("", 1.0))
 
 
-def _cells(result: Result, rows: list[MappedRow], scale: float) -> tuple[str, ...]:
+def _cells(result: SearchResult, rows: list[MappedRow], scale: float) -> tuple[str, ...]:
     first, found, objective = rows[0], result.of(rows[0]), result.settings.objective
     layers = list(dict.fromkeys(row.layer for row in rows))
     times, ratio = _times(rows) / scale, result.ratio(found)
@@ -110,7 +110,7 @@ def short_text(mapping: MappingAttr) -> str:
     return f"{', '.join(levels)}; {tiles}" if tiles else ", ".join(levels)
 
 
-def _summary(result: Result) -> Iterator[tuple[str, str]]:
+def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
     """The lines below the table: a heading and a text each."""
     default, best = result.total(default=True), result.total(default=False)
     if best is None:
@@ -127,7 +127,7 @@ def _summary(result: Result) -> Iterator[tuple[str, str]]:
     yield "verdict", _verdict(result, count - unfit)
 
 
-def _verdict(result: Result, fitting: int) -> str:
+def _verdict(result: SearchResult, fitting: int) -> str:
     """How the default mappings compare with the best ones, in those contractions in which the machine can run them."""
     default, best = (result.total(default=which, comparable=True) for which in (True, False))
     if not fitting or default is None or best is None:
@@ -154,7 +154,7 @@ def _change(before: float, after: float) -> str:
     return f"falls to 1/{before / after:,.2f}" if after < before else f"grows to {after / before:,.2f} times as much"
 
 
-def _total(cost: Cost, result: Result) -> str:
+def _total(cost: MappingCost, result: SearchResult) -> str:
     peak = sum(row.repeat * row.macs for row in result.rows) / (cost.cycles * result.peak)
     buffers = f"buffers of up to {cost.l1:,.0f} (L1) and {cost.l2:,.0f} (L2) elements"
     return f"{cost.cycles:,.0f} cycles, energy of {cost.energy:,.0f} MACs, {peak:.1%} of the peak; {buffers}"

@@ -27,16 +27,16 @@ from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
 from npuc.compiler.analysis.mapping.parity import analyse
-from npuc.compiler.explore.mapping.best import Cost, Costs, exact_cost, exact_costs
+from npuc.compiler.explore.mapping.best import MappingCost, MappingCosts, exact_cost, exact_costs
 from npuc.compiler.explore.mapping.candidates import Candidates, smallest
-from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.directives import as_directives, directive_space
 from npuc.compiler.explore.mapping.space import MapSpace, space_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
 from npuc.dialects.npu.nest import Nest
 
 
-class Task(Protocol):
+class SearchTask(Protocol):
     """A search for the mapping of one contraction."""
 
     @property
@@ -45,19 +45,19 @@ class Task(Protocol):
         ...
 
     @property
-    def room(self) -> Room:
+    def capacity(self) -> BufferCapacity:
         """What the machine's buffers hold of it."""
         ...
 
-    def costs(self, candidates: Candidates) -> Costs:
+    def costs(self, candidates: Candidates) -> MappingCosts:
         """What candidates cost."""
         ...
 
-    def known(self) -> Iterator[tuple[Clusters | Mapping, Cost]]:
+    def known(self) -> Iterator[tuple[Clusters | Mapping, MappingCost]]:
         """Mappings to begin with, the default one first, those that can be run."""
         ...
 
-    def default(self) -> Cost | None:
+    def default(self) -> MappingCost | None:
         """What the mapping costs that the contraction has without a search; None if it cannot be run."""
         ...
 
@@ -81,17 +81,17 @@ class ExactTask:
         return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
 
     @property
-    def room(self) -> Room:
+    def capacity(self) -> BufferCapacity:
         """The machine's buffers."""
-        return Room(self.works, self.machine.l1_size, self.machine.l2_size, float(self.machine.sum_size))
+        return BufferCapacity(self.works, self.machine.l1_size, self.machine.l2_size, float(self.machine.sum_size))
 
-    def costs(self, candidates: Candidates) -> Costs:
+    def costs(self, candidates: Candidates) -> MappingCosts:
         """Exact costs."""
         return exact_costs(
             self.works, candidates, self.machine.array, self.machine.l1_size, float(self.machine.sum_size)
         )
 
-    def known(self) -> Iterator[tuple[Clusters, Cost]]:
+    def known(self) -> Iterator[tuple[Clusters, MappingCost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
         pes = self.machine.array.num_pes
         found = [self._own()]
@@ -100,12 +100,12 @@ class ExactTask:
         for one in dict.fromkeys(one for one in found if one is not None):
             yield one, self._cost(one)
 
-    def default(self) -> Cost | None:
+    def default(self) -> MappingCost | None:
         """The exact cost of the mapping that the nest has."""
         own = self._own()
         return None if own is None else self._cost(own)
 
-    def _cost(self, mapping: Clusters) -> Cost:
+    def _cost(self, mapping: Clusters) -> MappingCost:
         machine = self.machine
         return exact_cost(self.works, mapping, machine.array, machine.l1_size, float(machine.sum_size))
 
@@ -135,31 +135,31 @@ class ParityTask:
     space: MapSpace
 
     @property
-    def room(self) -> Room:
-        """The machine's buffers, or room for the smallest tiles that directives can say where that is more."""
-        return self._room
+    def capacity(self) -> BufferCapacity:
+        """The capacity of the machine's buffers, or, if larger, of the smallest tiles that directives can express."""
+        return self._capacity
 
     @cached_property
-    def _room(self) -> Room:
+    def _capacity(self) -> BufferCapacity:
         """
-        The machine's buffers, or room for the smallest tiles that directives can say where that is more.
+        The capacity of the machine's buffers, or, if larger, of the smallest tiles that directives can express.
 
-        Directives keep whole windows in an element, for which many a machine has no room.
+        Directives hold whole windows in an element, which do not fit on many machines.
         """
         least = self.costs(smallest(self.space)).row(0)
         sizes = ((self.machine.l1_size, least.l1), (self.machine.l2_size, least.l2))
         l1, l2 = (None if size is None else max(size, int(need) if isfinite(need) else 0) for size, need in sizes)
-        return Room((contraction_of(self.problem),), l1, l2)
+        return BufferCapacity((contraction_of(self.problem),), l1, l2)
 
-    def costs(self, candidates: Candidates) -> Costs:
+    def costs(self, candidates: Candidates) -> MappingCosts:
         """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
         written = as_directives(self.problem, candidates)
         table = evaluate_on(self.problem, written, self.machine.array, self.machine.mode)
         cycles = table["runtime_cycles"]
         cycles = np.where(cycles * self.machine.peak >= self.problem.macs, cycles, np.nan)
-        return Costs(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
+        return MappingCosts(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
 
-    def known(self) -> Iterator[tuple[Mapping, Cost]]:
+    def known(self) -> Iterator[tuple[Mapping, MappingCost]]:
         """The mapping that the layer has, and named ones; none that leaves out points or computes some again."""
         pes = self.machine.array.num_pes
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
@@ -168,11 +168,11 @@ class ParityTask:
             if cost is not None and cost.cycles * self.machine.peak >= self.problem.macs:
                 yield one, cost
 
-    def default(self) -> Cost | None:
+    def default(self) -> MappingCost | None:
         """MAESTRO's cost of the mapping that the layer has."""
         return None if self.has is None else self._cost(self.has)
 
-    def _cost(self, mapping: Mapping) -> Cost | None:
+    def _cost(self, mapping: Mapping) -> MappingCost | None:
         array = self.machine.array
         try:
             row = columns(analyse(mapping, array), array, len(mapping.levels))
@@ -180,7 +180,7 @@ class ParityTask:
             return None
         names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
         cycles, energy, l1, l2 = (np.nan if row[name] is None else float(row[name] or 0) for name in names)
-        return Cost(cycles, energy, l1, l2)
+        return MappingCost(cycles, energy, l1, l2)
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
         """By directives."""

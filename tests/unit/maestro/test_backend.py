@@ -187,7 +187,7 @@ def test_unknown_mappings_are_wrong_usage() -> None:
         score(NETWORK, "dsl", hardware={"clock_mhz": 100})
 
 
-def test_products_that_run_together_are_priced_one_by_one() -> None:
+def test_products_that_run_together_are_costed_one_by_one() -> None:
     pipeline = "autodiff,lower-to-npu,interleave{mode=fused}"
     report = score(NETWORK, "dsl", pipeline=pipeline)
     fused = [row for row in report.ops if row.phase == "dxdw"]

@@ -34,7 +34,7 @@ class OneMapper:
 class Smallest(Algorithm):
     """The mapping with the smallest tiles alone."""
 
-    def mapper(self, space, seed, room):
+    def mapper(self, space, seed, capacity):
         return OneMapper(space)
 
     def refusal(self, space, budget):
@@ -42,19 +42,19 @@ class Smallest(Algorithm):
 
 
 class Fails(Algorithm):
-    def mapper(self, space, seed, room):
+    def mapper(self, space, seed, capacity):
         raise KeyError("a defect of its own")
 
 
 class Wrong(Algorithm):
-    def mapper(self, space, seed, room):
+    def mapper(self, space, seed, capacity):
         mapper = OneMapper(space)
         mapper.propose = lambda most: 3
         return mapper
 
 
 class Many(Algorithm):
-    def mapper(self, space, seed, room):
+    def mapper(self, space, seed, capacity):
         from npuc.compiler.explore.mapping.candidates import join
 
         mapper = OneMapper(space)

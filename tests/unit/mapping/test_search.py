@@ -16,10 +16,10 @@ from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contra
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.best import (
     OBJECTIVES,
-    Best,
-    Cost,
-    Costs,
+    BestMapping,
     Limits,
+    MappingCost,
+    MappingCosts,
     Objective,
     exact_costs,
     search,
@@ -120,7 +120,7 @@ def test_exhaustive_lists_every_mapping(name: str) -> None:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("limits", [Limits(), Limits(l1=8), Limits(l1=8, l2=30)])
 def test_exhaustive_finds_what_a_plain_loop_finds(objective: Objective, limits: Limits) -> None:
-    found, best = space(CONV), Best(objective, limits)
+    found, best = space(CONV), BestMapping(objective, limits)
     search(ExhaustiveMapper(found), lambda c: exact_costs((CONV,), c, ARRAY), best, 10**9, lambda _: None)
     plain = min(plain_cost(CONV, one, objective, limits) for one in plain_mappings(found))
     assert best.evaluations == count_mappings(found)
@@ -138,7 +138,7 @@ def test_random_never_beats_exhaustive(data: st.DataObject) -> None:
     objective, limits = data.draw(st.sampled_from(OBJECTIVES)), data.draw(LIMITS)
     costs: dict[str, float] = {}
     for mapper in (ExhaustiveMapper(found), RandomMapper(found, data.draw(st.integers(0, 5)))):
-        best = Best(objective, limits)
+        best = BestMapping(objective, limits)
         search(mapper, lambda c: exact_costs((work,), c, ARRAY), best, 10_000, lambda _: None)
         costs[type(mapper).__name__] = best.key[0]
     assert costs["RandomMapper"] >= costs["ExhaustiveMapper"]
@@ -182,8 +182,8 @@ def test_random_does_not_depend_on_how_many_are_taken_at_a_time() -> None:
 
 def test_best_takes_the_first_of_equals_and_the_other_measure_before() -> None:
     batch = RandomMapper(space(GEMM), 0).propose(5)
-    costs = Costs(*(np.array(values, float) for values in ([9, 7, 7, 7, 7], [1, 5, 4, 4, 6], [1] * 5, [1] * 5)))
-    best = Best("time", Limits())
+    costs = MappingCosts(*(np.array(values, float) for values in ([9, 7, 7, 7, 7], [1, 5, 4, 4, 6], [1] * 5, [1] * 5)))
+    best = BestMapping("time", Limits())
     best.add(batch, costs)
     assert best.cost == costs.row(2)
     assert best.curve == [(1, 9.0), (2, 7.0)]
@@ -193,16 +193,16 @@ def test_best_takes_the_first_of_equals_and_the_other_measure_before() -> None:
     assert best.curve == [(1, 9.0), (2, 7.0)]
     assert best.evaluations == 10
     known = Clusters((ClusterLevel(4, ()),))
-    best.add_known(known, Cost(7.0, 4.0, 1.0, 1.0))
+    best.add_known(known, MappingCost(7.0, 4.0, 1.0, 1.0))
     assert isinstance(best.found, Candidates)
-    best.add_known(known, Cost(7.0, 3.0, 1.0, 1.0))
+    best.add_known(known, MappingCost(7.0, 3.0, 1.0, 1.0))
     assert best.found is known
 
 
 def test_what_cannot_be_run_or_does_not_fit_is_not_taken() -> None:
     batch = RandomMapper(space(GEMM), 0).propose(4)
-    costs = Costs(*(np.array(v, float) for v in ([np.nan, 1, 2, 3], [1, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1])))
-    best = Best("edp", Limits(l1=8, l2=8))
+    costs = MappingCosts(*(np.array(v, float) for v in ([np.nan, 1, 2, 3], [1, 1, 1, 1], [1, 9, 1, 1], [1, 1, 9, 1])))
+    best = BestMapping("edp", Limits(l1=8, l2=8))
     assert best.add(batch, costs).tolist() == [inf, inf, inf, 3.0]
     assert best.cost == costs.row(3)
 

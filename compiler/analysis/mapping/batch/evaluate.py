@@ -29,8 +29,8 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: PeArray) -> tuple
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
     table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
     table["energy_nj_csv"] = energy_column(l2, l1, table["output_l2_read"], len(levels))
-    room = np.maximum(table["l2_size_req"], 1), np.maximum(table["l1_size_req"], 1)
-    table["area_csv"], table["power_csv"] = area(*room, array), power(*room, array)
+    sizes = np.maximum(table["l2_size_req"], 1), np.maximum(table["l1_size_req"], 1)
+    table["area_csv"], table["power_csv"] = area(*sizes, array), power(*sizes, array)
     good &= np.isfinite(table["arithmetic_intensity"])
     return {name: table[name] for name in COLUMNS}, good
 
@@ -41,7 +41,7 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: BatchRun) -> dict
     first = slice(0, len(run.entries))
     every = sum_by(run.entry, steps.count * work.work[steps.node], len(run.entries))
     macs = run.by_entry(work.work[steps.node])
-    room: dict[Role, Floats] = {"I": steps.input[first], "W": steps.weight[first], "O": work.egress[first]}
+    sizes: dict[Role, Floats] = {"I": steps.input[first], "W": steps.weight[first], "O": work.egress[first]}
     moved: dict[Role, Floats] = {
         "I": run.by_entry(steps.input),
         "W": run.by_entry(steps.weight),
@@ -52,7 +52,7 @@ def _traffic(problem: Problem, levels: list[LevelArrays], run: BatchRun) -> dict
     table: dict[str, Floats] = {"num_macs": macs}
     for role, name in NAMES.items():
         whole = np.full(len(macs), float(problem.elements(role)))
-        table[f"{name}_l2_size_req"] = 2 * room[role]
+        table[f"{name}_l2_size_req"] = 2 * sizes[role]
         table[f"{name}_l1_size_req"] = 2 * np.where(coupled[role], last.mapped, 1.0).prod(axis=0)
         table[f"{name}_l2_write"], table[f"{name}_l2_read"] = whole, moved[role]
         table[f"{name}_l1_write"], table[f"{name}_l1_read"] = moved[role], macs

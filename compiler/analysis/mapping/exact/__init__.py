@@ -1,1 +1,1 @@
-"""What a mapping costs when every tile counts as large as it is: MAESTRO's machine without its approximations."""
+"""The cost of a mapping with tiles of their real size: MAESTRO's machine without its approximations."""

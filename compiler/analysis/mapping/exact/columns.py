@@ -1,10 +1,10 @@
 """
-The columns of many mappings in exact mode: MAESTRO's, each with what it says.
+The columns of many mappings in exact mode: the same names as MAESTRO's.
 
-Inputs and weights come into L2 once, outputs leave it once, as MAESTRO has it. Where the two modes differ:
+Inputs and weights enter L2 once and outputs leave it once, as in MAESTRO. The two modes differ in:
 
     runtime         steps with their real tiles; what a step brings from L2 it also brings from off chip
-    output_l2_*     sums that leave unfinished are read back
+    output_l2_*     incomplete sums that leave are read back
     *_l1_write      what each processing element receives
     l1_size_req     the output's own tile
     noc_bw_*        quotients as they are, not rounded down at each case

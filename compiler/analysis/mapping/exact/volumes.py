@@ -1,11 +1,10 @@
 """
-What steps bring in and out, in elements.
+The elements that steps load and store.
 
-What a sub-cluster keeps between two steps: a tensor none of whose dimensions moved; and of windows that slide on (an
-index s y + d r of which only y went a step further, neither y nor r spread over sub-clusters) what the next one shares
-with the one before.
-All else leaves and is brought anew, sent once for all sub-clusters that need it. Sums leave as they are and are brought
-back where a loop that adds to them is not at its first step.
+Between two steps a sub-cluster reuses a tensor none of whose dimensions moved, and of sliding windows (an index
+s y + d r of which only y went a step further, neither y nor r spread over sub-clusters) the overlap of successive ones.
+Everything else leaves and is loaded anew, sent once to all sub-clusters that need it. Sums leave as they are and are
+read back where a loop that adds to them is not at its first step.
 """
 
 from __future__ import annotations

@@ -60,11 +60,11 @@ def _loops(
     loops: dict[str, TileLoop] = {}
     left = fanout
     for dims, tile, spatial in _merged(maps, roles, cluster):
-        room = tile if tile is not None else prod(given[d] for d in dims)
+        space = tile if tile is not None else prod(given[d] for d in dims)
         own: list[TileLoop] = []
         for dim in reversed(dims):
-            each = min(given[dim], max(room, 1))
-            room //= each
+            each = min(given[dim], max(space, 1))
+            space //= each
             side = min(left, -(-given[dim] // each)) if spatial else 1
             left //= side
             own.append(TileLoop(dim, min(side * each, given[dim]), each))

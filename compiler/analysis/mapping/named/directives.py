@@ -1,4 +1,4 @@
-"""A dataflow for a layer in MAESTRO's terms, as its mapping files write it."""
+"""A dataflow as directives for a layer in MAESTRO's terms, as its mapping files write it."""
 
 from __future__ import annotations
 

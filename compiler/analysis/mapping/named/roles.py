@@ -1,8 +1,8 @@
 """
-Which dimensions of a nest a dataflow speaks of: what stands for its K, C, R, S, Y, X, its groups and its batch.
+The roles of a nest's dimensions in a dataflow: which ones stand for its K, C, R, S, Y, X, its groups and its batch.
 
     Y[b, o, y, x] += X[b, i, y + r, x + s] * W[o, i, r, s]      K o, C i, R r, S s, Y y, X x, N b
-    dX[b, i, …]   += dY[b, o, y, x] * W[o, i, r, s]             K i, C o: what is summed is C
+    dX[b, i, …]   += dY[b, o, y, x] * W[o, i, r, s]             K i, C o: C is the summed dimension
     dW[o, i, …]   += X[b, i, …] * dY[b, o, y, x]                K o, C i: the elements hold dW as they hold W
     Y[m, n]       += X[m, k] * W[k, n]                          K n, C k, and the rows m
 """

@@ -21,7 +21,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.explore.mapping.candidates import Candidates, join
-from npuc.compiler.explore.mapping.capacity import Room
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.mapper import Algorithm, Refusal
 from npuc.compiler.explore.mapping.space import MapSpace, Spread
 
@@ -155,7 +155,7 @@ class ExhaustiveMapper:
 class Exhaustive(Algorithm):
     """Every mapping of the space, each once; the space may not be larger than the budget."""
 
-    def mapper(self, space: MapSpace, seed: int, room: Room) -> ExhaustiveMapper:
+    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> ExhaustiveMapper:
         return ExhaustiveMapper(space)
 
     def refusal(self, space: MapSpace, budget: int) -> Refusal | None:

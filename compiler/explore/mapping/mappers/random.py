@@ -1,9 +1,9 @@
 """
-The mapper `random`: mappings drawn from a space, the same ones for a seed however many are taken at a time.
+The mapper `random`: mappings drawn from a space; a seed gives the same ones however many are taken at a time.
 
-The clusters are drawn among those of the space, evenly; at each level the dimensions that are spread, evenly; tiles
-evenly among the divisors of the tile around them, or among all integers evenly by their logarithm; orders evenly.
-Tiles that the buffers have no room for are cut smaller.
+The clusters are drawn uniformly among those of the space; at each level the spread dimensions, uniformly; tiles
+uniformly among the divisors of the enclosing tile, or log-uniformly among all integers; orders uniformly. Tiles that do
+not fit into the buffers are cut smaller.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.random import PCG64, Generator, SeedSequence
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.explore.mapping.candidates import Candidates
-from npuc.compiler.explore.mapping.capacity import Drawn, Room, cut_to_fit
+from npuc.compiler.explore.mapping.capacity import BufferCapacity, Drawn, cut_to_fit
 from npuc.compiler.explore.mapping.mapper import Algorithm
 from npuc.compiler.explore.mapping.space import MapSpace, divisors, widths_of
 
@@ -30,11 +30,11 @@ def generator(seed: int, *content: object) -> Generator:
 
 
 class RandomMapper:
-    """Endless candidates of a space; with `room` they are cut to fit into its buffers."""
+    """Endless candidates of a space; with `capacity` their tiles are cut to fit into the buffers."""
 
-    def __init__(self, space: MapSpace, seed: int, room: Room | None = None):
+    def __init__(self, space: MapSpace, seed: int, capacity: BufferCapacity | None = None):
         self.space = space
-        self._room = room
+        self._capacity = capacity
         self._random = generator(seed, space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole))
         self._tables = [_DivisorTable(size) for _, size in space.dims] if space.divisors else []
         self._block, self._next = self._draw(), 0
@@ -65,10 +65,10 @@ class RandomMapper:
                 tiles[-1][at] = self._tile(at, given[at])
             widths.append(self._widths(fanouts[number]))
             orders.append(random.random(given.shape).argsort(axis=0))
-        if self._room is not None:
+        if self._capacity is not None:
             least = np.full(whole.shape, np.inf)
             least[list(space.cut)] = 1.0
-            cut_to_fit(self._room, Drawn(tiles, orders, widths[0], whole, least))
+            cut_to_fit(self._capacity, Drawn(tiles, orders, widths[0], whole, least))
         around = [whole, *tiles]
         levels = tuple(
             level_tiles(np.minimum(tile * width, given), tile, order)
@@ -124,8 +124,8 @@ class _DivisorTable:
 class Random(Algorithm):
     """Mappings drawn from the space, as many as the budget allows; tiles are cut to fit the buffers."""
 
-    def mapper(self, space: MapSpace, seed: int, room: Room) -> RandomMapper:
-        return RandomMapper(space, seed, room)
+    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> RandomMapper:
+        return RandomMapper(space, seed, capacity)
 
 
 MAPPER = Random()

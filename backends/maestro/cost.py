@@ -1,8 +1,8 @@
 """
-What one statement of a contraction costs under its mapping, in MAESTRO's columns.
+The cost of one statement of a contraction under its mapping, in MAESTRO's columns.
 
-    parity   MAESTRO's analysis of directives, approximations and all
-    exact    the nest itself in cluster form, each tile as large as it is
+    parity   MAESTRO's analysis of directives, with all its approximations
+    exact    the nest itself in cluster form, with tiles of their real size
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.exact.again import brought_again
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, evaluate_exact, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
+from npuc.compiler.analysis.mapping.exact.refetch import refetched
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Clusters, Mapping
@@ -41,11 +41,11 @@ _RATIOS = (
 
 
 @dataclass(frozen=True)
-class Times:
+class CycleBreakdown:
     """
-    The cycles of a statement by what they are for; `free` is its time on a network that takes whatever is sent.
+    The cycles of a statement by cause; `free` is its time on a network of unlimited bandwidth and no latency.
 
-    What the network's latency, its bandwidth and the bandwidth off chip add, each to what came before.
+    The others are the cycles that the network's latency, its bandwidth and the bandwidth off chip add, in this order.
     """
 
     free: int
@@ -61,36 +61,40 @@ class Times:
 
 
 @dataclass(frozen=True)
-class Price:
-    """The columns of a statement, what its time is for, and what is odd about its mapping, as sentences."""
+class StatementCost:
+    """The columns of a statement, its cycles by cause, and remarks on its mapping, as sentences."""
 
     columns: Columns
-    times: Times
+    times: CycleBreakdown
     remarks: tuple[str, ...] = ()
 
 
-def _times(array: PeArray, runtime: Callable[[PeArray], int]) -> Times:
+def _times(array: PeArray, runtime: Callable[[PeArray], int]) -> CycleBreakdown:
     """The parts of a runtime, found by taking away one bound of the machine after another."""
     near = replace(array, offchip_bw=UNLIMITED, offchip_cycles=1)
     late = replace(near, noc_bw=UNLIMITED)
     free = replace(late, noc_latency=min(1, array.noc_latency))
     all_of_it, on_chip, without_width, least = (runtime(machine) for machine in (array, near, late, free))
-    return Times(least, max(0, without_width - least), max(0, on_chip - without_width), max(0, all_of_it - on_chip))
+    return CycleBreakdown(
+        least, max(0, without_width - least), max(0, on_chip - without_width), max(0, all_of_it - on_chip)
+    )
 
 
-def price_directives(mapping: Mapping, machine: MappedMachine) -> Price:
+def cost_of_directives(mapping: Mapping, machine: MappedMachine) -> StatementCost:
     """MAESTRO's columns of a mapping by directives. Raises `Unmappable` as MAESTRO fails."""
     array = machine.array
     found = columns(analyse(mapping, array), array, len(mapping.levels)) | {"num_levels": len(mapping.levels)}
     times = _times(array, lambda machine: analyse(mapping, machine).runtime)
     runtime, macs = found["runtime_cycles"], found["num_macs"]
     if not runtime or runtime < 0 or not macs or macs < 0 or None in found.values():
-        return Price(found, times, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
+        return StatementCost(found, times, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
     wrong = coverage(mapping, array.num_pes)
-    return Price(found, times, tuple(f"its mapping does not compute each point once: {one}" for one in wrong[:1]))
+    return StatementCost(
+        found, times, tuple(f"its mapping does not compute each point once: {one}" for one in wrong[:1])
+    )
 
 
-def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine: MappedMachine) -> Price:
+def cost_of_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine: MappedMachine) -> StatementCost:
     """The exact columns of a mapping in cluster form. Raises `Unmappable` where it needs more processing elements."""
     array = machine.array
     if mapping.processing_elements > array.num_pes:
@@ -102,11 +106,11 @@ def price_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine:
     run = run_exact(work, levels, array)
     table = columns_of(work, levels, run, array)
     inside = np.array([mapping.processing_elements // mapping.levels[0].fanout])
-    network = int(brought_again(work, levels, run, array, inside, machine.l1_size).network[0])
+    network = int(refetched(work, levels, run, array, inside, machine.l1_size).network[0])
     times = _times(array, lambda machine: int(evaluate_exact(work, levels, machine)["runtime_cycles"][0]))
     found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
     remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > table["runtime_cycles"][0] else ()
-    return Price(found | {"num_levels": len(mapping.levels)}, times, remarks)
+    return StatementCost(found | {"num_levels": len(mapping.levels)}, times, remarks)
 
 
 def _number(name: str, value: float) -> int | float | None:
