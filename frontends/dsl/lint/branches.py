@@ -34,15 +34,13 @@ def _chain(conditions: Sequence[Expr], otherwise: Place | None) -> Iterator[Rema
         if never((condition, True)):
             yield Remark(condition.at, "this condition is always false", "the branch is never taken: remove it")
         elif never((condition, False)):
-            yield Remark(
-                condition.at, "this condition is always true", "the branch is always taken: leave the rest out"
-            )
+            yield Remark(condition.at, "this condition is always true", "the branch is always taken: remove the others")
             return
         elif is_short and never(*earlier, (condition, True)):
-            yield Remark(condition.at, "this branch is never taken: the conditions before it leave nothing over")
+            yield Remark(condition.at, "this branch is never taken: the conditions before it cover every case")
         earlier.append((condition, False))
     if otherwise is not None and is_short and never(*earlier):
-        yield Remark(otherwise, "this branch is never taken: the conditions before it leave nothing over")
+        yield Remark(otherwise, "this branch is never taken: the conditions before it cover every case")
 
 
 def _unreachable(subject: Subject) -> Iterator[Remark]:
@@ -50,7 +48,7 @@ def _unreachable(subject: Subject) -> Iterator[Remark]:
         for body in _bodies(definition.body):
             for statement, following in pairwise(body):
                 if _ends(statement):
-                    hint = f"what stands before it, in line {statement.at.line}, always leaves the block"
+                    hint = f"the statement before it, in line {statement.at.line}, always leaves the block"
                     yield Remark(following.at, "this statement is never reached", hint)
                     break
 
@@ -98,6 +96,6 @@ def _is_empty(first: Expr, last: Expr) -> bool:
 
 RULES = (
     Rule("constant-condition", "a condition has one value, or a branch is excluded by those before it", _conditions),
-    Rule("unreachable", "a statement stands behind a return or an error", _unreachable),
+    Rule("unreachable", "a statement follows a return or an error", _unreachable),
     Rule("empty-loop", "a loop runs over an empty range or list", _empty_loops),
 )

@@ -57,7 +57,7 @@ def _shadowed(subject: Subject) -> Iterator[Remark]:
         name = definition.name.text
         if not definition.is_network and (name in layers or name in library):
             what = "layer" if name in layers else "library's block"
-            message = f"block '{name}' hides the {what} of that name in the whole program"
+            message = f"block '{name}' shadows the {what} of that name in the whole program"
             yield Remark(definition.name.at, message, "give it another name")
 
 

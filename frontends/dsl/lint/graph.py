@@ -107,7 +107,7 @@ def _normalised_twice(subject: Subject) -> Iterator[Remark]:
         owner = _owner(given)
         if isinstance(owner, wrong):
             kind = owner.name.removeprefix("train.")
-            yield Remark(remark.at, f"{what} is given the result of {kind}, it takes {takes}", f"leave the {kind} out")
+            yield Remark(remark.at, f"{what} gets the result of {kind}, but expects {takes}", f"leave the {kind} out")
 
 
 def _constant(subject: Subject) -> Iterator[Remark]:
@@ -136,7 +136,7 @@ def _useless_biases(subject: Subject) -> Iterator[Remark]:
     for op, remark in _operations(subject):
         norm = _only_user(op.out) if isinstance(op, AddOp) else None
         if isinstance(norm, BatchNormOp) and norm.operands[0].owner is op and _adds_a_bias(op):
-            message = "the bias has no effect: batch_norm takes the mean of each channel away again"
+            message = "the bias has no effect: batch_norm subtracts the mean of each channel"
             yield Remark(remark.at, message, "write bias=false")
 
 
@@ -163,7 +163,7 @@ def _repeated(subject: Subject) -> Iterator[Remark]:
         inner = op.operands[0].owner if op.operands else None
         if isinstance(op, _IDEMPOTENT) and isinstance(inner, _IDEMPOTENT) and _is_same(op, inner):
             kind = op.name.removeprefix("train.")
-            yield Remark(remark.at, f"{kind} of the result of {kind} changes nothing", "leave one of them out")
+            yield Remark(remark.at, f"{kind} of the result of {kind} has no effect", "leave one of them out")
 
 
 def _is_same(a: Operation, b: Operation) -> bool:
@@ -172,9 +172,7 @@ def _is_same(a: Operation, b: Operation) -> bool:
 
 RULES = (
     Rule("no-gradient", "the loss does not depend on a weight that is to be trained", _without_gradient),
-    Rule(
-        "softmax-twice", "a loss that has its softmax or sigmoid inside is given the result of one", _normalised_twice
-    ),
+    Rule("softmax-twice", "a loss with a built-in softmax or sigmoid gets the result of one", _normalised_twice),
     Rule("constant-result", "a softmax, loss or normalisation over a single value", _constant),
     Rule("useless-bias", "a bias right before batch_norm", _useless_biases),
     Rule("repeated-operation", "relu, clip or abs of its own result", _repeated),

@@ -26,7 +26,7 @@ def _unused(subject: Subject) -> Iterator[Remark]:
         read = _read_somewhere(definition)
         for statement in assignments(definition.body):
             if not _deliberate(statement) and all(target.text not in read for target in statement.targets):
-                hint = "use it or remove it; a name that begins with _ is not looked at"
+                hint = "use it or remove it; a name that begins with _ is not checked"
                 yield Remark(statement.at, f"{_shown(statement)} never used", hint)
 
 
@@ -38,7 +38,7 @@ def _overwritten(subject: Subject) -> Iterator[Remark]:
             if live.matters(statement) or _deliberate(statement) or _names_a_loop(definition, statement):
                 continue
             if any(target.text in read for target in statement.targets):
-                message = f"{_shown(statement)} never used: the name gets another one first, or is not read again"
+                message = f"{_shown(statement)} never used: the name is reassigned first, or not read again"
                 yield Remark(statement.at, message, "use it or remove it")
 
 
@@ -61,7 +61,7 @@ def _overwritten_parameters(definition: Definition, not_live: frozenset[str]) ->
     defaults = reads(*definition.defaults)
     for parameter in definition.parameters:
         if parameter.name in not_live - defaults:
-            message = f"the value given for parameter '{parameter.name}' is never used: the name gets another one first"
+            message = f"the value given for parameter '{parameter.name}' is never used: the name is reassigned first"
             yield Remark(parameter.at, message, "use it or remove the parameter")
 
 
@@ -83,14 +83,14 @@ def _loop_variables(subject: Subject) -> Iterator[Remark]:
             for inner in walk(*outer.body):
                 if isinstance(inner, For) and inner.name.text == outer.name.text:
                     message = (
-                        f"this loop replaces '{inner.name.text}', the variable of the loop in line {outer.at.line}"
+                        f"this loop overwrites '{inner.name.text}', the variable of the loop in line {outer.at.line}"
                     )
                     yield Remark(inner.name.at, message, "give one of them another name")
 
 
 RULES = (
-    Rule("unused-value", "a value is assigned and its name never read", _unused),
-    Rule("overwritten-value", "a value, or that of a parameter, is replaced before anything reads it", _overwritten),
+    Rule("unused-value", "a value is assigned, but its name is never read", _unused),
+    Rule("overwritten-value", "a variable or parameter is overwritten before anything reads it", _overwritten),
     Rule("unneeded-value", "a value is used, but only for values that no result, loss or condition needs", _unneeded),
-    Rule("loop-variable", "a loop inside another one has the same variable", _loop_variables),
+    Rule("loop-variable", "nested loops have the same variable", _loop_variables),
 )

@@ -66,7 +66,7 @@ def test_json(npuc: Npuc, doubt: Path) -> None:
                 "rule": "unused-value",
                 "message": "the value of 'old' is never used",
                 "loc": "doubt.dsl:6:3",
-                "hint": "use it or remove it; a name that begins with _ is not looked at",
+                "hint": "use it or remove it; a name that begins with _ is not checked",
             }
         ],
     }

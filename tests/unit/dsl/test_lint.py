@@ -314,7 +314,7 @@ def test_a_finding_looks_like_an_error() -> None:
     (finding,) = lint_source(block("  a = x\n  return x"), "net.dsl")
     assert finding.render() == (
         "net.dsl:2:3: warning: the value of 'a' is never used [unused-value]\n      a = x\n      ^\n"
-        "  hint: use it or remove it; a name that begins with _ is not looked at"
+        "  hint: use it or remove it; a name that begins with _ is not checked"
     )
 
 
