@@ -19,7 +19,7 @@ from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.dialects.distributed.collective import DistOp
 from npuc.dialects.distributed.mesh import Mesh
@@ -186,7 +186,7 @@ def spread_by(
     func = the_function(module)
     network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     sequences = plan.draw(plans(network, len(sizes)))
-    spread(func, network, edges, sequences, Mesh(sizes))
+    partition_spmd(func, network, edges, sequences, Mesh(sizes))
     differentiate(func)
     module.verify()
     return network, edges, sequences

@@ -94,11 +94,11 @@ def show_plan(
         plan = explain_plan(open_source(source), options, choose)
         text, show = to_json(plan), partial(print_plan, plan)
     else:
-        from npuc.compiler.explain.heterogeneous import explain_unequal
-        from npuc.compiler.report.text.heterogeneous import print_unequal
+        from npuc.compiler.explain.heterogeneous import explain_heterogeneous
+        from npuc.compiler.report.text.heterogeneous import print_heterogeneous
 
-        shares = explain_unequal(open_source(source), options, unlike, choose)
-        text, show = to_json(shares), partial(print_unequal, shares)
+        shares = explain_heterogeneous(open_source(source), options, unlike, choose)
+        text, show = to_json(shares), partial(print_heterogeneous, shares)
     if json is not None:
         write_result(json, text)
     if json != "-":

@@ -15,7 +15,7 @@ from npuc.compiler.analysis.sharding.graph.chain import Layer, LayerKind
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, unique_names
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES
-from npuc.compiler.distributed.heterogeneous import plan_unequal_chain
+from npuc.compiler.distributed.heterogeneous import plan_heterogeneous_chain
 from npuc.compiler.distributed.plan import plan_report
 from npuc.compiler.report import Parallel
 
@@ -51,7 +51,7 @@ def plan_parallel(
         raise UsageError(f"unknown convention '{convention}'", hint=did_you_mean(convention, CONVENTIONS))
     if groups is not None:
         macs = [_count(number, "macs", layer) for number, layer in enumerate(layers)]
-        return plan_unequal_chain(chain, macs, devices, strategy, convention, groups)
+        return plan_heterogeneous_chain(chain, macs, devices, strategy, convention, groups)
     levels = devices.bit_length() - 1
     plan = plan_chain(chain, strategy, convention, levels)
     named = dict(zip(unique_names([layer.name for layer in chain]), plan.sequences, strict=True))

@@ -12,9 +12,15 @@ from fractions import Fraction
 from npuc.compiler.analysis.sharding.graph.chain import Layer
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet, fleet_of
-from npuc.compiler.analysis.sharding.heterogeneous.plan_search import Pair, Row, moved_in_all, plan_unequal, rows_of
-from npuc.compiler.analysis.sharding.heterogeneous.shares import REPLICATED, SharedStep
-from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import (
+    Pair,
+    Row,
+    moved_in_all,
+    plan_heterogeneous,
+    rows_of,
+)
+from npuc.compiler.analysis.sharding.heterogeneous.shares import REPLICATED, Workload
+from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_chain
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import WrongValue
@@ -29,7 +35,7 @@ ACCPAR: Strategy = "accpar"
 TABLE2: Convention = "table2"
 
 
-def plan_unequal_chain(
+def plan_heterogeneous_chain(
     chain: Sequence[Layer],
     macs: Sequence[int],
     devices: int,
@@ -38,18 +44,18 @@ def plan_unequal_chain(
     groups: Sequence[Mapping[str, object]],
 ) -> Parallel:
     """The plan of a chain of layers on groups of unlike devices. Raises `UsageError`."""
-    check_unequal(strategy, convention)
+    check_heterogeneous(strategy, convention)
     try:
         rows = KEYS["network.groups"].kind.read(list(groups))
     except WrongValue as e:
         raise UsageError(f"groups: {e}") from None
     assert isinstance(rows, list), "network.groups is read as a list"
     fleet = fleet_of(groups_of(rows), devices)
-    step = step_of_chain(chain, macs, ELEMENT_BYTES, OPS_PER_MAC)
-    return unequal_plan(step, [layer.name for layer in chain], fleet, plan_unequal(step, fleet).best)
+    step = workload_of_chain(chain, macs, ELEMENT_BYTES, OPS_PER_MAC)
+    return heterogeneous_plan(step, [layer.name for layer in chain], fleet, plan_heterogeneous(step, fleet).best)
 
 
-def check_unequal(strategy: str, convention: str) -> None:
+def check_heterogeneous(strategy: str, convention: str) -> None:
     """Raise `UsageError` for what says nothing of unequal shares."""
     if strategy == "accpar-joint":
         raise UsageError(
@@ -66,7 +72,7 @@ def check_unequal(strategy: str, convention: str) -> None:
         raise UsageError(f"--convention {convention} says nothing of unequal shares", hint="use table2")
 
 
-def unequal_plan(step: SharedStep, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
+def heterogeneous_plan(step: Workload, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
     """A plan as the report has it; `names` are those of the nodes."""
     rows, named = list(rows_of(step, plan)), unique_names(names)
     levels: list[ParallelLevel] = []

@@ -30,7 +30,7 @@ from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
 from npuc.frontends.mlir import make_context
@@ -138,7 +138,7 @@ class _Measure:
             sequences: list[TypeSequence] = [own[min(turn, len(own) - 1)] for own in wanted]
             step = base.clone()
             (own_func,) = training_functions(step)
-            spread(own_func, network, edges, sequences, mesh)
+            partition_spmd(own_func, network, edges, sequences, mesh)
             if whole:
                 differentiate(own_func)
             seconds = self._seconds(step, owners)

@@ -9,20 +9,20 @@ The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; here ar
 from __future__ import annotations
 
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import fleet_of
-from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_unequal
-from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_network
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_heterogeneous
+from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_network
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
-from npuc.compiler.distributed.heterogeneous import OPS_PER_MAC, check_unequal, unequal_plan
+from npuc.compiler.distributed.heterogeneous import OPS_PER_MAC, check_heterogeneous, heterogeneous_plan
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import run_pipeline
 from npuc.compiler.driver.precision import precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import network_name, version
 from npuc.compiler.explain.plan import Choose, forward_function
-from npuc.compiler.report.heterogeneous import DeviceGroup, UnequalReport
+from npuc.compiler.report.heterogeneous import DeviceGroup, HeterogeneousReport
 from npuc.compiler.transforms.parallelize import network_for
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
@@ -30,9 +30,9 @@ from npuc.hardware import Hardware
 from npuc.hardware.network import groups_of
 
 
-def explain_unequal(
+def explain_heterogeneous(
     source: Source, keywords: CompileKeywords, machine: Hardware, choose: Choose | None = None
-) -> UnequalReport:
+) -> HeterogeneousReport:
     """
     The plan of a network for `devices` in the groups of a machine: all layers, or that one. Raises `NpucError`s.
 
@@ -40,16 +40,18 @@ def explain_unequal(
     multiply-accumulate as many operations (`compute.ops_per_mac`).
     """
     with without_cycle_collection():
-        return _explain_unequal(source, options_of(keywords), machine, choose)
+        return _explain_heterogeneous(source, options_of(keywords), machine, choose)
 
 
-def _explain_unequal(source: Source, options: Options, machine: Hardware, choose: Choose | None) -> UnequalReport:
+def _explain_heterogeneous(
+    source: Source, options: Options, machine: Hardware, choose: Choose | None
+) -> HeterogeneousReport:
     if (mesh := options.mesh) is not None:
         raise UsageError(
             f"--mesh {mesh}: found network.groups, expected --devices N: unlike devices are shared in two sides each",
             hint="leave out --mesh, or network.groups",
         )
-    check_unequal(options.strategy, options.convention)
+    check_heterogeneous(options.strategy, options.convention)
     rows = machine.require("network.groups", backend="explain")
     assert isinstance(rows, list), "network.groups is read as a list"
     fleet = fleet_of(groups_of(rows), options.devices)
@@ -58,7 +60,7 @@ def _explain_unequal(source: Source, options: Options, machine: Hardware, choose
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources)
     network, edges = network_for(forward_function(module, sources))
-    step = step_of_network(
+    step = workload_of_network(
         network,
         edges,
         machine.get("memory.element_bytes", int),
@@ -67,8 +69,8 @@ def _explain_unequal(source: Source, options: Options, machine: Hardware, choose
     names = unique_names([group.name for group in network.groups])
     weighted = [number for number, group in enumerate(network.groups) if group.kind is not None]
     shown = weighted if choose is None else [choose(names)]
-    found = plan_unequal(step, fleet)
-    return UnequalReport(
+    found = plan_heterogeneous(step, fleet)
+    return HeterogeneousReport(
         npuc=version(),
         source=source.shown,
         network=network_name(module),
@@ -78,7 +80,7 @@ def _explain_unequal(source: Source, options: Options, machine: Hardware, choose
             for row in rows
         ],
         layers=[names[number] for number in shown],
-        parallel=unequal_plan(step, names, fleet, found.best),
+        parallel=heterogeneous_plan(step, names, fleet, found.best),
         equal_seconds=found.equal.step_seconds,
         data_parallel_seconds=found.data_parallel.step_seconds,
     )

@@ -79,12 +79,12 @@ class Outcome:
     traffic: Traffic
 
 
-def spread(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
+def shard(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
     """The part that each device has of a tensor, which holds no addends."""
     return [array[np.ix_(*sharding.positions(mesh, array.shape, device))] for device in range(mesh.devices)]
 
 
-def together(
+def assemble(
     mesh: Mesh, sharding: Sharding, arrays: Arrays, name: str = "value", location: Location | None = None
 ) -> Array:
     """
@@ -121,7 +121,7 @@ def run_on_devices(
     """
     block = func.body.block
     for argument, sharding, value in zip(block.args, argument_shardings(func), values, strict=True):
-        for interpreter, part in zip(interpreters, spread(mesh, sharding, value), strict=True):
+        for interpreter, part in zip(interpreters, shard(mesh, sharding, value), strict=True):
             interpreter.set_values([(argument, part)])
     rows: list[Exchanged] = []
     for op in block.ops:
@@ -133,7 +133,7 @@ def run_on_devices(
     assert isinstance(block.last_op, ReturnOp)
     returned = zip(block.last_op.operands, result_shardings(func), result_names(func), strict=True)
     results = [
-        together(mesh, sharding, _values(value, interpreters), name, location_of(func))
+        assemble(mesh, sharding, _values(value, interpreters), name, location_of(func))
         for value, sharding, name in returned
     ]
     return Outcome(tuple(results), Traffic(tuple(rows)))

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.interpreter.devices import Traffic, run_on_devices, sharding_of, together
+from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
@@ -207,7 +207,7 @@ def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
             parts = [one.found[name] for one in noted]
             sharding = sharding or argument_sharding(func, arguments[name].index)
             if sharding.global_shape(mesh, parts[0].shape) == argument_type(func, arguments[name]).get_shape():
-                found[name] = together(mesh, sharding, parts, f"gradient {name}", location_of(func))
+                found[name] = assemble(mesh, sharding, parts, f"gradient {name}", location_of(func))
     return found
 
 

@@ -16,7 +16,7 @@ class DeviceGroup(msgspec.Struct, frozen=True, kw_only=True):
     gb_per_s: float
 
 
-class UnequalReport(msgspec.Struct, frozen=True, kw_only=True):
+class HeterogeneousReport(msgspec.Struct, frozen=True, kw_only=True):
     """
     The plan (`parallel`) and what a step takes by others: the best found in equal shares, data parallelism in these.
 

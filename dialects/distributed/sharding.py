@@ -131,7 +131,7 @@ class Sharding:
         return f"[{axes}]" + (f" partial {list(self.partial)}" if self.partial else "") + segments
 
 
-def spread_of(entries: Mapping[str, Attribute]) -> dict[str, Attribute]:
+def sharding_entry(entries: Mapping[str, Attribute]) -> dict[str, Attribute]:
     """The one of the attributes of an argument or result, if it has it, that says how it is spread."""
     return {SHARDING: entries[SHARDING]} if SHARDING in entries else {}
 

@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
 from npuc.compiler.interpreter.collectives import Wire, exchange
-from npuc.compiler.interpreter.devices import spread, together
+from npuc.compiler.interpreter.devices import assemble, shard
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, params_of
 from npuc.dialects.distributed import (
@@ -145,9 +145,9 @@ def _run(case: Case, arrays: list[Array]) -> list[Array]:
 def test_the_tensor_stays_and_only_its_spread_changes(kind: type[DistOp], data: st.DataObject) -> None:
     case = data.draw(cases(kind))
     tensor = case.whole()
-    found = _run(case, spread(case.mesh, case.before, tensor))
+    found = _run(case, shard(case.mesh, case.before, tensor))
     assert {array.shape for array in found} == {shape_of(case.op.out)}
-    assert np.array_equal(together(case.mesh, case.after, found), tensor)
+    assert np.array_equal(assemble(case.mesh, case.after, found), tensor)
 
 
 @pytest.mark.parametrize("kind", [AllReduceOp, ReduceScatterOp])
@@ -162,8 +162,8 @@ def test_addends_are_summed(kind: type[DistOp], data: st.DataObject) -> None:
     for device, addend in enumerate(addends):
         coordinates = case.mesh.coordinates(device)
         addends[device] = first.setdefault(tuple(coordinates[level] for level in known), addend)
-    expected = together(case.mesh, case.before, addends)
-    assert np.array_equal(together(case.mesh, case.after, _run(case, addends)), expected)
+    expected = assemble(case.mesh, case.before, addends)
+    assert np.array_equal(assemble(case.mesh, case.after, _run(case, addends)), expected)
 
 
 @given(case=cases(AllReduceOp))

@@ -28,7 +28,7 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.parallelize import network_for
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.frontends.mlir import make_context
@@ -137,7 +137,7 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
     one, func = module.clone(), the_function(module)
     network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     sequences: tuple[TypeSequence, ...] = plan.draw(plans(network, len(sizes)))
-    spread(func, network, edges, sequences, Mesh(sizes))
+    partition_spmd(func, network, edges, sequences, Mesh(sizes))
     for program in (one, module):
         AutodiffPass().apply(make_context(), program)
     module.verify()

@@ -22,7 +22,7 @@ from npuc.compiler.core.registry import Registry
 
 
 @dataclass(frozen=True)
-class Way:
+class TransferCost:
     """
     What sending takes: `waits` latencies one after the other, and for each byte that a device sends the time of
     `crowding` bytes at its full bandwidth, and `hops` links that it crosses on average.
@@ -44,15 +44,15 @@ class Algorithm(ABC):
     kinds: tuple[Kind, ...]
 
     @abstractmethod
-    def scatter(self, group: CommunicationGroup) -> Way:
+    def scatter(self, group: CommunicationGroup) -> TransferCost:
         """Reduce-scatter or all-gather."""
 
     @abstractmethod
-    def exchange(self, group: CommunicationGroup) -> Way:
+    def exchange(self, group: CommunicationGroup) -> TransferCost:
         """All-to-all: a part for each other device."""
 
     @abstractmethod
-    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
         """Messages of one size from one device to another, for pairs of places within the group, all at once."""
 
 
@@ -66,15 +66,15 @@ class _Outside(Algorithm):
     def __post_init__(self) -> None:
         self.kinds = self.algorithm.kinds
 
-    def scatter(self, group: CommunicationGroup) -> Way:
+    def scatter(self, group: CommunicationGroup) -> TransferCost:
         with ALGORITHMS.blamed(self.name):
             return self.algorithm.scatter(group)
 
-    def exchange(self, group: CommunicationGroup) -> Way:
+    def exchange(self, group: CommunicationGroup) -> TransferCost:
         with ALGORITHMS.blamed(self.name):
             return self.algorithm.exchange(group)
 
-    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
         with ALGORITHMS.blamed(self.name):
             return self.algorithm.message(group, pairs)
 

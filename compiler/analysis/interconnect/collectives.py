@@ -24,7 +24,7 @@ from fractions import Fraction
 from math import prod
 from typing import Literal, get_args
 
-from npuc.compiler.analysis.interconnect.algorithm import Way, algorithm_of
+from npuc.compiler.analysis.interconnect.algorithm import TransferCost, algorithm_of
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, MeshPlacement
 
 Collective = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]
@@ -125,14 +125,14 @@ def _gather(groups: Sequence[CommunicationGroup], data: Fraction) -> tuple[Stage
     return tuple(found)
 
 
-def _stage(group: CommunicationGroup, sent: Fraction, way: Way, part: Fraction = Fraction(1)) -> Stage:
+def _stage(group: CommunicationGroup, sent: Fraction, transfer: TransferCost, part: Fraction = Fraction(1)) -> Stage:
     """A stage in which a part of the devices sends so many bytes each."""
     level = group.level
-    carried = sent * way.hops * part
+    carried = sent * transfer.hops * part
     return Stage(
         group.number,
         sent * part,
         carried,
-        way.waits * level.latency_s + way.crowding * sent / level.bytes_per_s,
+        transfer.waits * level.latency_s + transfer.crowding * sent / level.bytes_per_s,
         None if level.pj_per_byte is None else carried * level.pj_per_byte,
     )

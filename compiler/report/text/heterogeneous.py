@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from npuc.compiler.report.heterogeneous import UnequalReport
+from npuc.compiler.report.heterogeneous import HeterogeneousReport
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.compiler.report.parallel import Parallel, ParallelPair
 from npuc.compiler.report.text.plan import aligned
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_unequal(report: UnequalReport, console: Console, *, rows: PlanRows = "folded") -> None:
+def print_heterogeneous(report: HeterogeneousReport, console: Console, *, rows: PlanRows = "folded") -> None:
     """Print groups, layers and pairs. Layers of a long network that read alike are one line, unless `rows` is all."""
     lines = [*_heading(report), *_groups(report), "", *_layers(report, rows), "", *_pairs(report.parallel)]
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-def _heading(report: UnequalReport) -> list[str]:
+def _heading(report: HeterogeneousReport) -> list[str]:
     plan = report.parallel
     groups = "1 group" if len(report.groups) == 1 else f"{len(report.groups):,} groups"
     by = f"{plan.devices:,} devices in {groups} by {plan.strategy}, movement counted as {plan.convention}"
@@ -38,14 +38,14 @@ def _heading(report: UnequalReport) -> list[str]:
     return [f"{report.network} ({report.source}): {by}", f"a step takes {time_text(seconds)}; {text}"]
 
 
-def _groups(report: UnequalReport) -> list[str]:
+def _groups(report: HeterogeneousReport) -> list[str]:
     rows = [["group", "devices", "TFLOPS of one", "GB/s of one"]]
     for number, group in enumerate(report.groups):
         rows.append([str(number), f"{group.devices:,}", f"{group.tflops:,g}", f"{group.gb_per_s:,g}"])
     return aligned(rows, right=range(4))
 
 
-def _layers(report: UnequalReport, rows: PlanRows) -> list[str]:
+def _layers(report: HeterogeneousReport, rows: PlanRows) -> list[str]:
     columns = _columns(report.parallel)
     cells = {name: tuple(_cell(pair, name) for _, pair in columns) for name in report.layers}
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}

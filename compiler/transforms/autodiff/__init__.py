@@ -40,7 +40,7 @@ from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, op
 from npuc.compiler.transforms.autodiff.gradient_types import own_types, taken
 from npuc.compiler.transforms.autodiff.step import Returned, Step
 from npuc.dialects.blocks import gather, needed
-from npuc.dialects.distributed.sharding import spread_of
+from npuc.dialects.distributed.sharding import sharding_entry
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
 from npuc.dialects.tensors import is_float, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
@@ -230,7 +230,7 @@ def differentiate(func: FuncOp) -> None:
     for result in results:
         if result.updates is not None:
             kept.append((values[result.index], step.of_argument("updates", result.updates)))
-    spread = [spread_of(entries) for entries in result_entries(func)]
+    spread = [sharding_entry(entries) for entries in result_entries(func)]
     for result in results:
         if result.output is not None:
             kept.append((values[result.index], {"train.output": StringAttr(result.output), **spread[result.index]}))

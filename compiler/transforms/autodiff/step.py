@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.transforms.autodiff.gradient_types import in_type, of_uses
 from npuc.dialects.blocks import loose_argument
-from npuc.dialects.distributed.sharding import spread_of
+from npuc.dialects.distributed.sharding import sharding_entry
 from npuc.dialects.provenance import Role, derive
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.arithmetic import AddOp, CastOp
@@ -36,7 +36,7 @@ class Step:
 
     def new_state(self, name: str, like: BlockArgument | Attribute, location: LocationAttr, fill: float = 0.0) -> int:
         """Add an optimizer state argument, of a type or like another argument, that starts at `fill`; its number."""
-        spread = spread_of(self.arg_attrs[like.index].data) if isinstance(like, BlockArgument) else {}
+        spread = sharding_entry(self.arg_attrs[like.index].data) if isinstance(like, BlockArgument) else {}
         type = like.type if isinstance(like, BlockArgument) else like
         self.args.append(loose_argument(type, location, name))
         attrs: dict[str, Attribute] = {"train.state": StringAttr(name), "train.fill": FloatAttr(fill, f64)}
@@ -51,7 +51,7 @@ class Step:
 
     def of_argument(self, what: str, number: int) -> dict[str, Attribute]:
         """The attributes of a result that `updates` an argument or is its `gradient`: spread as the argument is."""
-        return {f"train.{what}": IntegerAttr(number, i64), **spread_of(self.arg_attrs[number].data)}
+        return {f"train.{what}": IntegerAttr(number, i64), **sharding_entry(self.arg_attrs[number].data)}
 
     def accumulate(self, source: TrainOp, role: Role, operand: SSAValue, contribution: SSAValue) -> None:
         """

@@ -48,10 +48,10 @@ from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize.divisible import divisible_types
-from npuc.compiler.transforms.parallelize.memory_limit import Request, fitting, room_of
+from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_within_memory, room_of
 from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
 from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
@@ -123,7 +123,7 @@ class ParallelizePass(ModulePass):
         network, edges, planned = self.plan(func, width)
         terms = terms_of(network, edges, planned.convention)
         moved = bytes_of(network, terms, planned.sequences, planned.sizes, width)
-        spread(func, network, edges, planned.sequences, Mesh(planned.sizes))
+        partition_spmd(func, network, edges, planned.sequences, Mesh(planned.sizes))
         func.attributes[PLAN] = plan_attr(network, planned, moved)
         func.attributes.pop(TIMES, None)
 
@@ -142,7 +142,7 @@ class ParallelizePass(ModulePass):
         plan = Request(network, edges, self.chosen_strategy, self._convention, self.sizes, goal)
         if room is None or self._objective == "memory":
             return network, edges, plan.solve()
-        return network, edges, fitting(func, plan, room)
+        return network, edges, plan_within_memory(func, plan, room)
 
     def _times(self, func: FuncOp, network: PlanGraph) -> Times | None:
         """What the function says of its work."""

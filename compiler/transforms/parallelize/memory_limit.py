@@ -25,7 +25,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.base import TrainOp
@@ -55,13 +55,13 @@ class Request:
         return replace(self, goal=replace(self.goal, room=room)).solve()
 
 
-def fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> Planned:
+def plan_within_memory(func: FuncOp, plan: Request, room: DeviceMemory) -> Planned:
     """A plan whose step fits the room; of those tried the one that takes least, if none fits."""
-    best, peak = _fitting(func, plan, room)
+    best, peak = _plan_within_memory(func, plan, room)
     if peak > room.limit and plan.goal.rule(plan.strategy, plan.convention).has_outputs:
         # a layer that is split along its output reads its input whole, at a peak that what is kept does not show
         with suppress(CapacityError):
-            other, least = _fitting(func, replace(plan, goal=replace(plan.goal, outputs=False)), room)
+            other, least = _plan_within_memory(func, replace(plan, goal=replace(plan.goal, outputs=False)), room)
             best, peak = (other, least) if least < peak else (best, peak)
     if peak > room.limit and plan.goal.objective == "bytes":
         keeping = replace(plan, goal=replace(plan.goal, objective="memory", room=room)).solve()
@@ -70,7 +70,7 @@ def fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> Planned:
     return best
 
 
-def _fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> tuple[Planned, int]:
+def _plan_within_memory(func: FuncOp, plan: Request, room: DeviceMemory) -> tuple[Planned, int]:
     """The plan of the least peak of those tried until one fits, and its peak in bytes."""
     best = plan.within(room)
     least = peak_of(func, plan, best, room)
@@ -92,7 +92,7 @@ def _fitting(func: FuncOp, plan: Request, room: DeviceMemory) -> tuple[Planned, 
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: DeviceMemory) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
-    spread(step, plan.network, plan.edges, planned.sequences, Mesh(plan.sizes))
+    partition_spmd(step, plan.network, plan.edges, planned.sequences, Mesh(plan.sizes))
     _derive(step)
     return memory_of_tensors(tensors_of(step, room.float_bytes)).peak_bytes
 

@@ -45,18 +45,20 @@ from npuc.dialects.train.signature import results_of
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def spread(func: FuncOp, network: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
+def partition_spmd(
+    func: FuncOp, network: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh
+) -> None:
     """
     Rewrite a forward function for the devices of a mesh, a pattern for each node; `network` is that of `func`.
 
     Raises `CapacityError` where an axis that is cut does not divide.
     """
     check_divides(func, network, plan, mesh)
-    _Spreading(func, network, edges, plan, mesh).rewrite()
+    _SpmdPartitioner(func, network, edges, plan, mesh).rewrite()
 
 
 @dataclass
-class _Spreading:
+class _SpmdPartitioner:
     """The function under construction: what is known of each value by its number."""
 
     func: FuncOp

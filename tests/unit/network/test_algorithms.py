@@ -23,7 +23,7 @@ from tests.outside import installed
 CODE = '''
 """Everything to everyone at once, through a switch."""
 
-from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, TransferCost
 
 
 class AtOnce(Algorithm):
@@ -32,13 +32,13 @@ class AtOnce(Algorithm):
     kinds = ("switch",)
 
     def scatter(self, group):
-        return Way(1)
+        return TransferCost(1)
 
     def exchange(self, group):
-        return Way(1)
+        return TransferCost(1)
 
     def message(self, group, pairs):
-        return Way(1)
+        return TransferCost(1)
 
 
 class Fails(AtOnce):

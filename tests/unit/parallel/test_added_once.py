@@ -23,7 +23,7 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import elements
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed import AllReduceOp, DistOp, Mesh
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.frontends import read_source
@@ -87,7 +87,7 @@ def megatron(network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
 def by_plan(module: ModuleOp, plan: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> tuple[PlanGraph, PlanEdges]:
     func = the_function(module)
     network, edges = network_for(func)
-    spread(func, network, edges, plan, Mesh(sizes))
+    partition_spmd(func, network, edges, plan, Mesh(sizes))
     differentiate(func)
     module.verify()
     return network, edges

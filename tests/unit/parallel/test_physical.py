@@ -18,7 +18,7 @@ from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass, differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
 from tests.networks import Net, Optimizer, dot_loss, integer_data
 
@@ -84,7 +84,7 @@ def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[TypeSeq
     module = dense(widths)
     func = the_function(module)
     network, edges = network_for(func)
-    spread(func, network, edges, plan, Mesh(sizes))
+    partition_spmd(func, network, edges, plan, Mesh(sizes))
     differentiate(func)
     found = total_of(amounts_of(chain_terms(layers(widths), "physical"), plan, sizes))
     assert counted(module).total == found + loss_sums(plan[-1])
@@ -97,7 +97,7 @@ def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject
     module = dense(widths)
     func = the_function(module)
     network, edges = network_for(func)
-    spread(func, network, edges, plan, Mesh((2,)))
+    partition_spmd(func, network, edges, plan, Mesh((2,)))
     differentiate(func)
     loss = 1 if plan[-1] == ("I",) else 0
     expected = total_of(amounts_of(terms_of(network, edges, "table2"), plan, (2,)))

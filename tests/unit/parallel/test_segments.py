@@ -25,7 +25,7 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import ParallelizePass
-from npuc.compiler.transforms.parallelize.spmd import spread
+from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.distributed.sharding import SHARDING, ShardingAttr
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
@@ -168,7 +168,7 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
         network, edges = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
         plan = by_batch(network)
         plan[chosen] = (type,)
-        spread(func, network, edges, plan, Mesh((devices,)))
+        partition_spmd(func, network, edges, plan, Mesh((devices,)))
         module.verify()
         differentiate(func)
         module.verify()
@@ -183,4 +183,4 @@ def test_a_plan_that_cuts_across_gates_is_refused() -> None:
     plan[next(n for n, group in enumerate(network.groups) if group.name == "h.0.1.recurrent")] = ("III",)
     expected = "found 3, one of the parts side by side in the 12 of 3x12, expected a multiple of 2, the devices"
     with pytest.raises(CapacityError, match=expected):
-        spread(func, network, edges, plan, Mesh((2,)))
+        partition_spmd(func, network, edges, plan, Mesh((2,)))

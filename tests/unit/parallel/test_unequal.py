@@ -16,10 +16,10 @@ from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, BasicType, 
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
-from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_unequal
+from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_heterogeneous
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, boundaries, left_in
-from npuc.compiler.analysis.sharding.heterogeneous.workload import step_of_chain
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, LocalWork, Workload, boundaries, left_in
+from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_chain
 from npuc.compiler.report import Parallel
 
 HALF = Fraction(1, 2)
@@ -127,8 +127,8 @@ def chosen(types: Sequence[BasicType], shares: Sequence[Fraction]) -> Choice:
     return Choice(np.array([BASIC_TYPES.index(kind) for kind in types]), np.array(shares, np.object_))
 
 
-def pair_of(layers: Sequence[Layer]) -> tuple[SharedStep, Left]:
-    step = step_of_chain(layers, [1] * len(layers), 4, 2)
+def pair_of(layers: Sequence[Layer]) -> tuple[Workload, LocalWork]:
+    step = workload_of_chain(layers, [1] * len(layers), 4, 2)
     return step, step.whole
 
 
@@ -176,7 +176,7 @@ def test_a_pair_takes_the_least_time_of_all_choices(
     chain, macs = [layer for layer, _ in layers], [own for _, own in layers]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_search, "GRID", grid)
-        found = plan_unequal(step_of_chain(chain, macs, 4, 2), fleet_of(devices_of([first, second]), 2)).best
+        found = plan_heterogeneous(workload_of_chain(chain, macs, 4, 2), fleet_of(devices_of([first, second]), 2)).best
     usual = {HALF, Fraction(first[0], first[0] + second[0]), *(Fraction(k, grid) for k in range(1, grid))}
     labels: list[list[tuple[BasicType, Fraction]]] = []
     for own in owns(chain, macs):
@@ -214,7 +214,7 @@ EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
 """A layer, a hub, a layer on one of two branches, their join."""
 
 
-def none_balanced(halves: Halves, left: Left) -> list[list[tuple[Fraction, ...]]]:
+def none_balanced(halves: Halves, left: LocalWork) -> list[list[tuple[Fraction, ...]]]:
     """No shares of alone_seconds' own: fewer labels for brute force."""
     return [[()] * len(left.work)] * len(left.within)
 
@@ -230,11 +230,11 @@ def test_joins_have_shares_too(layers: tuple[Layer, Layer], macs: list[int], fir
     is_layer = [True, False, True, False]
     types: list[tuple[PartitionType, ...]] = [BASIC_TYPES, ("I", "III", "whole"), BASIC_TYPES, ("I", "whole")]
     producers, consumers = zip(*EDGES, strict=True)
-    step = SharedStep(types, is_layer, producers, consumers, Left.of([weights, outputs, inputs], macs, entering), 4)
+    step = Workload(types, is_layer, producers, consumers, LocalWork.of([weights, outputs, inputs], macs, entering), 4)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(share_search, "GRID", 1)
         patch.setattr(share_search, "balanced_shares", none_balanced)
-        found = plan_unequal(step, fleet_of(devices_of([first, second]), 2)).best
+        found = plan_heterogeneous(step, fleet_of(devices_of([first, second]), 2)).best
     shares = {HALF, Fraction(first[0], first[0] + second[0])}
     labels: list[list[tuple[PartitionType, Fraction]]] = [
         [(type, share) for type in own for share in shares] for own in types

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, TransferCost
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
@@ -14,14 +14,14 @@ class FullyConnected(Algorithm):
 
     kinds = ("fc",)
 
-    def scatter(self, group: CommunicationGroup) -> Way:
-        return Way(1, Fraction(group.level.size - 1, group.size - 1))
+    def scatter(self, group: CommunicationGroup) -> TransferCost:
+        return TransferCost(1, Fraction(group.level.size - 1, group.size - 1))
 
-    def exchange(self, group: CommunicationGroup) -> Way:
+    def exchange(self, group: CommunicationGroup) -> TransferCost:
         return self.scatter(group)
 
-    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
-        return Way(1, Fraction(group.level.size - 1))
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
+        return TransferCost(1, Fraction(group.level.size - 1))
 
 
 ALGORITHM = FullyConnected()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, TransferCost
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
@@ -13,14 +13,14 @@ class PairExchange(Algorithm):
 
     kinds = ("pair",)
 
-    def scatter(self, group: CommunicationGroup) -> Way:
-        return Way(1)
+    def scatter(self, group: CommunicationGroup) -> TransferCost:
+        return TransferCost(1)
 
-    def exchange(self, group: CommunicationGroup) -> Way:
-        return Way(1)
+    def exchange(self, group: CommunicationGroup) -> TransferCost:
+        return TransferCost(1)
 
-    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
-        return Way(1)
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
+        return TransferCost(1)
 
 
 ALGORITHM = PairExchange()

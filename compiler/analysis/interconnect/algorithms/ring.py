@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, TransferCost
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
@@ -24,32 +24,32 @@ class Ring(Algorithm):
 
     kinds = ("ring",)
 
-    def scatter(self, group: CommunicationGroup) -> Way:
+    def scatter(self, group: CommunicationGroup) -> TransferCost:
         size, stride = group.size, group.stride
         if group.closed:
-            return Way((size - 1) * stride, Fraction(stride), Fraction(stride))
+            return TransferCost((size - 1) * stride, Fraction(stride), Fraction(stride))
         # all messages but one go `stride` links on, the last one all the way back
         hops = Fraction(2 * (size - 1) * stride, size)
-        return Way((size - 1) * (size - 1) * stride, Fraction(2 * stride), hops)
+        return TransferCost((size - 1) * (size - 1) * stride, Fraction(2 * stride), hops)
 
-    def exchange(self, group: CommunicationGroup) -> Way:
+    def exchange(self, group: CommunicationGroup) -> TransferCost:
         size, stride = group.size, group.stride
         if group.closed:
             # the ways to all others are size^2 / 4 places together
             hops = Fraction(size * size // 4 * stride, size - 1)
-            return Way(size // 2 * stride, hops, hops)
+            return TransferCost(size // 2 * stride, hops, hops)
         # size^2 / 4 parts cross the middle of the arc in each direction
         most = Fraction(2 * (size * size // 4) * stride, size - 1)
-        return Way((size - 1) * stride, most, Fraction((size + 1) * stride, 3))
+        return TransferCost((size - 1) * stride, most, Fraction((size + 1) * stride, 3))
 
-    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> Way:
+    def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
         routes = [_routes(group, *pair) for pair in pairs]
         load: dict[tuple[int, int], Fraction] = {}
         for found in routes:
             for link in (link for route in found for link in route):
                 load[link] = load.get(link, Fraction(0)) + Fraction(1, len(found))
         far = [len(found[0]) * group.stride for found in routes]
-        return Way(max(far), 2 * group.stride * max(load.values()), Fraction(sum(far), len(pairs)))
+        return TransferCost(max(far), 2 * group.stride * max(load.values()), Fraction(sum(far), len(pairs)))
 
 
 def _routes(group: CommunicationGroup, source: int, target: int) -> list[list[tuple[int, int]]]:

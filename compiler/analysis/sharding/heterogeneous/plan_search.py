@@ -24,8 +24,8 @@ from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import HALF, Halves, ShareSearch
 from npuc.compiler.analysis.sharding.heterogeneous.shares import (
     Choice,
-    Left,
-    SharedStep,
+    LocalWork,
+    Workload,
     addends,
     amount,
     boundaries,
@@ -60,7 +60,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class UnequalPlans:
+class HeterogeneousPlans:
     """The plan whose step is shortest; of equal shares the shortest, and data parallelism in equal shares."""
 
     best: Pair
@@ -79,11 +79,11 @@ class Row:
     elements: Fraction
 
 
-Chooser = Callable[[Halves, Left, Pair | None], Choice]
+Chooser = Callable[[Halves, LocalWork, Pair | None], Choice]
 """The choice of a pair for what is left; where a plan is followed, from its pair."""
 
 
-def plan_unequal(step: SharedStep, fleet: Fleet) -> UnequalPlans:
+def plan_heterogeneous(step: Workload, fleet: Fleet) -> HeterogeneousPlans:
     """The plan for at least two devices."""
     left = step.whole.as_floats()
 
@@ -99,10 +99,10 @@ def plan_unequal(step: SharedStep, fleet: Fleet) -> UnequalPlans:
         shared = [grown(_searching(step, shares=True, only=only)) for only in (None, BATCH)]
         halves += [grown(_with_halves, plan) for plan in shared]
     equal = min(halves, key=_length)
-    return UnequalPlans(min([*shared, equal], key=_length), equal, of_data)
+    return HeterogeneousPlans(min([*shared, equal], key=_length), equal, of_data)
 
 
-def _searching(step: SharedStep, *, shares: bool, only: PartitionType | None = None) -> Chooser:
+def _searching(step: Workload, *, shares: bool, only: PartitionType | None = None) -> Chooser:
     """The best for each pair."""
     search = ShareSearch(step, shares=shares, only=only)
     return lambda halves, left, _: search.choose(halves, left)
@@ -112,7 +112,7 @@ def _length(pair: Pair) -> float:
     return pair.step_seconds
 
 
-def _with_halves(halves: Halves, left: Left, like: Pair | None) -> Choice:
+def _with_halves(halves: Halves, left: LocalWork, like: Pair | None) -> Choice:
     """The types of a plan, in equal shares."""
     assert like is not None, "a plan is followed as far as it goes"
     return Choice(like.choice.types, np.array([HALF] * len(like.choice.types), np.object_))
@@ -121,12 +121,12 @@ def _with_halves(halves: Halves, left: Left, like: Pair | None) -> Choice:
 class _Grower:
     """Makes pairs from the top down by a chooser, alike ones once."""
 
-    def __init__(self, step: SharedStep, choose: Chooser):
+    def __init__(self, step: Workload, choose: Chooser):
         self.step = step
         self.choose = choose
         self._known: dict[tuple[Fleet, bytes, int], Pair] = {}
 
-    def pair(self, fleet: Fleet, left: Left, like: Pair | None) -> Pair | None:
+    def pair(self, fleet: Fleet, left: LocalWork, like: Pair | None) -> Pair | None:
         """The pair at the top of a fleet; None for one device."""
         if fleet.devices == 1:
             return None
@@ -135,7 +135,7 @@ class _Grower:
             self._known[key] = self._made(fleet, left, like)
         return self._known[key]
 
-    def _made(self, fleet: Fleet, left: Left, like: Pair | None) -> Pair:
+    def _made(self, fleet: Fleet, left: LocalWork, like: Pair | None) -> Pair:
         halves = Halves(self.step, fleet)
         choice = self.choose(halves, left, like)
         rounded = Choice(choice.types, choice.shares.astype(np.float64))
@@ -164,11 +164,11 @@ class _Grower:
         )
 
 
-def rows_of(step: SharedStep, plan: Pair) -> Iterator[Row]:
+def rows_of(step: Workload, plan: Pair) -> Iterator[Row]:
     """All pairs of a plan from the top, level by level, alike ones below a group together; amounts are exact."""
     waiting = [(0, 0, 1, plan, step.whole)]
     while waiting:
-        below: list[tuple[int, int, int, Pair, Left]] = []
+        below: list[tuple[int, int, int, Pair, LocalWork]] = []
         for level, first, count, pair, left in waiting:
             groups = len(pair.fleet.groups)
             yield Row(level, (first, first + groups - 1), count, pair, amount(step, left, pair.choice))

@@ -21,7 +21,7 @@ import numpy as np
 from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Fleet
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, Left, SharedStep, crossing
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, LocalWork, Workload, crossing
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 from npuc.compiler.analysis.solvers.choices.minimise import MAX_TABLE, minimise_in
 from npuc.compiler.analysis.solvers.choices.order import Order, best_order
@@ -42,7 +42,7 @@ MOST_WORK = 1 << 25
 class Halves:
     """The sides of a pair, and a step that they share: what each side takes."""
 
-    step: SharedStep
+    step: Workload
     fleet: Fleet
 
     def seconds(self, side: int, work: Table, elements: Table) -> tuple[Table, Table]:
@@ -62,7 +62,7 @@ class _Labels:
 class ShareSearch:
     """Chooses for a pair the types and shares of least time."""
 
-    def __init__(self, step: SharedStep, *, shares: bool, only: PartitionType | None = None):
+    def __init__(self, step: Workload, *, shares: bool, only: PartitionType | None = None):
         self.step = step
         self.shares = shares
         self.types: list[tuple[PartitionType, ...]] = [
@@ -76,7 +76,7 @@ class ShareSearch:
             beside[consumer].add(producer)
         self._neighbours = [sorted(groups) for groups in beside]
 
-    def choose(self, halves: Halves, left: Left) -> Choice:
+    def choose(self, halves: Halves, left: LocalWork) -> Choice:
         """The best choice for what is left; of equally good ones halves and the first type."""
         labels, order = self._labels_of(halves, left)
         sizes = [len(own.floats.types) for own in labels]
@@ -88,7 +88,7 @@ class ShareSearch:
             np.array([own.exact.shares[label] for own, label in chosen], np.object_),
         )
 
-    def _labels_of(self, halves: Halves, left: Left) -> tuple[list[_Labels], Order]:
+    def _labels_of(self, halves: Halves, left: LocalWork) -> tuple[list[_Labels], Order]:
         """
         The labels of all nodes, and an order in which to eliminate these; nodes with the same labels have one object.
 
@@ -132,7 +132,7 @@ class ShareSearch:
         return self._labels[types]
 
 
-def _of_groups(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Table]:
+def _of_groups(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> list[Table]:
     alike: dict[_Labels, list[int]] = {}
     for group, own in enumerate(labels):
         alike.setdefault(own, []).append(group)
@@ -149,7 +149,7 @@ def _of_groups(halves: Halves, left: Left, labels: Sequence[_Labels]) -> list[Ta
     return found
 
 
-def _of_edges(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
+def _of_edges(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
     step = halves.step
     rates: dict[tuple[_Labels, _Labels, bool, bool], Table] = {}
     found: dict[tuple[int, int], Table] = {}
@@ -166,7 +166,7 @@ def _of_edges(halves: Halves, left: Left, labels: Sequence[_Labels]) -> dict[tup
     return found
 
 
-def balanced_shares(halves: Halves, left: Left) -> list[list[Shares]]:
+def balanced_shares(halves: Halves, left: LocalWork) -> list[list[Shares]]:
     """
     By way and node the share with which both sides take equally long for the node alone, if there is one.
 

@@ -53,7 +53,7 @@ _CUTS = np.array(
 
 
 @dataclass(frozen=True, eq=False)
-class SharedStep:
+class Workload:
     """
     What a step shares: nodes with their ways, and boundaries (maker, reader) between them.
 
@@ -64,12 +64,12 @@ class SharedStep:
     is_layer: Sequence[bool]
     producers: Sequence[int]
     consumers: Sequence[int]
-    whole: Left
+    whole: LocalWork
     element_bytes: int | Fraction
 
 
 @dataclass(frozen=True, eq=False)
-class Left:
+class LocalWork:
     """
     What is left of a step in a group of devices.
 
@@ -87,16 +87,16 @@ class Left:
         return self.within.tobytes() + self.work.tobytes() + self.entering.tobytes()
 
     @staticmethod
-    def of(addends: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> Left:
+    def of(addends: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> LocalWork:
         """
         Whole numbers as exact arrays; `addends` are elements of the weights, the output and the input of each node.
         """
         rows = [*addends, [0] * len(work)]
-        return Left(*(np.array(numbers, np.object_) for numbers in (rows, work, entering)))
+        return LocalWork(*(np.array(numbers, np.object_) for numbers in (rows, work, entering)))
 
-    def as_floats(self) -> Left:
+    def as_floats(self) -> LocalWork:
         """The same as floats."""
-        return Left(*(table.astype(np.float64) for table in (self.within, self.work, self.entering)))
+        return LocalWork(*(table.astype(np.float64) for table in (self.within, self.work, self.entering)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +142,7 @@ def crossing(
     return there[0] + back[0], there[1] + back[1]
 
 
-def boundaries(step: SharedStep, left: Left, choice: Choice) -> tuple[Table, Table]:
+def boundaries(step: Workload, left: LocalWork, choice: Choice) -> tuple[Table, Table]:
     """The elements that each side reads at each boundary."""
     is_layer = np.array(step.is_layer, np.bool_)
     producers, consumers = list(step.producers), list(step.consumers)
@@ -150,12 +150,12 @@ def boundaries(step: SharedStep, left: Left, choice: Choice) -> tuple[Table, Tab
     return first * left.entering, second * left.entering
 
 
-def addends(left: Left, choice: Choice) -> Table:
+def addends(left: LocalWork, choice: Choice) -> Table:
     """The elements of the other's addends that each side reads for each node."""
     return left.within[choice.types, np.arange(len(choice.types))]
 
 
-def left_in(step: SharedStep, left: Left, choice: Choice, side: int) -> Left:
+def left_in(step: Workload, left: LocalWork, choice: Choice, side: int) -> LocalWork:
     """What is left of a group in one of its sides."""
     part = choice.part(side)
     within = left.within.copy()
@@ -163,10 +163,10 @@ def left_in(step: SharedStep, left: Left, choice: Choice, side: int) -> Left:
     taken, _ = choice.parts(np.array(step.is_layer, np.bool_))
     consumers = list(step.consumers)
     entering = np.where(taken[consumers] == ALL, left.entering, left.entering * part[consumers])
-    return Left(within, left.work * part, entering)
+    return LocalWork(within, left.work * part, entering)
 
 
-def amount(step: SharedStep, left: Left, choice: Choice) -> Fraction:
+def amount(step: Workload, left: LocalWork, choice: Choice) -> Fraction:
     """What a pair moves: half of what both sides read of each other, in elements; `left` and shares are exact."""
     first, second = boundaries(step, left, choice)
     both = 2 * addends(left, choice).sum() + first.sum() + second.sum()

@@ -13,7 +13,7 @@ from npuc.compiler.analysis.sharding.cost.paper_terms import InterLayerRate, lay
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, Layer
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, with_paper_types
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Left, SharedStep
+from npuc.compiler.analysis.sharding.heterogeneous.shares import LocalWork, Workload
 from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 from npuc.compiler.analysis.sharding.search.least_movement import candidate_types
 
@@ -21,21 +21,21 @@ PRODUCTS = 3
 """Of a layer with weights: forward, the gradient of its input, the gradient of its weights."""
 
 
-def step_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> SharedStep:
+def workload_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_bytes: int, ops_per_mac: int) -> Workload:
     """A chain of layers whose forward products take so many multiply-accumulates."""
     work = [PRODUCTS * ops_per_mac * own for own in macs]
     count = len(layers)
-    return SharedStep(
+    return Workload(
         [BASIC_TYPES] * count,
         [True] * count,
         range(count - 1),
         range(1, count),
-        Left.of(_addends(layers), work, [layer.input for layer in layers[1:]]),
+        LocalWork.of(_addends(layers), work, [layer.input for layer in layers[1:]]),
         element_bytes,
     )
 
 
-def step_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int | None, ops_per_mac: int) -> SharedStep:
+def workload_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int | None, ops_per_mac: int) -> Workload:
     """
     The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
@@ -47,12 +47,12 @@ def step_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int | Non
     between = [term for term in terms if isinstance(term.rate, InterLayerRate)]
     floats = [value for term in terms if (value := network.program.values[term.value]).is_float]
     element_bytes = max((value.element_bytes(float_bytes) for value in floats), default=1)
-    return SharedStep(
+    return Workload(
         [candidate_types(group, rule_of("accpar", "table2")) for group in network.groups],
         [layer is not None for layer in layers],
         [term.groups[0] for term in between],
         [term.groups[1] for term in between],
-        Left.of(
+        LocalWork.of(
             _addends(layers),
             [_macs(network, group) * ops_per_mac for group in numbers],
             [term.elements for term in between],
