@@ -66,15 +66,15 @@ def show_plan(
     quiet: bool,
 ) -> None:
     """
-    A plan for many devices, of all layers or of one: what it moves, or on unlike devices what it takes.
+    A plan for many devices, of all layers or of one: what it moves, or on heterogeneous devices what it takes.
 
     Raises `NpucError`s.
     """
     from npuc.compiler.driver.options import options_of
 
     asked = options_of(options)
-    unlike = _unlike_machine(asked)
-    if unlike is not None:
+    heterogeneous = _heterogeneous_machine(asked)
+    if heterogeneous is not None:
         _check_equal(asked)
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
@@ -84,7 +84,7 @@ def show_plan(
 
     check_target(json)
     choose: Choose | None = None if layer is None else lambda names: number_of(names, layer)
-    if unlike is None:
+    if heterogeneous is None:
         from npuc.compiler.driver.lower import EXACT
         from npuc.compiler.explain.plan import explain_plan
         from npuc.compiler.report.text.plan import print_plan
@@ -97,7 +97,7 @@ def show_plan(
         from npuc.compiler.explain.heterogeneous import explain_heterogeneous
         from npuc.compiler.report.text.heterogeneous import print_heterogeneous
 
-        shares = explain_heterogeneous(open_source(source), options, unlike, choose)
+        shares = explain_heterogeneous(open_source(source), options, heterogeneous, choose)
         text, show = to_json(shares), partial(print_heterogeneous, shares)
     if json is not None:
         write_result(json, text)
@@ -105,8 +105,8 @@ def show_plan(
         show(make_console(), rows=shown)
 
 
-def _unlike_machine(options: Options) -> Hardware | None:
-    """The machine, if its devices are unlike; None for any other."""
+def _heterogeneous_machine(options: Options) -> Hardware | None:
+    """The machine, if its devices are heterogeneous; None for any other."""
     if options.hardware is None and not options.overrides:
         return None
     from npuc.hardware import load_hardware

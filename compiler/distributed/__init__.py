@@ -1,1 +1,1 @@
-"""Plans for many devices, as reports show them: their options, names and errors."""
+"""Plans for many devices as the report has them: options, names, and errors."""

@@ -1,9 +1,9 @@
 """
-Plans for a chain of weighted layers of which only sizes are known: `plan_parallel` of the Python interface.
+Plans for a chain of weighted layers known by their sizes alone: `plan_parallel` of the Python interface.
 
     plan_parallel([{"name": "fc1", "kind": "fc", "input": 2048, "weight": 4096, "output": 1024}], devices=16)
 
-Here are its arguments and their errors.
+This module reads its arguments and reports errors in them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Plans for unlike devices: groups by their rows, and what was found as the report's `parallel` object.
+Plans for heterogeneous devices: the groups of a machine, and the plan as the report's `parallel` object.
 
-The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; here are its names and its errors.
+The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def plan_heterogeneous_chain(
     convention: str,
     groups: Sequence[Mapping[str, object]],
 ) -> Parallel:
-    """The plan of a chain of layers on groups of unlike devices. Raises `UsageError`."""
+    """The plan of a chain of layers on groups of different devices. Raises `UsageError`."""
     check_heterogeneous(strategy, convention)
     try:
         rows = KEYS["network.groups"].kind.read(list(groups))
@@ -56,16 +56,16 @@ def plan_heterogeneous_chain(
 
 
 def check_heterogeneous(strategy: str, convention: str) -> None:
-    """Raise `UsageError` for what says nothing of unequal shares."""
+    """Raise `UsageError` for strategies and conventions that have no unequal shares."""
     if strategy == "accpar-joint":
         raise UsageError(
-            "accpar-joint: found network.groups, expected devices that are all alike: what is below a pair of unlike "
+            "accpar-joint: found network.groups, expected homogeneous devices: what is below a pair of different "
             "groups depends on its shares, so that the levels cannot be chosen together",
             hint="accpar takes unequal shares level by level",
         )
     if strategy != ACCPAR:
         raise UsageError(
-            f"{strategy}: found network.groups, expected devices that are all alike: it knows equal parts only",
+            f"{strategy}: found network.groups, expected homogeneous devices: it knows equal parts only",
             hint="accpar takes unequal shares",
         )
     if convention != TABLE2:
@@ -73,7 +73,7 @@ def check_heterogeneous(strategy: str, convention: str) -> None:
 
 
 def heterogeneous_plan(step: Workload, names: Sequence[str], fleet: Fleet, plan: Pair) -> Parallel:
-    """A plan as the report has it; `names` are those of the nodes."""
+    """The report's object of a plan; `names` are those of the layer groups."""
     rows, named = list(rows_of(step, plan)), unique_names(names)
     levels: list[ParallelLevel] = []
     for number in range(fleet.devices.bit_length() - 1):

@@ -1,5 +1,5 @@
 """
-A plan for many devices as reports show it: the `parallel` object, and the names and units in it.
+A plan for many devices as the report has it: the `parallel` object, its names and its units.
 
     plan_of_program(module)     # of a program that the pass `parallelize` has rewritten
 

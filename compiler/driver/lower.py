@@ -152,7 +152,7 @@ def _map(module: ModuleOp, mappers: list[ModulePass], run: _Runner) -> list[Modu
 
 
 def _check_alike(machine: Hardware) -> None:
-    """Raise `CapacityError` for a machine of unlike devices: a program has one device's part for all of them."""
+    """Raise `CapacityError` for a machine of heterogeneous devices: a program has one device's part for all of them."""
     if machine.written("network.groups"):
         raise CapacityError(
             f"{machine.name} has different devices (network.groups): unequal shares cannot be lowered",

@@ -1,5 +1,5 @@
 """
-A plan of unequal shares for a network on unlike devices.
+A plan of unequal shares for a network on heterogeneous devices.
 
     report = explain_unequal(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
 
@@ -48,7 +48,7 @@ def _explain_heterogeneous(
 ) -> HeterogeneousReport:
     if (mesh := options.mesh) is not None:
         raise UsageError(
-            f"--mesh {mesh}: found network.groups, expected --devices N: unlike devices are shared in two sides each",
+            f"--mesh {mesh}: found network.groups, expected --devices N: pairs of different devices have two sides",
             hint="leave out --mesh, or network.groups",
         )
     check_heterogeneous(options.strategy, options.convention)

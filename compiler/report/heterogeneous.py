@@ -1,4 +1,4 @@
-"""A plan of unequal shares for unlike devices: the JSON of `npuc explain --devices` on such."""
+"""A plan of unequal shares for heterogeneous devices: the JSON of `npuc explain --devices` on such."""
 
 from __future__ import annotations
 

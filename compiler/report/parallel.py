@@ -32,8 +32,8 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     `cuts` says of each layer in `mp` along which of its channels it is cut, `input` or `output`, under conventions that
     leave it open; null under the others.
 
-    With unlike devices `pairs` are all different ones, and the rest is that of the first. Where a level splits into
-    more than two `parts`, elements are half of what all parts read of each other.
+    With heterogeneous devices `pairs` are all different ones, and the rest is that of the first. Where a level splits
+    into more than two `parts`, elements are half of what all parts read of each other.
     """
 
     level: str
@@ -70,7 +70,7 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     How the step is split over devices; `planned` is there for plans of other objectives than movement.
 
     `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is what the products
-    and the movement of a step take on unlike devices.
+    and the movement of a step take on heterogeneous devices.
     """
 
     strategy: str

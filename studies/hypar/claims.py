@@ -132,7 +132,7 @@ def _gain(
         note = _why(own[BASE], own[strategy], theirs, quantity)
     moved = own[strategy].step.gb
     if moved is not None and not near(moved, own[strategy].gb, ROUNDING):
-        note += f"{'; ' if note else ''}of a plan that goes even, which moves {moved:.4g} GB"
+        note += f"{'; ' if note else ''}of a plan with divisible cuts, which moves {moved:.4g} GB"
     where = f"{setting(network.source, strategy, convention)} -b cycle --hw {HARDWARE}"
     return _row(f"{TITLES[quantity]} over {BASE}", network.name, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
 

@@ -118,8 +118,8 @@ def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str)
     """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
     types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
     if total <= bound:
-        even = " of channels" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
-        kind = f" whose cuts{even} go even" if even or is_joint(strategy) else ""
+        channel = " channel" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
+        kind = f" with divisible{channel} cuts" if channel or is_joint(strategy) else ""
         return f": no plan of {types}{kind} moves fewer elements"
     if not bound:
         return "; no more than 0 is proved to be needed"

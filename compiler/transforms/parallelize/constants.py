@@ -1,8 +1,8 @@
 """
-What a program over devices knows before the step, made in parts: masks, tables of positions, initial states.
+Constants of a partitioned program, computed in parts: masks, tables of positions, initial states.
 
-A value that depends on no argument is made where it is read, in the form in which it is read, by its own operation on
-parts as far as that can be shared. What says which part a device has is a slice of a vector of positions.
+A value that depends on no argument is computed in the layout in which it is read, by its own operation on parts as far
+as that can be split. A slice of a vector of positions tells a device which part it has.
 """
 
 from __future__ import annotations

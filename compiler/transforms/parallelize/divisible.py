@@ -1,4 +1,4 @@
-"""Whether a plan's cuts go even: every axis that is cut must divide among all devices of the mesh."""
+"""Whether a plan's cuts are divisible: the number of devices must divide every axis that is split."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ _WHAT: dict[PartitionType, str] = {
 
 
 def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
-    """Raise `CapacityError` for the first cut that does not go even; `network` is that of `func`."""
+    """Raise `CapacityError` for the first cut that is not divisible; `network` is that of `func`."""
     problems = list(_problems(func, network, plan, mesh))
     if problems:
         part, text = problems[0]
@@ -35,7 +35,7 @@ def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence]
         raise CapacityError(
             f"{text}{more}",
             location=location_of(part),
-            hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only what goes even; "
+            hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only divisible cuts; "
             "npuc.compiler.plan_parallel counts plans of any sizes",
         )
 

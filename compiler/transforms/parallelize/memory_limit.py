@@ -1,9 +1,9 @@
 """
-Plans that keep within the memory of a device: what a step keeps, and the search for a plan whose step fits.
+Plans within the memory of a device: the values that a step keeps, and the search for a plan whose step fits.
 
-The search knows what is kept between the passes (`analysis/sharding/cost/device_memory.py`), not what a step takes at
-its peak; the step of each plan that it finds is derived and measured, and where it takes too much the search has as
-much less room.
+The search knows what is kept between the passes (`analysis/sharding/cost/device_memory.py`), not the peak of a step. So
+the step of each plan found is derived and its peak measured; if it is too high, the search is repeated with a limit
+lowered by the excess.
 """
 
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""How values are spread over a mesh while a function is rewritten, and the operations that change it."""
+"""Values on a mesh while a function is partitioned: their layouts, and the operations that reshard them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-Spreading a forward function over a mesh: the same program on each device's part, with the movement between devices.
+SPMD partitioning of a forward function over a mesh: one program for all devices, each on its part of the data.
 
-Every operation becomes itself on local types; where a value is needed in another form, slices, all-to-alls and
-all-gathers bring it there, and addends are summed where they are made. All of it has derivatives, so that autodiff
-makes the movement of the backward pass. Of what is known before the step, masks and tables, a device makes its part.
+Every operation is rewritten to local types. Where a value is required in another layout, slices, all-to-alls and
+all-gathers reshard it, and partial sums are reduced where they are produced. All of these have derivatives, so that
+autodiff derives the communication of the backward pass. Constants such as masks and tables are computed in parts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`npuc explain --devices` on unlike devices: types and unequal shares."""
+"""`npuc explain --devices` on heterogeneous devices: types and unequal shares."""
 
 import json
 from fractions import Fraction
@@ -129,7 +129,7 @@ def test_one_layer_is_shown_alone(npuc: Npuc, wide: str) -> None:
     [
         (
             ["--hw", "mixed.toml"],
-            "hypar: found network.groups, expected devices that are all alike: it knows equal parts only",
+            "hypar: found network.groups, expected homogeneous devices: it knows equal parts only",
             "accpar takes unequal shares",
         ),
         (

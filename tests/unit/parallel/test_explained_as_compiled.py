@@ -45,7 +45,7 @@ def test_a_joint_plan_takes_only_what_goes_even() -> None:
 
 
 def test_what_is_not_compiled_is_not_explained() -> None:
-    """The same message, the same exit status, of a plan whose cuts do not go even."""
+    """The same message, the same exit status, of a plan with indivisible cuts."""
     options: CompileKeywords = {"devices": 8, "parallel": "hypar"}
     with pytest.raises(CapacityError) as by_compile:
         compiled(UNEVEN, **options)

@@ -1,4 +1,6 @@
-"""Unequal shares for unlike devices: movement from intervals, the search from enumeration, whole plans from a walk."""
+"""
+Unequal shares for heterogeneous devices: movement from intervals, the search from enumeration, whole plans from a walk.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -375,7 +377,7 @@ ROW = {"tflops": 1, "gb_per_s": 1}
         ({"groups": [ROW, ROW | {"tflops": 0}]}, "groups: entry 1: tflops: expected a number above 0"),
         (
             {"strategy": "hypar"},
-            "hypar: found network.groups, expected devices that are all alike: it knows equal parts",
+            "hypar: found network.groups, expected homogeneous devices: it knows equal parts",
         ),
         ({"strategy": "accpar-joint"}, "accpar-joint: found network.groups, .* levels cannot be chosen together"),
         ({"convention": "physical"}, "--convention physical says nothing of unequal shares"),

@@ -88,7 +88,7 @@ def test_a_joint_program_of_another_plan_says_so(study: HyparResults) -> None:
     report = compile_file("samples:lenet_c", hardware="hypar16", devices=16, parallel="joint", convention="published")
     assert report.parallel is not None
     assert {row.note for row in rows} == {
-        f"of a plan that goes even, which moves {int(report.parallel.total.bytes or 0) / 1e9:.4g} GB"
+        f"of a plan with divisible cuts, which moves {int(report.parallel.total.bytes or 0) / 1e9:.4g} GB"
     }
 
 

@@ -1,1 +1,1 @@
-"""Plans with unequal shares for unlike devices."""
+"""Plans with unequal shares for heterogeneous devices."""

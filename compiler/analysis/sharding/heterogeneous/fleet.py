@@ -1,8 +1,8 @@
 """
-Groups of unlike devices, as halves of halves: groups at the top of the tree, alike devices below.
+A fleet of heterogeneous device groups as a binary tree: groups at the top, homogeneous devices below.
 
-The sides of a pair are the halves of the list of groups, and below a single group halves of its devices. A side is as
-fast as its devices together, and reads as much in a second as they do together.
+The two sides of a pair are the halves of the list of groups, and within a single group the halves of its devices. The
+speed and the bandwidth of a side are the sums over its devices.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ class Fleet:
 
 
 def fleet_of(groups: Sequence[Device], devices: int) -> Fleet:
-    """The groups with their parts of `devices`, a power of two. Raises `UsageError` where these do not go even."""
+    """The groups with their parts of `devices`, a power of two. Raises `UsageError` if they are not divisible."""
     count = len(groups)
     if devices < 2:
         raise UsageError("network.groups: found 1 device, expected at least 2 that share a step", hint="--devices 2")
     if count < 1 or count & (count - 1):
         raise UsageError(
             f"network.groups: found {count:,} groups, expected a power of two",
-            hint="each has as many devices: a group of twice as many is two groups that are alike",
+            hint="each has as many devices: a group of twice as many is two equal groups",
         )
     if count > devices:
         raise UsageError(

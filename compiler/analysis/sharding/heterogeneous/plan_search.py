@@ -1,13 +1,13 @@
 """
-Plans of unequal shares for unlike devices: a type and a share for each node of each pair, for the least time.
+Plan search for heterogeneous devices: a partition type and a share for each layer group of each pair, for least time.
 
-The search goes from the top, as AccPar's (Song
-et al., HPCA 2020): each pair the best choice of types and shares for what the pairs above have left, exactly where the
-graph is narrow (`share_search`). Below a group all devices are alike, and shares are halves.
+The search goes from the top level down, as AccPar's (Song et al., HPCA 2020): each pair takes the types and shares that
+are best for the work and tensors left to it, exactly where the graph is narrow (`share_search.py`). Within a device
+group devices are homogeneous, and shares are halves.
 
-What is best for each pair need not be for all together. So plans by data parallelism and of equal shares are looked at
-too, and the one whose step is shortest is taken: the time of a step counts at each phase the movement of all pairs
-above a device, and waits for the slowest.
+The best choice of each pair need not be best together. So plans by data parallelism and with equal shares are also
+costed, and the one with the shortest step is taken. The time of a step includes, in each phase, the communication of
+all pairs above a device, and waits for the slowest device.
 """
 
 from __future__ import annotations

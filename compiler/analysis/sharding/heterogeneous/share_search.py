@@ -1,13 +1,13 @@
 """
 The types and shares of one pair of sides for the least time.
 
-A pair takes for each node the longer time of its two sides, and for each boundary likewise,
+A pair takes for each layer group, and for each edge, the longer time of its two sides,
 
-    node        work x share / speed + bytes of addends that are read / bandwidth
-    boundary    bytes that are read / bandwidth
+    layer group   work x share / speed + bytes of partial sums that are read / bandwidth
+    edge          bytes that are read / bandwidth
 
-since all wait for the slower side between one operation and the next. Shares are those of a grid, one half, the ratio
-of the speeds, and for each node and type the one with which its sides take equally long.
+since both wait for the slower side between operations. Candidate shares are those of a grid, one half, the ratio of the
+speeds, and for each layer group and type the share that balances its two sides.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-Unequal shares: what the two sides of a pair of unlike groups read of each other, and what is left in each of them.
+Unequal shares: the elements that the two sides of a pair read from each other, and the work left to each side.
 
-Side 0 does the share a of a layer along what its type cuts, side 1 the rest: tensors that are halves in `chain` are a
-and 1 - a. Within a layer each side reads the other's addends whole, as in equal parts: of weights' gradients (I), of
-outputs (II), of inputs' gradients (III). At a boundary each side reads what it needs less what it has of it:
+Side 0 has the share a of the dimension that a layer's type splits, side 1 the rest: tensors that are halves in `chain`
+are parts a and 1 - a. Within a layer each side reads all of the other's partial sums, as with equal shares: of the
+weights' gradient (I), of the output (II), of the input's gradient (III). At a boundary it reads the part that it lacks:
 
     has                 needs                    side 0 reads     side 1 reads
     all                 anything                 0                0

@@ -1,8 +1,8 @@
 """
-What unlike devices share of a training step: its products and, as the convention `table2`, what moves between nodes.
+The workload that heterogeneous devices share: the products of a training step, and the communication of `table2`.
 
-Each product of the forward pass has two of the backward pass, each with as many multiply-accumulates: the gradients of
-its two operands, of which one that needs none is left out. Other work takes no time here.
+Each product of the forward pass has two in the backward pass with as many multiply-accumulates, the gradients of its
+two operands; a gradient that nothing needs is left out. Other work takes no time here.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The published methods on chains of layers: level by level, joint, by name."""
+"""The published methods on chains of layers: strategies by name, level by level, and joint."""

@@ -1,9 +1,9 @@
 """
-A chain of layers, known by its sizes alone, in the terms by which the networks of programs are planned.
+The cost terms of a chain of layers that is known by its sizes alone.
 
-Under `physical` it is a chain of fc layers without biases that are lowered: its weights are kept as they are read, a
-layer reads what the one before it hands on, and type II makes addends of the output. The network's input is given in
-any form, and nobody needs its gradient. What a lowered program moves for its loss is not of a chain.
+Under `physical` the chain stands for lowered fc layers without biases: weights are stored as they are read, each layer
+reads the output of the one before it, and type II computes partial sums of the output. The network's input is given in
+any layout, and its gradient is not needed. The communication of a loss is not part of a chain.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """
-The least that any choice of types for all layers and levels moves.
+The joint optimum: the least communication of any choice of types for all layers and levels.
 
-With I and II, what a layer moves by itself depends on how many of its levels are of each type only,
+With I and II, the communication of a layer by itself depends only on how many of its levels have each type,
 
     W (2^d - 1) + O (2^m - 1)        d levels of type I, m of type II
 
-and a boundary is cheapest where one layer's levels of type II contain the other's, so that the numbers m make a chain:
+and a boundary is cheapest where one layer's levels of type II contain the other's, so that the numbers m suffice:
 
     table2      I / 2  max(m, m')
     published   I / 2  max(0, m' - m)
     physical    I / 2 (max(0, m' - m) + 2^m - 1)
 
 A shortest path over m in 0 .. H for each layer is the optimum. (Exchanging two neighbouring levels shows the first; the
-lowered programs are counted for the last.) With III, a boundary's amount at a level is multiplied by 2 for each level
-of type III above it in the consumer; then the path is over the 3^H sequences of a layer, level by level from the top.
+lowered programs are counted for the last.) With III, a boundary's amount at a level is doubled by each level of type
+III above it in the consumer; then the path is over the 3^H sequences of a layer, level by level from the top.
 """
 
 from __future__ import annotations

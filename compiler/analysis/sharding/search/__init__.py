@@ -1,1 +1,1 @@
-"""The search for a plan on any network, for least movement, time or memory."""
+"""Plan search on any network, for least communication, time or memory."""

@@ -1,8 +1,8 @@
 """
-What a plan moves layer by layer: where each layer's movement comes from, and what its next best choice would cost.
+Attribution of a plan's communication to its layer groups, and the cost of their next best type sequences.
 
-A term of one node is that node's; what moves between two is the reader's. So the parts of all nodes add up to what the
-plan moves.
+A cost term of one layer group belongs to it, one of two to the consumer, so that the parts of all groups add up to the
+communication of the plan.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Explainer:
         """The best other pattern of a node with all else as planned; None where it has no other."""
         now, types = self.planned.sequences[group], candidate_types(self.network.groups[group], self.free)
         sides = tuple((self._side(term, group), term.elements) for term in self._touching[group])
-        # many nodes of a network are alike
+        # many layer groups of a network are equal
         key = now, types, sides
         if key not in self._others:
             self._others[key] = self._best_alone(now, types, sides)

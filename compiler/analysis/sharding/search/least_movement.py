@@ -1,15 +1,15 @@
 """
-The search for a plan on any network: which way each node takes at each level.
+Plan search for least communication on any network.
 
-Each search is a minimum over a graph of choices (`choices`), exact where the graph is narrow enough and proved to
-within a bound elsewhere.
+Each search minimises over a choice graph (`solvers/choices`), exactly where the graph is narrow enough, and within a
+proved bound elsewhere.
 
-With ways I and II a node's terms depend on how many of its levels have which way, and a boundary is cheapest where one
-side's levels contain the other's. So, where all levels are halves, all plans are as good as one in which every node has
-the levels at which channels are cut at the bottom, above them those at which joins are whole, and above these those at
-which the batch is cut; the labels of a node are the numbers of these. (Compared with all sequences of many small
-networks: with channels above what is whole, some of these cost 5 % more.) With way III, too, or levels of more parts,
-the labels are all sequences, or for many levels those of few runs.
+With the types I and II the cost terms of a layer group depend on how many of its levels have each type, and a boundary
+is cheapest where one side's levels contain the other's. So, where all levels are halves, some best plan orders the
+levels of each group as data-parallel outermost, then replicated, then model-parallel innermost; the labels of a group
+are the numbers of these. (Compared with all sequences of many small networks: with model-parallel above replicated
+levels, some plans cost 5 % more.) With type III, or levels of more than two parts, the labels are all type sequences,
+or for many levels those of few runs.
 """
 
 from __future__ import annotations

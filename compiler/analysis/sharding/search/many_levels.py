@@ -1,11 +1,11 @@
 """
-The search for a plan with three ways among more devices than it can look at all 3^H sequences of a node for.
+Plan search with three partition types when 3^H sequences per layer group are too many to enumerate.
 
-Two steps. A relaxation gives each node numbers of levels of each way and each pair of nodes the order that is best for
-it alone: it is no plan, but no plan moves less, and of the numbers that it takes those of a good plan are not far.
-Around these numbers, and those of the plans level by level and with two ways, sequences of few runs are searched, and
-around what is best of them again, as long as that helps. Under `physical` the relaxation is exact for trees, where the
-order of a node can follow that of its neighbour.
+First a relaxation lets each layer group choose how many levels have each type, and each pair of groups the order of
+levels that is best for it alone. It is no plan, but a lower bound of all plans, and its counts are close to those of a
+good plan. Then sequences of few runs are searched around these counts, and around those of the plans level by level and
+with two types, again and again while the plan improves. Under `physical` the relaxation is exact for trees, where the
+order of a group can follow that of its neighbour.
 """
 
 from __future__ import annotations

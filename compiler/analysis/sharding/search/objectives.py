@@ -1,12 +1,13 @@
 """
-Plans for other objectives than movement: the shortest step, and the least memory.
+Plan search for other objectives than communication: the shortest step, and the least memory.
 
-    time      seconds of work and messages (`times`), in whatever order of levels: the levels of a network differ
-    memory    bytes that a device keeps from the forward to the backward pass (`room`); of equal plans the one that
-              moves least
+    time      seconds of work and collectives (`step_time.py`); the order of levels counts, as their networks differ
+    memory    bytes that a device keeps from the forward to the backward pass (`device_memory.py`); among equal plans
+              the one with least communication
 
-The patterns of a node are, for time, all sequences of its ways where these are few, else those with one change of way.
-What a plan keeps is a sum over nodes, and over makers and readers of a value, each of which keeps it in its form.
+For time the candidates of a layer group are all type sequences where these are few, else those with one change of type.
+The memory of a plan is a sum over layer groups, and over pairs of producer and consumer that keep a value in their
+layouts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """
-Where a program adds values before it reduces them, for plans of conventions that do not count it.
+Deferred reductions for plans of conventions that do not count them.
 
-`table2` and `published` know neither gradients that are kept as addends nor sums of addends: to them they are whole.
-A program of such a plan has them all the same where it then moves less, by `physical`; all that the papers charge stays
-as it is planned.
+`table2` and `published` know neither gradients kept as partial sums nor sums of partial sums. The program of such a
+plan uses them all the same where it then moves less by `physical`; everything that the papers charge stays as planned.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ def with_addends(
 
 
 def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
-    """A hub of weights without the cut that does not go even."""
+    """A reshard point of weights without the type that is not divisible."""
     if not group.weights or "III" not in group.types:
         return group
     for number in group.tasks:

@@ -1,8 +1,8 @@
 """
-A strategy's plan for a network: the pattern of each node, and what it moves by a convention, level by level.
+A strategy's plan for a network: the type sequence of each layer group, and the communication of each level.
 
-Chains of layers under the papers' conventions are planned as the papers do it, ties included; everything else by
-`plan_search`.
+Chains of layers under the papers' conventions are planned as the papers do, ties included; all other networks by the
+searches of this folder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Patterns of many levels: of all sequences of ways those with few runs, and the numbers of levels that have each way.
+Type sequences over many levels: those with few runs, and the numbers of levels that have each type.
 
-3^H sequences are too many to search where H is large. What a node moves by itself depends only on how many levels have
-which way, and most boundaries care little about more than which ways are above others.
+3^H sequences are too many to search where H is large. The communication of a layer group by itself depends only on how
+many levels have each type, and that of most boundaries little beyond the order of the types.
 """
 
 from __future__ import annotations
