@@ -1,10 +1,10 @@
 """
 What the work of a step takes on one of many devices, for plans that are searched for time.
 
-A backend prices programs, so each node's work is priced in programs: in the first every node is shared in the first of
-its ways, in the next in the second, and so on; a few programs say what all nodes take in all of their ways. Their
-layers bear the nodes' numbers, so that each row of the report is some node's. This is exact where what a backend says
-of an operation depends on that operation; where it keeps tensors on the chip from one to the next, it is an estimate.
+A backend costs programs, so each layer group's work is costed in programs: in the first every group has the first of
+its partition types, in the next the second, and so on; a few programs cover all groups under all of their types. The
+layers of these programs are named by group numbers, so that each row of the report belongs to one group. This is exact
+where a backend costs each operation by itself, and an estimate where it keeps tensors on the chip between operations.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
 
 
 def _name_by_groups(func: FuncOp, network: PlanGraph) -> None:
-    """Give each operation the number of its node as its layer."""
+    """Name the layer of each operation by the number of its layer group."""
     both = zip(network.program.tasks, network.group_of, strict=True)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     for op, group in zip(ops, [group for task, group in both if not task.reshard_point], strict=True):
@@ -148,7 +148,7 @@ class _Measure:
         return Times(self.network.levels, self.machine.get("memory.element_bytes", int), tuple(work), rest)
 
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
-        """Seconds of a program's work by node; those of an update are its parameter's."""
+        """Seconds of a program's work by layer group; those of an update are its parameter's."""
         found: dict[int | None, list[float]] = {}
         rows = self.price(module, self.session).ops
         if all(row.seconds is None for row in rows):

@@ -7,8 +7,8 @@ The pass `parallelize`: from the forward function of a network to the program of
                                                               %3 = train.matmul %2, %w1 {layer = "fc2"}
                                                               %4 = dist.all_reduce %3 over [0]
 
-A strategy chooses for each layer and each level of a tree of devices what the two halves split: the batch (dp, way I),
-the layer's input channels (mp, way II) or its output channels (way III, also mp under `physical`). Everything else
+A strategy chooses for each layer and each level of a tree of devices what the two halves split: the batch (dp, type I),
+the layer's input channels (mp, type II) or its output channels (type III, also mp under `physical`). Everything else
 follows: which parts of each tensor a device has, and what moves where. `autodiff` derives the movement of the backward
 pass (again, if it has run). What the pass chose stands on the function, as `dist.plan`.
 """
@@ -66,7 +66,7 @@ class ParallelizePass(ModulePass):
     it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
     (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
     (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
-    that. The joint strategies take only ways whose cuts go even among the devices. `exact` has an integer program go on
+    that. The joint strategies take only types with divisible cuts. `exact` has an integer program go on
     where a plan is not proved to be the best.
     """
 
@@ -153,14 +153,14 @@ class ParallelizePass(ModulePass):
         except ValueError as e:
             raise PassFailedException(f"{self.name}: {e}") from e
         if times is not None and len(times.work) != len(network.groups):
-            found = f"found {len(times.work):,} nodes in {TIMES}, expected {len(network.groups):,}"
+            found = f"found {len(times.work):,} layer groups in {TIMES}, expected {len(network.groups):,}"
             raise PassFailedException(f"{self.name}: {found}")
         if times is not None:
             self._check_known(network, times)
         return times
 
     def _check_known(self, network: PlanGraph, times: Times) -> None:
-        """Raise `PassFailedException` where the work of a node is not known in one of its ways."""
+        """Raise `PassFailedException` if the work of a layer group is unknown under one of its types."""
         labels = sequences_for_time(network, self.rule, len(self.sizes))
         for group, own, work in zip(network.groups, labels, times.work, strict=True):
             unknown = sorted({key_of(sequence) for sequence in own} - set(work))
@@ -169,8 +169,8 @@ class ParallelizePass(ModulePass):
 
     def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, PlanEdges]:
         """
-        `network_for`, with the ways that the strategy chooses from: a joint one takes only what goes even, and so are
-        the channels cut wherever there are two ways to.
+        `network_for` with the types that the strategy chooses from: a joint strategy takes only divisible ones, as do
+        all strategies that may cut channels along the input or the output.
         """
         devices = prod(self.sizes)
         network, edges = network_for(func, devices if self.zero else None)
@@ -213,7 +213,7 @@ def float_bytes_of(module: ModuleOp) -> int | None:
 
 def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> DictionaryAttr:
     """
-    What was chosen, for whoever reads the program: the ways of each layer with weights from the top level down.
+    What was chosen, for whoever reads the program: the types of each layer with weights from the top level down.
 
     `elements` is what one pair moves at each level by the convention, `bytes` what all move (`moved`), one direction,
     `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are

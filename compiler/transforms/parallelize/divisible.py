@@ -44,8 +44,8 @@ def divisible_types(
     func: FuncOp, network: PlanGraph, devices: int, asked: Collection[PartitionType] = PARTITION_TYPES
 ) -> PlanGraph:
     """
-    The network with those ways of each node alone that go even among so many devices, where there are any; `asked` are
-    the ways that have to.
+    The network with only those types of each layer group whose cuts are divisible by so many devices, where there are
+    any; `asked` are the types that are checked.
     """
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: set[tuple[int, PartitionType]] = set()
@@ -64,8 +64,8 @@ def divisible_types(
 
 def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> int:
     """
-    What a cut cuts: the length that all its axes have in common, or that of a hub's value; where axes are cut in
-    segments (the gates of a cell), what these have in common.
+    What a cut cuts: the length that all its axes have in common, or that of a reshard point's value; where axes are cut
+    in segments (the gates of a cell), what these have in common.
     """
     segments = segments_cut(program, task, cut)
     if isinstance(op, TrainOp):

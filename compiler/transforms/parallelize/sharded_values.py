@@ -38,7 +38,7 @@ def sharding_of(layout: Layout, rank: int, segments: Segments = ()) -> Sharding:
 
 @dataclass
 class Local:
-    """A value on a device, its form, and the levels at which devices have addends that are summed later."""
+    """A value on a device, its layout, and the levels at which devices have partial sums that are reduced later."""
 
     value: SSAValue
     layout: Layout
@@ -47,7 +47,7 @@ class Local:
 
     @property
     def sharding(self) -> Sharding:
-        """How the value is spread, but for addends."""
+        """The sharding of the value, without its partial sums."""
         return sharding_of(self.layout, len(tensor_type(self.value).get_shape()), self.segments)
 
 

@@ -49,7 +49,8 @@ def partition_spmd(
     func: FuncOp, network: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh
 ) -> None:
     """
-    Rewrite a forward function for the devices of a mesh, a pattern for each node; `network` is that of `func`.
+    Rewrite a forward function for the devices of a mesh, a type sequence for each layer group; `network` is that of
+    `func`.
 
     Raises `CapacityError` where an axis that is cut does not divide.
     """
@@ -87,7 +88,7 @@ class _SpmdPartitioner:
         source = next(sources, None)
         for number, task in enumerate(self.network.program.tasks):
             if task.reshard_point:
-                # of a value what makes it stands before the hub, of weights what reads them first behind it
+                # the producer of a value stands before its reshard point, the first consumer of weights after it
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
                 layout = self._produced_layout(number, task, 0)
@@ -130,7 +131,7 @@ class _SpmdPartitioner:
     # ---- arguments
 
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
-        """The argument on a device: cut as its home is; an input as all who read it need it, if these agree."""
+        """The argument on a device, in the layout of its placement; an input in that of its consumers if they agree."""
         placement = self.edges.placements.get(number)
         layout: Layout = (None,) * len(self.mesh.sizes)
         reads = [r for r in self.edges.reads if r.value == number]
@@ -152,7 +153,7 @@ class _SpmdPartitioner:
         return new
 
     def _do(self, number: int, task: Task, op: TrainOp) -> None:
-        """An operation on a device's parts, and the sums of what it makes addends of."""
+        """An operation on a device's parts, and the reductions of its partial sums."""
         cuts = self._cuts(number)
         addends = self._addends(number, task)
         if isinstance(op, DropoutOp):
@@ -181,14 +182,14 @@ class _SpmdPartitioner:
         return dropout_of_part(op, x, step, {axis: self._fetch(number, at, op) for axis, at in places.items()})
 
     def _addends(self, number: int, task: Task) -> tuple[int, ...]:
-        """The levels at which a task of a node goes on with addends that another node will take."""
+        """The levels at which a task works on partial sums whose reduction is deferred to another layer group."""
         found = {
             own for operand in task.operands if (own := self._addends_of(operand)) and self._same_group(operand, number)
         }
         return found.pop() if found else ()
 
     def _addends_of(self, value: int) -> tuple[int, ...]:
-        """The levels at which devices have addends of a value."""
+        """The levels at which devices have partial sums of a value."""
         return () if value in self.constants else self.local[value].addends
 
     def _same_group(self, value: int, task: int) -> bool:
@@ -196,7 +197,7 @@ class _SpmdPartitioner:
         return producer is not None and group_of[producer] == group_of[task]
 
     def _deferred_levels(self, value: int) -> tuple[int, ...]:
-        """The levels at which what a task makes addends of is summed by another node."""
+        """The levels at which the reduction of a value is deferred to another layer group."""
         own = self.reductions.get(value)
         if own is None or own.deferred_to is None:
             return ()
@@ -207,7 +208,7 @@ class _SpmdPartitioner:
     def _summed(
         self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, deferred: tuple[int, ...]
     ) -> SSAValue:
-        """A result of which devices have addends, summed, but at the levels at which that is done later."""
+        """A result with its partial sums reduced, except at the levels at which that is deferred."""
         for how in Combine:
             levels = tuple(
                 h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in deferred
@@ -223,14 +224,14 @@ class _SpmdPartitioner:
         return self._emit(source, on_mesh(AddendOp, self.mesh, value, over=levels)).out
 
     def _fetch(self, number: int, place: int, source: Operation) -> SSAValue:
-        """An operand in the form that a task needs it in; tasks of a node that need the same share it."""
+        """An operand in the layout that a task requires; tasks of a group with the same requirement share it."""
         index = self.edges.read_of[number, place]
         if index not in self.read:
             edge = self.edges.reads[index]
             producer, consumer = self._sequence(edge.producer), self._sequence(edge.consumer)
             reshard = rate_of(edge).reshard(producer, consumer)
             local = self._made(edge.value, reshard.target)
-            # an input may be given in the form that is needed, and addends may be taken as they are
+            # an input may be given in the required layout, and partial sums may be taken as they are
             reshard = replace(
                 reshard,
                 source=local.layout,

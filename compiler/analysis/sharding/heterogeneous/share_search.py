@@ -31,11 +31,11 @@ HALF = Fraction(1, 2)
 GRID = 16
 """Shares that are looked at: 1/16 to 15/16."""
 FINEST = 1000
-"""A share that balances a node is rounded to a fraction of at most so many parts."""
+"""A share that balances a layer group is rounded to a fraction with at most this denominator."""
 
 
 MOST_WORK = 1 << 25
-"""Entries of the tables of a search with shares: of more, all nodes of a pair have one share."""
+"""The most table entries of a search with shares; beyond, all layer groups of a pair have one share."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Halves:
 
 @dataclass(frozen=True, eq=False)
 class _Labels:
-    """The labels of a node: exact, and as floats."""
+    """The labels of a layer group, exact and as floats."""
 
     exact: Choice
     floats: Choice
@@ -90,7 +90,7 @@ class ShareSearch:
 
     def _labels_of(self, halves: Halves, left: LocalWork) -> tuple[list[_Labels], Order]:
         """
-        The labels of all nodes, and an order in which to eliminate these; nodes with the same labels have one object.
+        The labels of all layer groups, and an elimination order; groups with the same labels share one object.
 
         Where the graph is so wide that nothing is found exactly, all have the ratio of the speeds for their share.
         """
@@ -119,7 +119,7 @@ class ShareSearch:
         return best_order([len(own.floats.types) for own in labels], self._neighbours, MAX_TABLE)
 
     def _label_set(self, types: tuple[tuple[PartitionType, Shares], ...]) -> _Labels:
-        """The labels for the shares that a node's ways may have; what each device does whole has none."""
+        """The labels for the candidate shares of a group's types; replicated work has no share."""
         if types not in self._labels:
             codes: list[int] = []
             shares: list[Fraction] = []
@@ -168,7 +168,7 @@ def _of_edges(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> dic
 
 def balanced_shares(halves: Halves, left: LocalWork) -> list[list[Shares]]:
     """
-    By way and node the share with which both sides take equally long for the node alone, if there is one.
+    By type and layer group, the share that balances both sides for the group alone, if there is one.
 
     With work c0 and c1 on either side alone and movement m0 and m1, that is a c0 + m0 = (1 - a) c1 + m1.
     """

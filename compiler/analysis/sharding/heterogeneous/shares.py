@@ -37,7 +37,7 @@ ALL, REPLICATED, III = PARTS["all"], TYPE_NUMBER["whole"], TYPE_NUMBER["III"]
 
 
 def _numbers(parts: dict[PartitionType, Part]) -> Table:
-    """The number of the part by that of the way."""
+    """The number of the part by that of the type."""
     return np.array([PARTS[parts[type]] for type in PARTITION_TYPES])
 
 
@@ -55,9 +55,9 @@ _CUTS = np.array(
 @dataclass(frozen=True, eq=False)
 class Workload:
     """
-    What a step shares: nodes with their ways, and boundaries (maker, reader) between them.
+    The workload of a step: layer groups with their types, and the edges (producer, consumer) between them.
 
-    `is_layer` says which nodes are layers with weights, `whole` is the work and the tensors of all devices together.
+    `is_layer`: which groups are weighted layers; `whole`: the work and the tensors of all devices together.
     """
 
     types: Sequence[tuple[PartitionType, ...]]
@@ -73,7 +73,7 @@ class LocalWork:
     """
     What is left of a step in a group of devices.
 
-    `within[way, node]` are the elements of the addends that a way makes, `work` the operations of each node, `entering`
+    `within[type, group]` are the elements of partial sums, `work` the operations of each layer group, `entering`
     the elements of the value at each boundary.
     """
 
@@ -89,7 +89,7 @@ class LocalWork:
     @staticmethod
     def of(addends: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> LocalWork:
         """
-        Whole numbers as exact arrays; `addends` are elements of the weights, the output and the input of each node.
+        Integers as exact arrays; `addends` are elements of the weights, the output and the input of each group.
         """
         rows = [*addends, [0] * len(work)]
         return LocalWork(*(np.array(numbers, np.object_) for numbers in (rows, work, entering)))
@@ -101,7 +101,7 @@ class LocalWork:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A way, by number, and the share of side 0 for each node, or for each label of one; `whole` has no share."""
+    """A type, by number, and the share of side 0, for each layer group or label; `whole` has no share."""
 
     types: Table
     shares: Table
@@ -117,7 +117,7 @@ class Choice:
         return _TAKEN[row, self.types], _GIVEN[row, self.types]
 
     def at(self, groups: Sequence[int]) -> Choice:
-        """The choice of some nodes."""
+        """The choice of some layer groups."""
         return Choice(self.types[groups], self.shares[groups])
 
 
@@ -151,7 +151,7 @@ def boundaries(step: Workload, left: LocalWork, choice: Choice) -> tuple[Table, 
 
 
 def addends(left: LocalWork, choice: Choice) -> Table:
-    """The elements of the other's addends that each side reads for each node."""
+    """The elements of the other side's partial sums that each side reads for each layer group."""
     return left.within[choice.types, np.arange(len(choice.types))]
 
 

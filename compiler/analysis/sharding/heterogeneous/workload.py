@@ -37,7 +37,7 @@ def workload_of_chain(layers: Sequence[Layer], macs: Sequence[int], element_byte
 
 def workload_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int | None, ops_per_mac: int) -> Workload:
     """
-    The nodes of a network, joins and hubs with them. `float_bytes` are those of every float, where the machine says;
+    The workload of a network, joins and reshard points included. `float_bytes` per float, if the machine says so;
     else an element has the bytes of its type. Where the tensors that move differ, all count as the widest of them.
     """
     network = with_paper_types(network, by_batch=False)
@@ -62,13 +62,13 @@ def workload_of_network(network: PlanGraph, edges: PlanEdges, float_bytes: int |
 
 
 def _addends(layers: Sequence[Layer | None]) -> list[list[int]]:
-    """The elements of the weights, outputs and inputs of layers; joins make no addends."""
+    """The elements of the weights, outputs and inputs of layers; joins produce no partial sums."""
     sizes = [(0, 0, 0) if layer is None else (layer.weight, layer.output, layer.input) for layer in layers]
     return [[size[row] for size in sizes] for row in range(3)]
 
 
 def _macs(network: PlanGraph, group: int) -> int:
-    """The multiply-accumulates of a node's products, forward and backward."""
+    """The multiply-accumulates of a layer group's products, forward and backward."""
     tasks, values = network.program.tasks, network.program.values
     own = [tasks[number] for number in network.groups[group].tasks]
     return sum(task.macs * (1 + sum(values[operand].active for operand in task.operands)) for task in own)

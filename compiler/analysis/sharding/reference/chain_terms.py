@@ -38,7 +38,7 @@ OUTPUT = ReductionRate(HANDED_ON, (None, Combine.SUM, None, None))
 
 
 def chain_groups(chain: Sequence[Layer]) -> list[LayerGroup]:
-    """A node for each layer, which may have any type."""
+    """A layer group for each layer, which may have any type."""
     return [LayerGroup(layer.name, layer.kind, (), BASIC_TYPES) for layer in chain]
 
 

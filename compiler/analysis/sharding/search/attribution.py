@@ -43,7 +43,7 @@ Sums of weights' gradients, of outputs and of inputs' gradients; weights, values
 GRADIENTS: tuple[What, ...] = ("weight_gradients", "input_gradients", "gradient")
 SUMS: dict[PartitionType, What] = {"I": "weight_gradients", "II": "outputs", "III": "input_gradients"}
 MOST_COMPARED = 1 << 10
-"""Of one layer so many patterns are compared with all else as planned, else those of the search."""
+"""The most type sequences of a layer that are compared with all else as planned; beyond, those of the search."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Other:
 
 @dataclass(frozen=True)
 class Side:
-    """A term as one of its nodes sees it: its place there, and the pattern of the other node, if there is one."""
+    """A cost term from the side of one layer group: its index, and the other group's type sequence, if any."""
 
     rate: Rate
     place: int
@@ -105,7 +105,7 @@ class Explainer:
         self._others: dict[Hashable, tuple[int, TypeSequence] | None] = {}
 
     def parts(self, group: int) -> list[MovementPart]:
-        """Where what a node moves comes from: what is more than nothing, alike terms together."""
+        """The nonzero parts of a layer group's communication, by kind and origin."""
         found: dict[tuple[What, int | None], list[int]] = {}
         sizes: dict[tuple[What, int | None], int] = {}
         for term in self._touching[group]:
@@ -129,7 +129,7 @@ class Explainer:
         ]
 
     def sources(self) -> list[MovementPart]:
-        """What all nodes move together, by what it is, the largest first."""
+        """The communication of all layer groups by kind, largest first."""
         found: dict[What, list[MovementPart]] = {}
         for group in range(len(self.network.groups)):
             for part in self.parts(group):
@@ -164,7 +164,7 @@ class Explainer:
         return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
 
     def best_other(self, group: int) -> Other | None:
-        """The best other pattern of a node with all else as planned; None where it has no other."""
+        """The best other type sequence of a layer group with all else as planned; None where it has no other."""
         now, types = self.planned.sequences[group], candidate_types(self.network.groups[group], self.free)
         sides = tuple((self._side(term, group), term.elements) for term in self._touching[group])
         # many layer groups of a network are equal
@@ -188,7 +188,7 @@ class Explainer:
     def _best_alone(
         self, now: TypeSequence, types: tuple[PartitionType, ...], sides: Sequence[tuple[Side, int]]
     ) -> tuple[int, TypeSequence] | None:
-        """How much more is moved, in the units of `moves`, with the best of the patterns that are not the present."""
+        """The best other type sequence and its extra communication, in the units of `resharding.py`."""
         sequences = self._sequences(types)
         costs: Table = np.zeros(len(sequences) + 1, np.int64)
         for side, elements in sides:
@@ -201,7 +201,7 @@ class Explainer:
         return cost - present, sequences[number]
 
     def _row(self, side: Side, types: tuple[PartitionType, ...], now: TypeSequence) -> Table:
-        """What one element moves in all, by the patterns of a node, the present one last."""
+        """The communication per element by the type sequences of a layer group, the present one last."""
         key = side, types, now
         if key not in self._rows:
             rest = () if side.other is None else (side.other,)
@@ -216,17 +216,18 @@ class Explainer:
         return list(product(types, repeat=len(self.sizes)))
 
     def is_narrow(self) -> bool:
-        """Whether `best_adapted` is exact, and as quick to say of every node as the plan was to find."""
+        """Whether `best_adapted` is exact, and for all layer groups together as fast as the plan search."""
         return self._marginals is not None
 
     @cached_property
     def _marginals(self) -> list[Table] | None:
-        """What the best plan moves with each pattern of each node, in the units of `moves`; None where that is hard."""
+        """The least communication of a plan by each group's type sequence; None where the graph is too wide."""
         return None if self._choices is None else marginals(self._choices[1])
 
     def best_adapted(self, group: int, *, whole: bool = False) -> Other | None:
         """
-        The best plan in which a node has another pattern and all else adapts; None where there is none, or too many.
+        The best plan in which a layer group has another type sequence and all else adapts; None without one, or where
+        they are too many.
 
         Its bytes are known where all tensors are of one width; if the plan is to be found as a `whole`, always.
 
@@ -279,7 +280,7 @@ class Explainer:
 
     @cached_property
     def _choices(self) -> tuple[list[list[TypeSequence]], Choices] | None:
-        """The patterns of all nodes that a search over all levels chooses from; None where they are too many."""
+        """The candidate type sequences of all layer groups; None where they are too many."""
         if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
         labels = labels_of(self.network.groups, self.free, self.sizes)
@@ -287,7 +288,7 @@ class Explainer:
 
 
 def _restricted(graph: Choices, group: int, kept: Sequence[int]) -> Choices:
-    """A graph in which a node has some of its labels."""
+    """A choice graph with only some labels of one layer group."""
     sizes = [len(kept) if n == group else size for n, size in enumerate(graph.sizes)]
     unary = [table[np.array(kept)] if n == group else table for n, table in enumerate(graph.unary)]
     pairs = {

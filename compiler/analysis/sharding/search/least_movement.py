@@ -38,16 +38,16 @@ from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.units import MIB
 
 MOST_LEVELS_ON_GRAPHS = 5
-"""With three ways a node has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
+"""With three types a group has 3^5 labels at 5 levels: more make tables too large to search (`many_levels`)."""
 FROM_TOP: tuple[PartitionType, ...] = ("I", "whole", "II", "III")
-"""In which order the levels of a node's ways stand, the top first, where their order is free."""
+"""The order of types by level, outermost first, where the order is free."""
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
 
 @dataclass(frozen=True)
 class MovementPlan:
-    """A pattern for each node, what it moves (elements), and what no plan of the same ways goes below."""
+    """A type sequence for each group, its communication in elements, and a lower bound for the same types."""
 
     sequences: tuple[TypeSequence, ...]
     elements: Fraction
@@ -55,7 +55,7 @@ class MovementPlan:
 
 
 def candidate_types(group: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
-    """The ways that a node chooses from: those that a rule's types are, for a layer with weights."""
+    """The types that a layer group chooses from; for a weighted layer those of the rule."""
     if group.kind is None:
         # all data parallel: joins and what several read as well, and weights whole with one sum of their gradient
         wanted: PartitionType = "II" if group.weights else "I"
@@ -72,13 +72,13 @@ def canonical_sequences(types: Sequence[PartitionType], levels: int) -> list[Typ
 
 
 def uniform(type: PartitionType, levels: int) -> TypeSequence:
-    """One way at so many levels."""
+    """One type at so many levels."""
     return (type,) * levels
 
 
 def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[list[TypeSequence]]:
     """
-    The labels of each node for a search over all levels together; with three ways and many levels some of them.
+    The labels of each layer group for a joint search; only some of them with three types and many levels.
 
     Raises `UsageError` for too many levels of which some are no halves: their order counts.
     """
@@ -89,7 +89,7 @@ def labels_of(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> list[li
             hint="neighbouring levels as one",
         )
     choices = [candidate_types(group, rule) for group in groups]
-    # where only some nodes can cut the batch, the order of levels counts, too
+    # where only some groups can split the batch, the order of levels counts, too
     by_batch = {"I" in types for types in choices if rule.joint}
     ordered = mixed or rule.has_outputs or (len(by_batch) > 1 and levels <= MOST_LEVELS_ON_GRAPHS)
     found: list[list[TypeSequence]] = []
@@ -185,7 +185,7 @@ def _check_parameters(
 
 
 def chosen(labels: Sequence[Sequence[TypeSequence]], choice: Sequence[int]) -> tuple[TypeSequence, ...]:
-    """The patterns that labels stand for."""
+    """The type sequences of the chosen labels."""
     return tuple(own[label] for own, label in zip(labels, choice, strict=True))
 
 

@@ -38,14 +38,14 @@ from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, t
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 MOST_LEVELS = 12
-"""Among so many levels the ways of two nodes can be shared out in 125,970 ways: above that nothing is searched."""
+"""The type pairs of an edge have 125,970 distributions over 12 levels: with more levels nothing is searched."""
 RUNS = 3
 ROUNDS = 6
 """So often sequences around a plan are searched, at most."""
 
 
 def has_many(rule: Rule, sizes: Sizes) -> bool:
-    """Whether a node has too many sequences of halvings to look at all of them."""
+    """Whether a layer group has too many type sequences to enumerate."""
     halves = all(size == 2 for size in sizes)
     return rule.has_outputs and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
 
@@ -101,9 +101,9 @@ def relaxation(
     groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes, *, exact: bool = False
 ) -> MovementPlan:
     """
-    What no plan goes below, and numbers of levels of each way to begin with, as patterns with the ways in order.
+    A lower bound of all plans, and initial numbers of levels of each type, as sequences with the types in order.
 
-    `elements` are what the relaxation has, not what these patterns move.
+    `elements` are what the relaxation has, not the communication of these sequences.
     """
     types = [candidate_types(group, rule) for group in groups]
     labels = [ordered_sequences(own, len(sizes)) for own in types]
@@ -122,7 +122,7 @@ def relaxation(
 @lru_cache(maxsize=16)
 def _cases(before: int, after: int, levels: int) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.intp]]:
     """
-    All numbers of levels with each two ways, [case, before, after], those of equal sums of rows and columns together.
+    All numbers of levels of each type pair, [case, before, after], grouped by equal sums of rows and columns.
 
     With them the first case of each such group, and the numbers of the groups among all pairs of `ordered_sequences`.
     """
@@ -150,7 +150,7 @@ def _pair(
     after: tuple[PartitionType, ...],
     levels: int,
 ) -> Table:
-    """The least that the terms between two nodes move, by their numbers of levels of each way."""
+    """The least communication between two layer groups, by their numbers of levels of each type."""
     counts, starts, _ = _cases(len(before), len(after), levels)
     cost: Table = np.zeros(len(counts), np.int64)
     for rate, elements in terms:

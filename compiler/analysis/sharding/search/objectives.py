@@ -35,12 +35,12 @@ from npuc.compiler.analysis.solvers.choices.graph import Choices, plus, times
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 MOST_SEQUENCES = 81
-"""With more sequences of a node's ways than these, only those with one change of way are searched."""
+"""With more type sequences than these, only those with one change of type are searched."""
 
 
 @dataclass(frozen=True)
 class Best:
-    """Patterns, what they cost (seconds, or bytes), and what no plan of the searched patterns goes below."""
+    """Type sequences, their cost (seconds or bytes), and a lower bound over the searched sequences."""
 
     sequences: tuple[TypeSequence, ...]
     cost: float
@@ -48,7 +48,7 @@ class Best:
 
 
 def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
-    """All sequences of ways where these are few, else those of one way and those of one above another."""
+    """All type sequences where these are few, else those with at most one change of type."""
     if len(types) ** levels <= MOST_SEQUENCES:
         return [tuple(sequence) for sequence in product(types, repeat=levels)]
     twos = [
@@ -60,7 +60,7 @@ def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Typ
 
 
 def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
-    """The patterns of each node that a search for the shortest step chooses from."""
+    """The candidate type sequences of each layer group for the shortest step."""
     return [candidate_sequences(candidate_types(group, rule), levels) for group in network.groups]
 
 

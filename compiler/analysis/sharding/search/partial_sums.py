@@ -19,13 +19,13 @@ from npuc.compiler.analysis.sharding.search.least_movement import canonical_sequ
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 
 MOST = 64
-"""So many patterns of a node are compared at most, else those with addends at the lowest levels alone."""
+"""The most sequences of a group that are compared; beyond, those with partial sums at the lowest levels alone."""
 
 
 def with_addends(
     network: PlanGraph, edges: PlanEdges, sequences: Sequence[TypeSequence], sizes: Sizes
 ) -> tuple[TypeSequence, ...]:
-    """The plan with addends instead of whole values, and hubs of weights in any form, so that least is moved."""
+    """The plan with deferred reductions, and reshard points of weights in any layout, of least communication."""
     devices = prod(sizes)
     groups = [_even(network, group, devices) for group in network.groups]
     labels = [_variants(group, own) for group, own in zip(groups, sequences, strict=True)]
@@ -47,7 +47,7 @@ def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
 
 
 def _variants(group: LayerGroup, sequence: TypeSequence) -> list[TypeSequence]:
-    """The patterns that cost the same by the papers' conventions, the planned one first."""
+    """The type sequences of equal cost by the papers' conventions, the planned one first."""
     if group.kind is not None or "II" not in group.types or "II" in sequence:
         return [sequence]
     if group.weights:

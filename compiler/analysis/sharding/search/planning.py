@@ -48,8 +48,8 @@ class Planned:
     """
     A plan for the devices of a mesh: `sizes` are the parts into which each level splits a group.
 
-    `sequences` has each node's ways; `levels` what one group moves at each level, one direction, in elements;
-    `bound` what no plan of the same ways goes below in all, None where nothing is proved. `cost` and `cost_bound` are
+    `sequences` has each layer group's types; `levels` what one pair moves at each level, one direction, in elements;
+    `bound` what no plan of the same types goes below in all, None where nothing is proved. `cost` and `cost_bound` are
     those of the goal's objective, where that is not movement.
     """
 
@@ -129,7 +129,7 @@ def plan_network(
 def _plan(
     network: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
 ) -> Planned:
-    """The same among the ways that a network's nodes have."""
+    """The plan among the types that a network's layer groups have."""
     halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
     if goal.objective != "bytes":
         return _for_goal(network, edges, strategy, convention, sizes, goal)
@@ -193,7 +193,7 @@ def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Conventio
 
 
 def columns(choices: Choices, layers: int) -> tuple[TypeSequence, ...]:
-    """The pattern of each layer, of types given level by level."""
+    """The type sequence of each layer, from types given level by level."""
     return tuple(tuple(row[n] for row in choices) for n in range(layers))
 
 

@@ -18,30 +18,30 @@ from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 
 Counts = tuple[int, ...]
-"""How many levels have each of a node's ways, in their order."""
+"""The number of levels of each of a layer group's types, in their order."""
 
 
 @lru_cache(maxsize=64)
 def compositions(levels: int, parts: int) -> NDArray[np.int64]:
-    """All ways to share so many levels among so many parts, one a row."""
+    """All compositions of `levels` into `parts` nonnegative numbers, one per row."""
     bars = list(combinations(range(levels + parts - 1), parts - 1))
     ends: NDArray[np.int64] = np.array(bars, np.int64).reshape(len(bars), parts - 1)
     return np.diff(ends, axis=1, prepend=-1, append=levels + parts - 1) - 1
 
 
 def ordered_sequence(types: Sequence[PartitionType], counts: Sequence[int]) -> TypeSequence:
-    """The ways in order, each at so many levels."""
+    """The types in order, each at so many levels."""
     return tuple(type for type, count in zip(types, counts, strict=True) for _ in range(count))
 
 
 def ordered_sequences(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
-    """One sequence for each sharing of the levels among the ways."""
+    """One sequence for each distribution of the levels over the types."""
     return [ordered_sequence(types, counts) for counts in compositions(levels, len(types)).tolist()]
 
 
 @lru_cache(maxsize=64)
 def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[TypeSequence, ...]:
-    """All sequences of at most so many runs of one way, fewest runs first."""
+    """All sequences of at most so many runs of one type, fewest runs first."""
     found: dict[TypeSequence, None] = {}
     for runs in range(1, most + 1):
         for order in product(types, repeat=runs):
@@ -52,12 +52,12 @@ def of_runs(types: tuple[PartitionType, ...], levels: int, most: int) -> tuple[T
 
 
 def few_orders(types: Sequence[PartitionType], levels: int) -> list[TypeSequence]:
-    """Sequences with any numbers of levels of each way: in the order of the ways, and all that have two runs."""
+    """Sequences with any numbers of levels of each type: those in the order of types, and all with two runs."""
     return list(dict.fromkeys((*ordered_sequences(types, levels), *of_runs(tuple(types), levels, 2))))
 
 
 def counts_of(types: Sequence[PartitionType], sequence: TypeSequence) -> Counts:
-    """How many levels of a pattern have each of the ways."""
+    """The number of levels of a sequence that have each type."""
     return tuple(sequence.count(type) for type in types)
 
 
@@ -65,9 +65,9 @@ def neighbours(
     types: tuple[PartitionType, ...], around: Iterable[TypeSequence], levels: int, runs: int
 ) -> list[TypeSequence]:
     """
-    The patterns given, and all of at most so many runs that have as many levels of each way as one of them.
+    The given sequences, and all of at most so many runs with as many levels of each type as one of them.
 
-    One level may have another way.
+    One level may have another type.
     """
     around = list(dict.fromkeys(around))
     wanted: set[Counts] = set()
