@@ -24,7 +24,6 @@ from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.sections import RecomputeFacts
-from npuc.dialects.alike import likeness
 from npuc.dialects.npu import (
     ConstantOp,
     ContractOp,
@@ -33,6 +32,7 @@ from npuc.dialects.npu import (
     YieldOp,
 )
 from npuc.dialects.provenance import SPARSITY, is_recomputed
+from npuc.dialects.structural import structural_key
 from npuc.hardware import Hardware, machine_target
 
 EDGE = "array.edge_elements"
@@ -164,13 +164,13 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
 
 def _compat_kind(op: Operation) -> Hashable:
     """Equal for operations that are the same to SCALE-Sim: alike, with the same sparsity."""
-    kind = likeness(op)
+    kind = structural_key(op)
     return None if kind is None else (kind, op.attributes.get(SPARSITY))
 
 
 def _kind(op: Operation) -> Hashable:
     """Equal for operations that cost the same and have the same phase: alike, with the same operands given twice."""
-    kind = likeness(op)
+    kind = structural_key(op)
     if kind is None or len(op.operands) == len(set(op.operands)):
         return kind
     first = {value: -number for number, value in reversed(list(enumerate(op.operands)))}

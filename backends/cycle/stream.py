@@ -44,9 +44,9 @@ def stream_row(op: Operation, machine: Machine, index: int, reserved: int = 0) -
     through = (read + written) * (2 if vector else 1) + not_moved
     bound = max(work, transfer)
     reread = None
-    if moving.again:
-        twice = sum(moving.again.values())
-        reread = RereadFacts(read_twice=[*moving.again], read_twice_bytes=twice, group_bytes=moving.group)
+    if moving.reread:
+        twice = sum(moving.reread.values())
+        reread = RereadFacts(read_twice=[*moving.reread], read_twice_bytes=twice, group_bytes=moving.group)
     return OpRow(
         index=index,
         **identity_of(op),

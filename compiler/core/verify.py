@@ -18,10 +18,10 @@ from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.core.errors import Location, NpucError, SourceError, SourceErrors
-from npuc.dialects.alike import likeness
 from npuc.dialects.distributed.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.structural import structural_key
 from npuc.dialects.train.signature import signature_problems
 
 MAX_ERRORS = 20
@@ -92,7 +92,7 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
     blame = "" if after is None else f" (after pass '{after}')"
     right: set[Hashable] = set()
     for op in module.walk():
-        kind = likeness(op)
+        kind = structural_key(op)
         if kind in right:
             continue
         try:

@@ -1,7 +1,7 @@
 """
 The tile level on numpy: blocks that know their places, and DRAM tensors that know what of them was written.
 
-Accumulators and unfinished tensors are updated in place. Each value remembers the state of its storage when it was
+Accumulators and tensors of partial sums are updated in place. Each value remembers the state of its storage when it was
 made, so that using one that an operation has replaced is an error instead of a wrong number.
 """
 
@@ -159,7 +159,7 @@ class TileFunctions(InterpreterFunctions):
         ranges = ranges_of(op, args[len(args) - len(op.indices) :])
         places = places_of(axes, ranges, _shape(op.tensor.type))
         if op.partial != isinstance(source, Dram):
-            raise InterpretationError("an unfinished tensor, and no other, is loaded with 'partial'")
+            raise InterpretationError("a tensor of partial sums, and no other, is loaded with 'partial'")
         if op.when is not None and not args[1]:
             return (new_block(places, self.numbers.computed(_element(op.tensor.type))),)
         if isinstance(source, Dram):
@@ -292,7 +292,7 @@ def _evaluate_block(numbers: Numbers, op: npu.ApplyOp, places: Places, arrays: S
 
 
 def _load_partial(dram: Dram, places: Places) -> Block:
-    """The block of an unfinished tensor: what was written of it."""
+    """The block of a tensor of partial sums: what was written of it."""
     storage = latest(dram)
     block = new_block(places, storage.data.dtype)
     index = block.index(places)

@@ -7,7 +7,7 @@ Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2
 
 import numpy as np
 
-from npuc.compiler.layers.base import Again, Array, OpT, PerElementLayer
+from npuc.compiler.layers.base import Array, OpT, PerElementLayer, Reread
 from npuc.compiler.layers.optimizer import decayed
 from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
@@ -157,8 +157,8 @@ class LambLayer(_UpdateLayer[LambOp]):
         ratio = size / length if size and length else 1.0
         return w - real(op.lr.value.data * ratio) * change, m, s
 
-    def again_of(self, op: LambOp) -> Again | None:
-        return Again((0, 2, 3))
+    def reread_of(self, op: LambOp) -> Reread | None:
+        return Reread((0, 2, 3))
 
 
 class LionLayer(_UpdateLayer[LionOp]):

@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of
-from npuc.dialects.npu.again import Again
+from npuc.dialects.npu.reread import Reread
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import Param, TrainOp, decode
@@ -46,15 +46,15 @@ class Work:
     What executing an operation once takes.
 
     `macs` multiply-accumulates in matrix products, `vector_ops` elementary operations on elements; `reads` and
-    `writes` are the elements moved for each operand and result, None where each is moved whole. `again` is what is
-    read twice, unless it stays in scratchpad in between.
+    `writes` are the elements moved for each operand and result, None where each is moved whole. `reread` are operands
+    read in two passes, from DRAM twice unless they are kept in scratchpad in between.
     """
 
     macs: int = 0
     vector_ops: int = 0
     reads: tuple[int, ...] | None = None
     writes: tuple[int, ...] | None = None
-    again: Again | None = None
+    reread: Reread | None = None
 
 
 class Combine(StrEnum):
@@ -205,13 +205,13 @@ class PerElementLayer(Layer[OpT]):
         """The steps of one operation, where its properties change them."""
         return self.steps
 
-    def again_of(self, op: OpT) -> Again | None:
-        """What an operation reads a second time; None where one pass is enough."""
+    def reread_of(self, op: OpT) -> Reread | None:
+        """The operands that an operation reads in two passes; None where one pass is enough."""
         return None
 
     def work(self, op: OpT) -> Work:
         count = max(map(elements, (*op.operands, *op.results)))
-        return Work(vector_ops=self.steps_of(op) * count, again=self.again_of(op))
+        return Work(vector_ops=self.steps_of(op) * count, reread=self.reread_of(op))
 
 
 Gradients: TypeAlias = Sequence[SSAValue | None]

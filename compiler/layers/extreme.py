@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, OptInts, Value, normal_axis
-from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, elements, slabs
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, Reread, elements, slabs
 from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.reduction import finished, over_axes
 from npuc.compiler.layers.shape import view
@@ -54,10 +54,10 @@ class ExtremeGradLayer(PerElementLayer[ExtremeGradOp]):
         shares = np.maximum(chosen.sum(axis=axes, keepdims=True), 1).astype(dy.dtype)
         return (np.where(chosen, dy / shares, 0),)
 
-    def again_of(self, op: ExtremeGradOp) -> Again | None:
+    def reread_of(self, op: ExtremeGradOp) -> Reread | None:
         sizes = zip(shape_of(op.x), shape_of(op.y), strict=True)
         axes = [axis for axis, (size, kept) in enumerate(sizes) if size != kept]
-        return Again((1,), slabs(op.x, axes)) if axes else None
+        return Reread((1,), slabs(op.x, axes)) if axes else None
 
 
 class PlaceLayer(PerElementLayer[ArgmaxOp | ArgminOp]):

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value, channels_of, check_not_negative, rank_at_least
-from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Reread, elements
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, norm_vjp, scale_and_shift, twice_backward, twice_forward
 from npuc.dialects.tensors import shape_of
@@ -53,7 +53,7 @@ class GroupNormLayer(NormLayer[GroupNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, GroupNormDxOp, GroupNormDwOp)
 
-    def again_of(self, op: GroupNormOp) -> Again | None:
+    def reread_of(self, op: GroupNormOp) -> Reread | None:
         return twice_forward(op, elements(op.mean))
 
     def cuts(self, op: GroupNormOp) -> Sequence[Cut]:
@@ -67,7 +67,7 @@ class GroupNormDxLayer(NormLayer[GroupNormDxOp]):
 
     op = GroupNormDxOp
 
-    def again_of(self, op: GroupNormDxOp) -> Again | None:
+    def reread_of(self, op: GroupNormDxOp) -> Reread | None:
         return twice_backward(op, elements(op.mean))
 
     def evaluate(self, op: GroupNormDxOp, *arrays: Array) -> tuple[Array, ...]:

@@ -16,7 +16,6 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_word
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
-    Again,
     Array,
     Cut,
     Emit,
@@ -24,6 +23,7 @@ from npuc.compiler.layers.base import (
     Layer,
     OpT,
     PerElementLayer,
+    Reread,
     Work,
     derivative,
     elements,
@@ -136,8 +136,8 @@ class CrossEntropyGradLayer(PerElementLayer[CrossEntropyGradOp]):
     def steps_of(self, op: CrossEntropyGradOp) -> int:
         return 2 + _smooths(op)
 
-    def again_of(self, op: CrossEntropyGradOp) -> Again | None:
-        return Again((0,), elements(op.labels))
+    def reread_of(self, op: CrossEntropyGradOp) -> Reread | None:
+        return Reread((0,), elements(op.labels))
 
 
 def _smooths(op: CrossEntropyBase) -> bool:

@@ -28,13 +28,13 @@ from npuc.compiler.layers.arguments import (
     rank_at_least,
 )
 from npuc.compiler.layers.base import (
-    Again,
     Array,
     Cut,
     Emit,
     Gradients,
     OpT,
     PerElementLayer,
+    Reread,
     broadcast_cuts,
     derivative,
     elements,
@@ -65,14 +65,14 @@ class NormLayer(PerElementLayer[OpT]):
     steps = 4
 
 
-def twice_forward(op: NormBase, groups: int) -> Again:
+def twice_forward(op: NormBase, groups: int) -> Reread:
     """x is read for its statistics and again to be normalised, when all groups need scale and shift: one, only then."""
-    return Again((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
+    return Reread((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
 
 
-def twice_backward(op: NormDxBase, groups: int) -> Again:
+def twice_backward(op: NormDxBase, groups: int) -> Reread:
     """dy and x are read for two means and again for dx; the scale is of all groups, the statistics of one each."""
-    return Again((0, 1), groups, (2,) if op.gamma is not None else ())
+    return Reread((0, 1), groups, (2,) if op.gamma is not None else ())
 
 
 def norm_vjp(
@@ -111,7 +111,7 @@ class BatchNormLayer(NormLayer[BatchNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, BatchNormDxOp, BatchNormDwOp)
 
-    def again_of(self, op: BatchNormOp) -> Again | None:
+    def reread_of(self, op: BatchNormOp) -> Reread | None:
         return twice_forward(op, 1)
 
     def cuts(self, op: BatchNormOp) -> Sequence[Cut]:
@@ -123,8 +123,8 @@ class BatchNormDxLayer(NormLayer[BatchNormDxOp]):
 
     op = BatchNormDxOp
 
-    def again_of(self, op: BatchNormDxOp) -> Again | None:
-        return Again((0, 1), 1, tuple(range(2, len(op.operands))))
+    def reread_of(self, op: BatchNormDxOp) -> Reread | None:
+        return Reread((0, 1), 1, tuple(range(2, len(op.operands))))
 
     def evaluate(self, op: BatchNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, *gamma, mean, var = arrays
@@ -193,7 +193,7 @@ class LayerNormLayer(NormLayer[LayerNormOp]):
     ) -> Gradients:
         return norm_vjp(op, grads, needs, emit, LayerNormDxOp, LayerNormDwOp)
 
-    def again_of(self, op: LayerNormOp) -> Again | None:
+    def reread_of(self, op: LayerNormOp) -> Reread | None:
         return twice_forward(op, elements(op.mean))
 
     def cuts(self, op: LayerNormOp) -> Sequence[Cut]:
@@ -205,7 +205,7 @@ class LayerNormDxLayer(NormLayer[LayerNormDxOp]):
 
     op = LayerNormDxOp
 
-    def again_of(self, op: LayerNormDxOp) -> Again | None:
+    def reread_of(self, op: LayerNormDxOp) -> Reread | None:
         return twice_backward(op, elements(op.mean))
 
     def evaluate(self, op: LayerNormDxOp, *arrays: Array) -> tuple[Array, ...]:

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, OptInts, Value, normal_axes, normal_axis
-from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, PerElementLayer, derivative, elements, slabs
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, Reread, derivative, elements, slabs
 from npuc.compiler.layers.cuts import same_axes
 from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -70,8 +70,8 @@ class ProdGradLayer(PerElementLayer[ProdGradOp]):
         others = (before * behind).reshape(moved.shape).transpose(np.argsort([*kept, *axes]))
         return (dy * others,)
 
-    def again_of(self, op: ProdGradOp) -> Again | None:
-        return Again((1,), slabs(op.x, ints(op.axes)))
+    def reread_of(self, op: ProdGradOp) -> Reread | None:
+        return Reread((1,), slabs(op.x, ints(op.axes)))
 
 
 class VarLayer(PerElementLayer[VarOp]):
@@ -106,8 +106,8 @@ class VarGradLayer(PerElementLayer[VarGradOp]):
         far = x - x.mean(axis=ints(op.axes), keepdims=True)
         return (far * (dy * (2 / _freedom(op, x))),)
 
-    def again_of(self, op: VarGradOp) -> Again | None:
-        return Again((1,), slabs(op.x, ints(op.axes)))
+    def reread_of(self, op: VarGradOp) -> Reread | None:
+        return Reread((1,), slabs(op.x, ints(op.axes)))
 
 
 def _freedom(op: VarOp | VarGradOp, x: Array) -> Any:

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, check_not_negative
-from npuc.compiler.layers.base import Again, Array, Cut, Emit, Gradients, derivative, elements
+from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Reread, derivative, elements
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.norm import NormLayer, last_axes, scale_and_shift
 from npuc.dialects.tensors import shape_of
@@ -44,10 +44,10 @@ class RmsNormLayer(NormLayer[RmsNormOp]):
         dx = emit(derivative(RmsNormDxOp, op, g, op.x, op.square, *gamma)).dx if needs[0] else None
         return [dx, *(emit(derivative(RmsNormDwOp, op, g, op.x, op.square)).dgamma if n else None for n in needs[1:])]
 
-    def again_of(self, op: RmsNormOp) -> Again | None:
+    def reread_of(self, op: RmsNormOp) -> Reread | None:
         groups = elements(op.square)
         # A single row needs the scale in its second pass alone.
-        return Again((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
+        return Reread((0,), groups, tuple(range(1, len(op.operands))) if groups > 1 else ())
 
     def cuts(self, op: RmsNormOp) -> Sequence[Cut]:
         return row_cuts(op, len(shape_of(op.square)))
@@ -58,8 +58,8 @@ class RmsNormDxLayer(NormLayer[RmsNormDxOp]):
 
     op = RmsNormDxOp
 
-    def again_of(self, op: RmsNormDxOp) -> Again | None:
-        return Again((0, 1), elements(op.square), tuple(range(3, len(op.operands))))
+    def reread_of(self, op: RmsNormDxOp) -> Reread | None:
+        return Reread((0, 1), elements(op.square), tuple(range(3, len(op.operands))))
 
     def evaluate(self, op: RmsNormDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x, square, *gamma = arrays

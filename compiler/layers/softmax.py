@@ -15,13 +15,13 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value, normal_axis
 from npuc.compiler.layers.base import (
-    Again,
     Array,
     Cut,
     Emit,
     Gradients,
     OpT,
     PerElementLayer,
+    Reread,
     derivative,
     slabs,
 )
@@ -36,9 +36,9 @@ class _SoftmaxLayer(PerElementLayer[OpT]):
     steps = 5
     twice: ClassVar[tuple[int, ...]] = (0,)
 
-    def again_of(self, op: OpT) -> Again | None:
+    def reread_of(self, op: OpT) -> Reread | None:
         assert isinstance(op, SoftmaxOp | LogSoftmaxOp | SoftmaxGradOp | LogSoftmaxGradOp)
-        return Again(self.twice, slabs(op.operands[0], (int(op.axis.value.data),)))
+        return Reread(self.twice, slabs(op.operands[0], (int(op.axis.value.data),)))
 
 
 class SoftmaxLayer(_SoftmaxLayer[SoftmaxOp]):

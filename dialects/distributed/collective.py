@@ -57,7 +57,7 @@ class DistOp(TrainOp):
         (out,) = results
         return (tensor_of(same_element(x, out), out.get_shape()),)
 
-    def stands_alone(self) -> bool:
+    def is_context_free(self) -> bool:
         return False  # the rules look at the function's mesh
 
     def verify_(self) -> None:

@@ -2,12 +2,12 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.npu.again import Again, AgainAttr
 from npuc.dialects.npu.apply import ApplyOp
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
+from npuc.dialects.npu.reread import Reread, RereadAttr
 from npuc.dialects.npu.resident import Resident, ResidentAttr
 from npuc.dialects.npu.tiles import (
     AsBlockOp,
@@ -25,8 +25,6 @@ from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp,
 
 __all__ = [
     "NPU",
-    "Again",
-    "AgainAttr",
     "ApplyOp",
     "AsBlockOp",
     "AsTensorOp",
@@ -47,6 +45,8 @@ __all__ = [
     "MoveOp",
     "NestAttr",
     "Range",
+    "Reread",
+    "RereadAttr",
     "Resident",
     "ResidentAttr",
     "ScheduleAttr",
@@ -85,5 +85,5 @@ NPU = Dialect(
         StreamsOp,
         YieldOp,
     ],
-    [NestAttr, ScheduleAttr, ResidentAttr, AgainAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
+    [NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
 )

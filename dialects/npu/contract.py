@@ -27,10 +27,9 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.alike import ByTypes
 from npuc.dialects.mapping import ClustersAttr, MaestroAttr, MappingAttr
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import block_bytes, footprint, room_of
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
@@ -56,6 +55,7 @@ from npuc.dialects.npu.syntax import (
 )
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
+from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import tensor_of
 
 _EMPTY = Schedule()
@@ -92,7 +92,7 @@ def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | N
 
 
 @irdl_op_definition
-class ContractOp(ByTypes, HasResidency, Mappable, IRDLOperation):
+class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     """
     One or more contraction statements over one loop nest.
 
@@ -194,7 +194,7 @@ class ContractOp(ByTypes, HasResidency, Mappable, IRDLOperation):
     def is_resident_operand(self, index: int) -> bool:
         return index < len(self.nest.ins) and self.nest.ins[index].name in self.resident.ins
 
-    def stands_alone(self) -> bool:
+    def is_context_free(self) -> bool:
         return self.resident_attr is None
 
     def result_of(self, tensor: str) -> SSAValue:
@@ -233,7 +233,7 @@ class ContractOp(ByTypes, HasResidency, Mappable, IRDLOperation):
             raise VerifyException("only results of vector work are written over an operand")
         if self.schedule.core_depth:
             raise VerifyException("loops over cores: a resident tensor would be split among the SPMs of all cores")
-        check_moved_once(self, lambda name: unfinished(self.nest, self.schedule, name))
+        check_moved_once(self, lambda name: incomplete_reason(self.nest, self.schedule, name))
         check_block(self)
 
     @classmethod

@@ -39,15 +39,15 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.alike import ByTypes
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.shared import Together, joint_bytes, number_values
 from npuc.dialects.npu.syntax import parse_promise, promise_text
+from npuc.dialects.structural import StructurallyComparable
 
 
 @irdl_op_definition
-class YieldOp(ByTypes, IRDLOperation):
+class YieldOp(StructurallyComparable, IRDLOperation):
     """What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute."""
 
     name = "npu.yield"
@@ -61,13 +61,13 @@ class YieldOp(ByTypes, IRDLOperation):
     def __init__(self, values: Sequence[SSAValue]):
         super().__init__(operands=[values])
 
-    def stands_alone(self) -> bool:
+    def is_context_free(self) -> bool:
         """Where it is at the end of its block, as it must be."""
         return self.parent is not None and self.next_op is None
 
 
 @irdl_op_definition
-class InterleaveOp(ByTypes, HasResidency, IRDLOperation):
+class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
     """
     Independent contractions that run in turn, one tile operation each, until all are done.
 

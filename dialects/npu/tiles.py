@@ -85,7 +85,7 @@ class LoadOp(BoxOp):
     """
     Read a block from DRAM: the distinct elements inside the tensor that the index map reaches in the box.
 
-    With `partial` the tensor is an unfinished one, and elements that were not written yet are not read but 0. With
+    With `partial` the tensor is one of partial sums, and elements that were not written yet are not read but 0. With
     `when` false nothing is read, and the block must not be looked at.
     """
 
@@ -120,7 +120,7 @@ class LoadOp(BoxOp):
 
     @property
     def partial(self) -> bool:
-        """Whether the tensor is unfinished."""
+        """Whether the tensor is one of partial sums."""
         return self.partial_attr is not None
 
     def verify_(self) -> None:

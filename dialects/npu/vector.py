@@ -34,12 +34,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.alike import ByTypes
-from npuc.dialects.npu.again import Again, AgainAttr, check_again, parse_again
 from npuc.dialects.npu.contract import ContractOp
-from npuc.dialects.npu.finish import block_elements, unfinished
+from npuc.dialects.npu.epilogue import block_elements, incomplete_reason
 from npuc.dialects.npu.footprint import block_bytes
 from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.reread import Reread, RereadAttr, check_reread, parse_reread
 from npuc.dialects.npu.resident import (
     NO_RESIDENTS,
     HasResidency,
@@ -55,12 +54,13 @@ from npuc.dialects.npu.resident import (
 )
 from npuc.dialects.npu.syntax import parse_types, print_tail
 from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
+from npuc.dialects.structural import StructurallyComparable
 
 _NO_PARAMS = DictionaryAttr({})
 _UNIT = UnitAttr()
 
 
-class TensorWorkOp(ByTypes, IRDLOperation):
+class TensorWorkOp(StructurallyComparable, IRDLOperation):
     """Base of the four: a kind with its parameters, operands in parentheses, functional type."""
 
     args = var_operand_def(AnyAttr())
@@ -183,7 +183,7 @@ def counts_attr(counts: Sequence[int] | None) -> DenseArrayBase | None:
 @irdl_op_definition
 class VectorOp(HasResidency, TensorWorkOp):
     """
-    Elementwise and reduction work: `ops` vector operations; `again`: operands that it reads twice.
+    Elementwise and reduction work: `ops` vector operations; `reread`: operands that it reads twice.
 
     The mark `fused` says that it runs on each block as its producer finishes it: one operand, of the shape of every
     result, is an output of the `npu.contract` that stands right before it, with nothing but other fused operations
@@ -197,7 +197,7 @@ class VectorOp(HasResidency, TensorWorkOp):
     ops_attr = prop_def(IntegerAttr, prop_name="ops")
     reads_attr = opt_prop_def(DenseArrayBase, prop_name="reads")
     writes_attr = opt_prop_def(DenseArrayBase, prop_name="writes")
-    again_attr = opt_prop_def(AgainAttr, prop_name="again")
+    reread_attr = opt_prop_def(RereadAttr, prop_name="again")
     fused_attr = opt_prop_def(UnitAttr, prop_name="fused")
     resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
 
@@ -213,7 +213,7 @@ class VectorOp(HasResidency, TensorWorkOp):
         ops: int,
         reads: Sequence[int] | None = None,
         writes: Sequence[int] | None = None,
-        again: Again | None = None,
+        reread: Reread | None = None,
         fused: bool = False,
     ):
         super().__init__(
@@ -224,7 +224,7 @@ class VectorOp(HasResidency, TensorWorkOp):
             ops=IntegerAttr(ops, i64),
             reads=counts_attr(reads),
             writes=counts_attr(writes),
-            again=None if again is None else AgainAttr(again),
+            again=None if reread is None else RereadAttr(reread),
             fused=_UNIT if fused else None,
         )
 
@@ -234,9 +234,9 @@ class VectorOp(HasResidency, TensorWorkOp):
         return self.ops_attr.value.data
 
     @property
-    def again(self) -> Again | None:
+    def reread(self) -> Reread | None:
         """The operands that it reads a second time, unless they stay in SPM in between; None where one pass does."""
-        return None if self.again_attr is None else self.again_attr.data
+        return None if self.reread_attr is None else self.reread_attr.data
 
     @property
     def fused(self) -> bool:
@@ -274,7 +274,7 @@ class VectorOp(HasResidency, TensorWorkOp):
     def is_resident_operand(self, index: int) -> bool:
         return f"in{list(self.operands).index(self.operands[index])}" in self.resident.ins
 
-    def stands_alone(self) -> bool:
+    def is_context_free(self) -> bool:
         return not self.fused and self.resident_attr is None
 
     def verify_(self) -> None:
@@ -283,10 +283,10 @@ class VectorOp(HasResidency, TensorWorkOp):
             raise VerifyException(f"ops is {self.ops}, expected at least 0")
         if self.fused and (self.reads is not None or self.writes is not None):
             raise VerifyException("a fused operation moves its tensors block by block: it says no reads and writes")
-        if self.again is not None:
-            check_again(self.again, self.operands, self.reads)
-        if self.fused and self.again is not None:
-            raise VerifyException("a fused operation sees each block once: it reads nothing again")
+        if self.reread is not None:
+            check_reread(self.reread, self.operands, self.reads)
+        if self.fused and self.reread is not None:
+            raise VerifyException("a fused operation sees each block once: it rereads nothing")
         if self.fused:
             _check_fused(self)
         if self.resident_attr is not None:
@@ -316,9 +316,9 @@ class VectorOp(HasResidency, TensorWorkOp):
         parser.parse_keyword("ops")
         properties["ops"] = IntegerAttr(parser.parse_integer(allow_boolean=False), i64)
         super()._parse_cost(parser, properties)
-        again = parse_again(parser)
-        if again is not None:
-            properties["again"] = AgainAttr(again)
+        reread = parse_reread(parser)
+        if reread is not None:
+            properties["again"] = RereadAttr(reread)
         if parser.parse_optional_keyword("fused"):
             properties["fused"] = _UNIT
         resident = resident_attr(parse_resident(parser))
@@ -328,8 +328,8 @@ class VectorOp(HasResidency, TensorWorkOp):
     def _print_cost(self, printer: Printer) -> None:
         printer.print_string(f" ops {self.ops}")
         super()._print_cost(printer)
-        if self.again is not None:
-            printer.print_string(f" {self.again}")
+        if self.reread is not None:
+            printer.print_string(f" {self.reread}")
         if self.fused:
             printer.print_string(" fused")
         if self.resident_attr is not None:
@@ -510,7 +510,7 @@ def _check_fused(op: VectorOp) -> None:
         raise VerifyException("the npu.contract finds or leaves tensors resident in SPM: nothing may be fused with it")
     fused = fused_with(contract)
     own = next(f for f in fused if f.op is op)
-    problem = unfinished(contract.nest, contract.schedule, own.output)
+    problem = incomplete_reason(contract.nest, contract.schedule, own.output)
     if problem is not None:
         raise VerifyException(f"the npu.contract does not finish {own.output} block by block: {problem}")
     spm = contract.schedule.spm

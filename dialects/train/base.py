@@ -31,8 +31,8 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.alike import ByTypes
 from npuc.dialects.provenance import Role
+from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import Tensor, tensor_type
 
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
@@ -89,7 +89,7 @@ class _Inferring(Protocol):
     infer: Callable[..., Types]
 
 
-class TrainOp(ByTypes, IRDLOperation):
+class TrainOp(StructurallyComparable, IRDLOperation):
     """
     Base of the operations of the `train` dialect.
 

@@ -30,7 +30,7 @@ from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import VectorOp
-from npuc.dialects.npu.finish import block_elements, unfinished
+from npuc.dialects.npu.epilogue import block_elements, incomplete_reason
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.hardware import Hardware, load_hardware, machine_target
 from tests.edge_walk import walked
@@ -57,7 +57,7 @@ def test_finished_outputs_are_written_once_and_never_read(seed: int, draw: Draw,
         for out in nest.outs:
             spare = moves.spare.get(out.name, 0)
             once = moves.read[out.name] == 0 and spare == 0 and moves.write[out.name] == out.elements
-            done = unfinished(nest, schedule, out.name) is None
+            done = incomplete_reason(nest, schedule, out.name) is None
             finished += done
             assert once or not done, f"{nest}\n{schedule}\n{out.name}"
             if is_plain(nest, out.name):
@@ -150,7 +150,7 @@ def test_time_equals_a_simulation(seed: int, draw: Draw, explicit_walk: Walk) ->
     r, seen = Random(seed), 0
     while seen < 25:
         nest, schedule = draw(r, big=r.choice([4, 6, 12]), cores=seed >= 10)
-        outs = [out.name for out in nest.outs if unfinished(nest, schedule, out.name) is None]
+        outs = [out.name for out in nest.outs if incomplete_reason(nest, schedule, out.name) is None]
         if not outs:
             continue
         seen += 1

@@ -23,7 +23,7 @@ from npuc.compiler.analysis.timing.epilogue import moved_bytes, readers
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, VectorOp, operand_tensors
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.vector import fused_room, fused_with, is_stored
@@ -69,7 +69,7 @@ def programs(draw: Draw) -> Program:
     case = draw(cases())
     if draw(st.booleans()):
         case = finishing(case)
-    outs = [n for n, out in enumerate(case.nest.outs) if unfinished(case.nest, case.schedule, out.name) is None]
+    outs = [n for n, out in enumerate(case.nest.outs) if incomplete_reason(case.nest, case.schedule, out.name) is None]
     assume(outs)
     random = np.random.default_rng(case.seed)
     arrays = list(case.arrays().values())

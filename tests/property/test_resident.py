@@ -22,7 +22,7 @@ from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.keep_resident import KeepResidentPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import HasResidency, elements_of, memory_of
 from npuc.dialects.npu.widths import whole_bytes
@@ -46,7 +46,7 @@ def test_inputs_of_blocks_that_are_visited_once_are_read_once(seed: int, draw: D
         nest, schedule = draw(r)
         moves = explicit_walk(nest, schedule)
         for tensor in nest.ins:
-            once = unfinished(nest, schedule, tensor.name) is None
+            once = incomplete_reason(nest, schedule, tensor.name) is None
             found += once
             assert not once or moves.read[tensor.name] == tensor.elements, f"{nest}\n{schedule}\n{tensor.name}"
     assert found > 20

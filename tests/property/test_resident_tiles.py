@@ -20,7 +20,7 @@ from npuc.compiler.analysis.programs.resident import resident_spm_bytes
 from npuc.compiler.interpreter.counter import TrafficCounter
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, Resident, VectorOp, operand_tensors
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.provenance import layer_of
 from tests.property.test_fused_tiles import finishing
@@ -49,7 +49,7 @@ def programs(draw: Draw) -> Program:
     nest, schedule = case.nest, replace(case.schedule, loops=tuple(x for x in case.schedule.loops if not x.cores))
     keep = tuple((name, min(depth, len(schedule.loops))) for name, depth in schedule.keep)
     schedule = replace(schedule, keep=keep)
-    once = [t.name for t in (*nest.ins, *nest.outs) if unfinished(nest, schedule, t.name) is None]
+    once = [t.name for t in (*nest.ins, *nest.outs) if incomplete_reason(nest, schedule, t.name) is None]
     ins = [t.name for t in nest.ins if t.name in once and draw(st.booleans())]
     # What no statement touches of a sum that starts from something has no place in SPM: that is refused.
     starts = {t.name for t, start in zip(nest.outs, nest.starts, strict=True) if start is not None}

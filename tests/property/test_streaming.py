@@ -85,8 +85,8 @@ def test_reads_are_the_least_of_all_walks_that_fit(work: Any, room: int, double:
     ways = list(walk(groups, twice, beside, width))
     assert sum(found.reads.values()) == min(read for read, most in ways if most <= machine.spm_bytes)
     once = min(read for read, _ in ways)
-    assert sum(found.again.values()) == sum(found.reads.values()) - once
-    assert (sum(found.again.values()) == 0) == (found.group <= machine.spm_bytes)
+    assert sum(found.reread.values()) == sum(found.reads.values()) - once
+    assert (sum(found.reread.values()) == 0) == (found.group <= machine.spm_bytes)
     (row,) = CycleBackend().score(module, load_hardware(SMALL, keys)).ops
     assert row.dram_read_bytes == sum(found.reads.values())
     assert row.lower_bound_bytes == (row.dram_read_bytes or 0) + 16

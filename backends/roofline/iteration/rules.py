@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation
 
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, NotDifferentiable, elements
-from npuc.dialects.alike import likeness
+from npuc.dialects.structural import structural_key
 from npuc.dialects.train.activation import ClipOp, ReluOp
 from npuc.dialects.train.arithmetic import AddOp, AffineOp, MulOp
 from npuc.dialects.train.base import TrainOp
@@ -168,5 +168,5 @@ def _work(op: TrainOp) -> StepWork:
 
 def kind_key(op: Operation, needs: Sequence[bool]) -> Hashable:
     """A key that is equal for operations with the same backward."""
-    same = likeness(op)
+    same = structural_key(op)
     return None if same is None else (same, tuple(needs))

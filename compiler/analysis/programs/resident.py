@@ -22,7 +22,7 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.core.errors import CapacityError
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -59,7 +59,7 @@ def resident_spm_bytes(nest: Nest, schedule: Schedule, widths: Bits, whole: Coll
 
 def are_moved_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bool:
     """Whether each block of these tensors is transferred once."""
-    return all(unfinished(nest, schedule, name) is None for name in names)
+    return all(incomplete_reason(nest, schedule, name) is None for name in names)
 
 
 @lru_cache(maxsize=8192)

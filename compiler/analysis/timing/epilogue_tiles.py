@@ -18,7 +18,7 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.tile_blocks import Moved, Place
 from npuc.compiler.analysis.timing.tiles import TileBuilder
-from npuc.dialects.npu.finish import block_elements
+from npuc.dialects.npu.epilogue import block_elements
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Finish = tuple[tuple[str, Fraction], ...]
@@ -29,7 +29,7 @@ def finishing_sequence(nest: Nest, schedule: Schedule, array: Array, widths: Bit
     """
     The tile operations of a scheduled nest on one core, with vector work.
 
-    The schedule finishes these outputs block by block (`npuc.dialects.npu.finish`), and the array keeps no tile.
+    The schedule finishes these outputs block by block (`npuc.dialects.npu.epilogue`), and the array keeps no tile.
     """
     return _FinishingBuilder(nest, schedule, array, widths, finish).finishing()
 

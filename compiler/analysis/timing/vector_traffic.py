@@ -1,14 +1,14 @@
 """
-What vector work and moves by themselves move between DRAM and SPM.
+The DRAM traffic of vector work and moves that are not fused.
 
-Each operand comes from DRAM once and each result goes there once; a value that is an operand twice is read once. What
-is in SPM whole, before or after (`resident`), is read at most once, or not at all.
+Each operand is read once and each result is written once; a value that is an operand twice is read once. Tensors that
+are resident before or after the operation are read at most once.
 
-Normalisations and the like need the statistics of a group before its first result: they read some operands twice
-(`again`). Of these a group stays in SPM between its two passes where there is room, in what a schedule may use of the
-SPMs of all cores, for it and for the operands that every group uses. Of two operands of which only one finds room, that
-stays which saves more. Where nothing stays, all groups have their first pass before any has its second, in blocks that
-go across the groups, so that what all of them use is read once all the same.
+Normalisations and the like need the statistics of a group before its first result: they read some operands in two
+passes (`npuc.dialects.npu.reread`). A group is kept in SPM between its passes if it fits there, in what a schedule may
+use of the SPMs of all cores, together with the operands that every group uses. If only some operands fit, those that
+save most are kept. If none fits, the first pass of all groups precedes the second pass of all, in blocks across the
+groups, so that the operands that all groups use are read once even then.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import size_bytes
 from npuc.dialects.npu import TensorWorkOp, VectorOp
-from npuc.dialects.npu.again import Again
+from npuc.dialects.npu.reread import Reread
 
 Sizes = Mapping[str, int]
 
@@ -31,51 +31,51 @@ Sizes = Mapping[str, int]
 @dataclass(frozen=True)
 class Streamed:
     """
-    Bytes by operand (`in0`, …) and result (`out0`, …), as if nothing stayed from one operation to the next.
+    Bytes by operand (`in0`, …) and result (`out0`, …), as if nothing were resident.
 
-    `again` are those of `reads` that are read a second time; `group` is what one group needs in SPM so that nothing is.
+    `reread` are those of `reads` that the second pass reads; with `group` bytes of SPM there would be none.
     """
 
     reads: Sizes
     writes: Sizes
-    again: Sizes = field(default_factory=dict[str, int])
+    reread: Sizes = field(default_factory=dict[str, int])
     group: int = 0
 
     def moved(self, unmoved: Collection[str] = ()) -> int:
-        """All bytes that move when nothing does of the operands and results `unmoved`."""
+        """The bytes moved of all operands and results but `unmoved`."""
         return sum(size for side in (self.reads, self.writes) for name, size in side.items() if name not in unmoved)
 
 
-def streamed(op: Operation, machine: Machine, whole: Collection[str] = (), taken: int = 0) -> Streamed:
+def streamed(op: Operation, machine: Machine, resident: Collection[str] = (), reserved: int = 0) -> Streamed:
     """
-    The bytes of an operation; its operands `whole` are in SPM whole, before or after it.
+    The traffic of an operation whose tensors `resident` are resident before or after it.
 
-    `taken` are the bytes of SPM that these and what else stays there meanwhile take.
+    `reserved` are the bytes of SPM that these and other resident values occupy.
     """
     reads, writes = (op.reads, op.writes) if isinstance(op, TensorWorkOp) else (None, None)
     first = dict(_sized("in", op.operands, reads, machine))
     written = dict(_sized("out", op.results, writes, machine))
-    if not isinstance(op, VectorOp) or op.again is None:
+    if not isinstance(op, VectorOp) or op.reread is None:
         return Streamed(first, written)
-    room = machine.spm_bytes * machine.cores - taken
-    again, group = _again(op, op.again, first, room, whole)
-    return Streamed({name: size + again.get(name, 0) for name, size in first.items()}, written, again, group)
+    room = machine.spm_bytes * machine.cores - reserved
+    reread, group = _reread(op, op.reread, first, room, resident)
+    return Streamed({name: size + reread.get(name, 0) for name, size in first.items()}, written, reread, group)
 
 
-def _again(op: VectorOp, again: Again, sizes: Sizes, room: int, whole: Collection[str]) -> tuple[Sizes, int]:
-    """The bytes that are read a second time, by operand, and the bytes of SPM with which none would be."""
+def _reread(op: VectorOp, reread: Reread, sizes: Sizes, room: int, resident: Collection[str]) -> tuple[Sizes, int]:
+    """The bytes that are reread, by operand, and the bytes of SPM with which none would be."""
     names = {value: f"in{number}" for number, value in reversed(list(enumerate(op.operands)))}
     twice, beside = (
-        [name for name in dict.fromkeys(names[op.operands[number]] for number in numbers) if name not in whole]
-        for numbers in (again.operands, again.beside)
+        [name for name in dict.fromkeys(names[op.operands[number]] for number in numbers) if name not in resident]
+        for numbers in (reread.operands, reread.beside)
     )
     shared = sum(sizes[name] for name in beside if name not in twice)
-    own = {name: -(-sizes[name] // again.groups) for name in twice}
-    stays = max(
-        (kept for kept in _subsets(twice) if not kept or shared + sum(own[name] for name in kept) <= room),
-        key=lambda kept: sum(own[name] for name in kept),
+    group = {name: -(-sizes[name] // reread.groups) for name in twice}
+    kept = max(
+        (some for some in _subsets(twice) if not some or shared + sum(group[name] for name in some) <= room),
+        key=lambda some: sum(group[name] for name in some),
     )
-    return {name: sizes[name] for name in twice if name not in stays}, shared + sum(own.values())
+    return {name: sizes[name] for name in twice if name not in kept}, shared + sum(group.values())
 
 
 def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -86,7 +86,7 @@ def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _sized(
     side: str, values: Sequence[SSAValue], counts: Sequence[int] | None, machine: Machine
 ) -> Iterator[tuple[str, int]]:
-    """The bytes of each operand or result: of its elements, or of as many as the operation says."""
+    """The bytes of each operand or result: of all its elements, or of the number that the operation states."""
     seen: set[SSAValue] = set()
     for number, value in enumerate(values):
         if value in seen:

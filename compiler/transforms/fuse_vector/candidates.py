@@ -16,7 +16,7 @@ from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.layers import get_layer, get_op_class
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
 from npuc.dialects.provenance import is_recomputed, repeat_of
@@ -136,7 +136,7 @@ class Fusing:
         work = epilogues(contract, fused, machine, len(fused))
         wide = self._wide(contract, fused, widths, fused_widths(nest, widths, work))
         for schedule in (now, *_searched(nest, machine, wide, {f.output for f in fused})):
-            if any(unfinished(nest, schedule, f.output) is not None for f in fused):
+            if any(incomplete_reason(nest, schedule, f.output) is not None for f in fused):
                 continue
             room = footprint_bytes(nest, schedule, widths) + room_bytes(contract, schedule, fused, machine)
             if room <= min(machine.spm_bytes, schedule.spm or machine.spm_bytes):

@@ -13,7 +13,7 @@ from npuc.compiler.transforms.lower_tiles.place import Part, State
 from npuc.compiler.transforms.lower_tiles.resident import refuse_untouched, resident_inputs
 from npuc.compiler.transforms.lower_tiles.writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
-from npuc.dialects.npu.finish import unfinished
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
 from npuc.dialects.npu.resident import unmoved_tensors
@@ -74,7 +74,7 @@ class TileLowering(TileWriter):
 
     def leaves_finished(self, out: Tensor) -> bool:
         """Whether each block of an output that leaves SPM is finished."""
-        return out.name in self.left or unfinished(self.nest, self.schedule, out.name) is None
+        return out.name in self.left or incomplete_reason(self.nest, self.schedule, out.name) is None
 
     def converted(self, out: Tensor, block: SSAValue) -> SSAValue:
         """The block of an output that leaves SPM, as elements of the result if it is finished."""

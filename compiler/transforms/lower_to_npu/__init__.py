@@ -30,12 +30,12 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind, elements, told_of
 from npuc.compiler.transforms.lower_to_npu.im2col import lower_by_im2col
 from npuc.compiler.transforms.lower_to_npu.known_sums import use_known_sums
-from npuc.dialects.alike import likeness
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ConstantOp, ContractOp, MoveOp, VectorOp, ViewOp
 from npuc.dialects.npu.attrs import NestAttr
 from npuc.dialects.npu.nest import Tensor
 from npuc.dialects.provenance import derive, layer_of
+from npuc.dialects.structural import structural_key
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
@@ -107,7 +107,7 @@ def _work_op(op: TrainOp) -> Operation:
         ops=work.vector_ops,
         reads=work.reads,
         writes=work.writes,
-        again=work.again,
+        reread=work.reread,
     )
 
 
@@ -160,7 +160,7 @@ class _Lowering:
 
     conv: str
     work: dict[Hashable, tuple[TrainOp, Operation]] = field(default_factory=dict[Hashable, tuple[TrainOp, Operation]])
-    """Of each likeness an operation and what it became; the operation is kept, as its likeness asks for."""
+    """Of each structural_key an operation and what it became; the operation is kept, as its structural_key asks for."""
     started: dict[Hashable, tuple[NestAttr, NestAttr | None]] = field(
         default_factory=dict[Hashable, tuple[NestAttr, NestAttr | None]]
     )
@@ -173,7 +173,7 @@ class _Lowering:
         block = op.parent
         assert block is not None
         constants = [_is_constant(v) for v in op.operands]
-        kind = None if any(constants) else likeness(op)
+        kind = None if any(constants) else structural_key(op)
         if kind in self.work:
             _, done = self.work[kind]
             new = type(done).create(operands=op.operands, result_types=op.result_types, properties=done.properties)

@@ -154,8 +154,8 @@ def test_batch_norm_s_dx_takes_the_sums_of_its_dw_where_they_are_computed() -> N
     dw, dx = backward(affine=True)
     assert (dw.kind, dx.kind) == ("batch_norm_dw", "batch_norm_dx_from_sums")
     assert list(dx.operands)[5:] == list(dw.results)
-    assert dw.again is None
-    assert dx.again is None
+    assert dw.reread is None
+    assert dx.reread is None
     (alone,) = backward(affine=False)
     assert alone.kind == "batch_norm_dx"
-    assert str(alone.again) == "again [0, 1] groups 1 beside [2, 3]"
+    assert str(alone.reread) == "again [0, 1] groups 1 beside [2, 3]"

@@ -7,10 +7,10 @@ from xdsl.ir import Block, Region, SSAValue
 
 from npuc.compiler.core.errors import SourceErrors
 from npuc.compiler.core.verify import SourceTexts, verify_module
-from npuc.dialects.alike import likeness
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp, YieldOp
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from npuc.dialects.provenance import Role, role_attr
+from npuc.dialects.structural import structural_key
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.arithmetic import AddOp, AffineOp
 from npuc.dialects.train.base import encode
@@ -29,8 +29,8 @@ func.func @n(%x: tensor<4xf32>) {
 
 
 def test_operations_of_one_class_with_the_same_types_and_properties_are_alike() -> None:
-    assert likeness(AddOp(X, Y)) == likeness(AddOp(Y, X)) == likeness(AddOp(X, X)) is not None
-    assert likeness(AffineOp(X, scale=2.0)) == likeness(AffineOp(Y, scale=2.0))
+    assert structural_key(AddOp(X, Y)) == structural_key(AddOp(Y, X)) == structural_key(AddOp(X, X)) is not None
+    assert structural_key(AffineOp(X, scale=2.0)) == structural_key(AffineOp(Y, scale=2.0))
 
 
 def test_operations_that_differ_are_not() -> None:
@@ -46,12 +46,12 @@ def test_operations_that_differ_are_not() -> None:
         AffineOp(X, offset=2.0),
         VectorOp("relu", [X], [SQUARE], ops=16),
     ]
-    assert len({likeness(op) for op in ops}) == len(ops)
+    assert len({structural_key(op) for op in ops}) == len(ops)
 
 
 def test_operations_that_must_be_looked_at_have_no_likeness() -> None:
-    assert likeness(AnyOp(result_types=[SQUARE])) is None
-    assert likeness(VectorOp("relu", [X], [SQUARE], ops=16, fused=True)) is None
+    assert structural_key(AnyOp(result_types=[SQUARE])) is None
+    assert structural_key(VectorOp("relu", [X], [SQUARE], ops=16, fused=True)) is None
 
 
 def in_turn(*values: SSAValue, spm: int | None = None) -> InterleaveOp:
@@ -65,16 +65,16 @@ def in_turn(*values: SSAValue, spm: int | None = None) -> InterleaveOp:
 
 def test_what_is_inside_an_operation_counts() -> None:
     ops = [in_turn(X, Y, X, Y), in_turn(X, Y, Y, X), in_turn(X, X, X, X), in_turn(X, Y, X, Y, spm=90)]
-    assert len({likeness(op) for op in ops}) == len(ops)
-    assert likeness(ops[0]) == likeness(in_turn(Y, X, Y, X)) is not None
+    assert len({structural_key(op) for op in ops}) == len(ops)
+    assert structural_key(ops[0]) == structural_key(in_turn(Y, X, Y, X)) is not None
     short = in_turn(X, Y, X, Y)
     short.contracts[0].schedule = Schedule((Loop("m", 2),))
-    assert likeness(short) != likeness(ops[0])
+    assert structural_key(short) != structural_key(ops[0])
 
 
 def test_equal_types_that_are_not_shared_make_operations_unlike() -> None:
     (other,) = AnyOp(result_types=[TensorType(f32, [4, 4])]).results
-    assert likeness(AffineOp(other)) != likeness(AffineOp(X))
+    assert structural_key(AffineOp(other)) != structural_key(AffineOp(X))
 
 
 def test_every_wrong_operation_is_reported() -> None:

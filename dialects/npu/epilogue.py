@@ -1,8 +1,8 @@
 """
-Whether a schedule finishes an output tile by tile: pure functions of a nest and its schedule.
+Whether a schedule completes an output block by block, so that an epilogue (`fused` on `npu.vector`) may follow.
 
-It does when each block of the output is visited once, and the blocks partition the output: what a block holds when it
-leaves the SPM is then final, and work on it may follow at once (`fused` on `npu.vector`).
+It does when the blocks partition the output and each is visited once: a block that leaves SPM is then complete. Pure
+functions of a nest and its schedule.
 """
 
 from math import prod
@@ -11,15 +11,15 @@ from npuc.dialects.npu.footprint import block_shape, block_sizes, positions
 from npuc.dialects.npu.nest import Axis, Nest, Schedule
 
 
-def unfinished(nest: Nest, schedule: Schedule, name: str) -> str | None:
-    """Why the blocks of an output are not final when they leave the SPM; None if they are."""
+def incomplete_reason(nest: Nest, schedule: Schedule, name: str) -> str | None:
+    """Why blocks of an output may leave SPM with incomplete sums; None if they are complete whenever they leave."""
     tensor = nest.tensors[name]
     extent, cut = dict(nest.sizes), set[str]()
     steps: list[tuple[str, bool]] = []
     for loop in schedule.loops[: len(schedule.loops) - schedule.keep_depth(name)]:
         steps.append((loop.dim, loop.step < extent[loop.dim]))
         extent[loop.dim] = loop.step
-    # The loops at the inner end that leave the block as it is do not end its visit; each core has visits of its own.
+    # Innermost loops that do not change the block do not end its visit; each core has visits of its own.
     while steps and (not steps[-1][1] or (steps[-1][0] not in tensor.dims and len(steps) > schedule.core_depth)):
         steps.pop()
     for dim, moves in steps:
