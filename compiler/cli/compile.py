@@ -117,7 +117,7 @@ def command(
     """Compile a network and print the cost of one training step."""
     quiet = output.quiet
     with Verb(output.debug):
-        from npuc.compiler.driver.score import backend_for
+        from npuc.compiler.driver.machine import backend_for
         from npuc.frontends.source import open_source
 
         shown: Rows | None = next((known for known in ROWS if known == rows), None)

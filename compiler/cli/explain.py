@@ -76,7 +76,7 @@ def command(
                 "missing argument LAYER", hint="name a layer, or add --devices N to explain the plan of all layers"
             )
         check_needless({"--json": output.json, "--rows": rows})
-        from npuc.compiler.driver.score import backend_for
+        from npuc.compiler.driver.machine import backend_for
         from npuc.compiler.report.rows import Phase
         from npuc.frontends.source import open_source
 

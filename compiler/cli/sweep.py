@@ -71,7 +71,7 @@ def command(
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
     csv, plot, quiet = output.csv, output.plot, output.quiet
     with Verb(output.debug):
-        from npuc.compiler.driver.score import backend_for
+        from npuc.compiler.driver.machine import backend_for
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source

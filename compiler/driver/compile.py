@@ -18,9 +18,11 @@ from typing_extensions import Unpack
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options, Say
+from npuc.compiler.driver.lower_program import lower_program
+from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.score import backend_for, lower_program, machine_for, score_program
+from npuc.compiler.driver.score import score_program
 from npuc.compiler.driver.session import Session, silent
 from npuc.compiler.report import Report
 from npuc.frontends.source import Source, open_source, text_source
@@ -135,7 +137,8 @@ def compile_program(
         for model, machine in zip(models, result.machines, strict=True):
             copy = module.clone() if len(models) > 1 else module
             session = Session(source, options, model, machine, sources, say, list(remarks), watchers)
-            result.reports.append(score_program(copy, session))
+            lowered = lower_program(copy, session)
+            result.reports.append(score_program(copy, session, lowered))
             result.modules.append(copy)
         return result
 

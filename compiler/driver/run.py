@@ -27,11 +27,11 @@ from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import PRECISIONS, HardwareLike, Options
+from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import check_names, fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.score import stamp_target
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of

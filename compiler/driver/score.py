@@ -1,5 +1,5 @@
 """
-From a module and a machine to a report: lower as far as the backend needs, check, score, complete.
+From a lowered program and a machine to a report: score, complete.
 
 `npuc.compiler.driver.compile` is the way from a user's call to here, `npuc.compiler.explore.sweep` that of many calls
 at once.
@@ -8,52 +8,26 @@ at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from npuc.backends.base import DEFAULT
-from npuc.compiler.core.errors import NpucError, SourceError, UsageError
-from npuc.compiler.core.options import Options, Say
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.options import Options
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import Report, StepMemory, Totals
-from npuc.frontends.source import Source
-from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
+from npuc.hardware import Hardware
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.backends.base import Backend
     from npuc.compiler.analysis.memory.peak import Peak
-    from npuc.compiler.core.verify import SourceTexts
     from npuc.compiler.driver.lower import Lowered
 
-UNSUPPORTED_SHOWN = 20
 
-
-def backend_for(source: Source) -> str:
-    """The backend of a source when nobody names one."""
-    return source.frontend.backend or DEFAULT
-
-
-def machine_for(model: Backend, options: Options, say: Say, format: str) -> Hardware:
-    """
-    The hardware to score a source of a format on: what was asked for, else the backend's default, which is then said.
-    """
-    hardware = options.hardware
-    if hardware is None:
-        hardware = model.default_hardware
-        say(f"backend {model.name} on its default hardware, {hardware}")
-    machine = load_hardware(hardware, options.overrides, options.precision)
-    own = {key: value for key, value in model.settings_for(format).items() if not machine.written(key)}
-    return load_hardware(machine.values, own) if own else machine
-
-
-def score_program(module: ModuleOp, session: Session) -> Report:
-    """Lower `module` to what the backend scores, in place, and score it; the report has the session's warnings."""
+def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Report:
+    """Score a program that was `lowered` to what the backend scores; the report has the session's warnings."""
     model, machine = session.model, session.machine
-    lowered = lower_program(module, session)
     if (remark := model.forecast(module, machine)) is not None:
         session.say(remark)
     with session.sources.quoted():
@@ -117,69 +91,6 @@ def _selected(report: Report, session: Session) -> Report:
         "--only selects rows; the whole iteration is modelled, and the report's `native` describes all of it"
     )
     return msgspec.structs.replace(report, ops=rows, totals=total(rows))
-
-
-def lower_program(module: ModuleOp, session: Session) -> Lowered:
-    """
-    Lower `module` to what the backend scores on the machine, in place, and check that it can.
-
-    Adds to the session's warnings. What is lowered for a backend of level `train` is the same for every machine.
-    """
-    from npuc.compiler.core.verify import require_function, verify_module
-    from npuc.compiler.driver.lower import check_budgets, lower
-    from npuc.compiler.driver.precision import check_tables
-
-    model, machine, frontend = session.model, session.machine, session.source.frontend
-    check_tables(session.source, machine.get("precision", str))
-    if model.level == "npu":
-        # A machine on which nothing is scheduled need not say what schedules depend on.
-        stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
-    lowered = lower(module, session)
-    # npuc's own passes leave no operation wrong that was right.
-    trusted = frontend.trusted and session.options.pipeline is None
-    if not session.options.verify_each and not trusted:
-        verify_module(module, session.sources)
-    require_function(module)
-    check_budgets(module, machine, session.sources)
-    check_supported(module, model, session.sources)
-    return replace(lowered, peak=None) if frontend.lists_layers else lowered
-
-
-def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
-    """
-    Write the facts of `machine` that schedules and mappings depend on into the module.
-
-    Raises `UsageError` for a missing one that schedules need, unless nothing is `scheduled`: then the facts that
-    mappings need are enough.
-    """
-    from npuc.compiler.analysis.machine.facts import TARGET, target_attr
-
-    facts = mapping_target(machine)
-    with nullcontext() if scheduled else suppress(UsageError):
-        facts = machine_target(machine, backend=backend) | facts
-    if facts:
-        module.attributes[TARGET] = target_attr(facts)
-
-
-def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
-    """Raise `SourceErrors` for the operations that `model` cannot score."""
-    from npuc.compiler.core.verify import error_at, raise_all
-
-    errors: list[SourceError] = []
-    for op in module.walk():
-        if op.name in ("builtin.module", "func.func", "func.return") or op.name.startswith("dist."):
-            continue  # what moves between devices is priced beside the backend
-        reason = model.supports(op)
-        if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
-            above = op.name.startswith("train.")
-            hint = "end the pipeline with lower-to-npu,schedule" if above else "leave out lower-tiles"
-            place = "above" if above else "below"
-            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
-        if reason is not None:
-            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
-            if len(errors) == UNSUPPORTED_SHOWN:
-                break
-    raise_all(errors)
 
 
 def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowered) -> Report:

@@ -29,12 +29,13 @@ from npuc.compiler.core.options import CompileKeywords, Options, names_three_typ
 from npuc.compiler.core.verify import SourceTexts, error_at
 from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
 from npuc.compiler.driver.lower import parallel_passes, without_loss
+from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.precision import precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.run import stamp_default_target
-from npuc.compiler.driver.score import machine_for, network_name, version
+from npuc.compiler.driver.score import network_name, version
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass, float_bytes_of

@@ -19,8 +19,8 @@ from npuc.backends.roofline.planning import Planner
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Options
+from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.score import lower_program
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import OpRow, Report
 from npuc.hardware import Hardware, load_hardware

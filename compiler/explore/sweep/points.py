@@ -21,9 +21,11 @@ from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, Usa
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
+from npuc.compiler.driver.lower_program import lower_program
+from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import fields_of
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.score import full_totals, lower_program, machine_for, score_lowered, score_on_many
+from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared

@@ -11,8 +11,9 @@ from typing import Any
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.options import check_options
-from npuc.compiler.driver.score import backend_for, machine_for, version
+from npuc.compiler.driver.score import version
 from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
 from npuc.compiler.explore.sweep.points import Points, SweepPoint

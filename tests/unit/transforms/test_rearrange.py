@@ -7,8 +7,8 @@ from xdsl.parser import Parser
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline, write_pipeline
-from npuc.compiler.driver.score import stamp_target
 from npuc.compiler.report import OpRow
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.rearrange import RearrangePass

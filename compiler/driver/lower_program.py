@@ -1,0 +1,66 @@
+"""From a module and a machine to what a backend scores: lower as far as it needs, and check that it can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.driver.machine import stamp_target
+from npuc.compiler.driver.session import Session
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.backends.base import Backend
+    from npuc.compiler.core.verify import SourceTexts
+    from npuc.compiler.driver.lower import Lowered
+
+UNSUPPORTED_SHOWN = 20
+
+
+def lower_program(module: ModuleOp, session: Session) -> Lowered:
+    """
+    Lower `module` to what the backend scores on the machine, in place, and check that it can.
+
+    Adds to the session's warnings. What is lowered for a backend of level `train` is the same for every machine.
+    """
+    from npuc.compiler.core.verify import require_function, verify_module
+    from npuc.compiler.driver.lower import check_budgets, lower
+    from npuc.compiler.driver.precision import check_tables
+
+    model, machine, frontend = session.model, session.machine, session.source.frontend
+    check_tables(session.source, machine.get("precision", str))
+    if model.level == "npu":
+        # A machine on which nothing is scheduled need not say what schedules depend on.
+        stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
+    lowered = lower(module, session)
+    # npuc's own passes leave no operation wrong that was right.
+    trusted = frontend.trusted and session.options.pipeline is None
+    if not session.options.verify_each and not trusted:
+        verify_module(module, session.sources)
+    require_function(module)
+    check_budgets(module, machine, session.sources)
+    check_supported(module, model, session.sources)
+    return replace(lowered, peak=None) if frontend.lists_layers else lowered
+
+
+def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
+    """Raise `SourceErrors` for the operations that `model` cannot score."""
+    from npuc.compiler.core.verify import error_at, raise_all
+
+    errors: list[SourceError] = []
+    for op in module.walk():
+        if op.name in ("builtin.module", "func.func", "func.return") or op.name.startswith("dist."):
+            continue  # what moves between devices is priced beside the backend
+        reason = model.supports(op)
+        if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
+            above = op.name.startswith("train.")
+            hint = "end the pipeline with lower-to-npu,schedule" if above else "leave out lower-tiles"
+            place = "above" if above else "below"
+            raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
+        if reason is not None:
+            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
+            if len(errors) == UNSUPPORTED_SHOWN:
+                break
+    raise_all(errors)

@@ -1,0 +1,51 @@
+"""Which backend and which machine a source is for, and the machine's facts in the module."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from typing import TYPE_CHECKING
+
+from npuc.backends.base import DEFAULT
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import Options, Say
+from npuc.frontends.source import Source
+from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.backends.base import Backend
+
+
+def backend_for(source: Source) -> str:
+    """The backend of a source when nobody names one."""
+    return source.frontend.backend or DEFAULT
+
+
+def machine_for(model: Backend, options: Options, say: Say, format: str) -> Hardware:
+    """
+    The hardware to score a source of a format on: what was asked for, else the backend's default, which is then said.
+    """
+    hardware = options.hardware
+    if hardware is None:
+        hardware = model.default_hardware
+        say(f"backend {model.name} on its default hardware, {hardware}")
+    machine = load_hardware(hardware, options.overrides, options.precision)
+    own = {key: value for key, value in model.settings_for(format).items() if not machine.written(key)}
+    return load_hardware(machine.values, own) if own else machine
+
+
+def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
+    """
+    Write the facts of `machine` that schedules and mappings depend on into the module.
+
+    Raises `UsageError` for a missing one that schedules need, unless nothing is `scheduled`: then the facts that
+    mappings need are enough.
+    """
+    from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+
+    facts = mapping_target(machine)
+    with nullcontext() if scheduled else suppress(UsageError):
+        facts = machine_target(machine, backend=backend) | facts
+    if facts:
+        module.attributes[TARGET] = target_attr(facts)
