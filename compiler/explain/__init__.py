@@ -1,1 +1,1 @@
-"""How plans for many devices come about: what `npuc explain --devices` shows."""
+"""Explanations of plans for many devices: the reports of `npuc explain --devices`."""

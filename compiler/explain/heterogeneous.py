@@ -1,9 +1,9 @@
 """
-A plan of unequal shares for a network on heterogeneous devices.
+Explains a plan of unequal shares for a network on heterogeneous devices.
 
-    report = explain_unequal(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
+    report = explain_heterogeneous(open_source("samples:vgg_a"), {"devices": 4, "parallel": "accpar"}, hardware)
 
-The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; here are the program and its names.
+The search is `compiler/analysis/sharding/heterogeneous/plan_search.py`; this module adds the program and names.
 """
 
 from __future__ import annotations

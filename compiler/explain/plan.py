@@ -1,9 +1,9 @@
 """
-How the plan of a program on many devices comes about, layer by layer.
+Explains the plan of a program for many devices, layer by layer.
 
     report = explain_plan(open_source("samples:bert_base"), {"devices": 16, "parallel": "hypar"})
 
-The analysis is `compiler/analysis/sharding/search/attribution.py`; here are the program, names and errors.
+The analysis is `compiler/analysis/sharding/search/attribution.py`; this module adds the program, names and errors.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def explain_plan(source: Source, keywords: CompileKeywords, choose: Choose | Non
     """
     The plan of a network for `devices` by the strategy `parallel` under a `convention`: all layers, or that one.
 
-    It is that of a program: a cut that does not go even is refused as by `npuc compile`. What is best where all else
+    It is that of a program: a plan with an indivisible cut is refused as by `npuc compile`. What is best where all else
     adapts is said of a single layer, and of all where it is found exactly. Raises `NpucError`s.
     """
     with without_cycle_collection():

@@ -312,7 +312,7 @@ def test_an_unknown_objective() -> None:
         ("{levels = [], work = 1 : i64, rest = 0.0 : f64}", "expected a list"),
         ("{levels = [{size = 2 : i64}], work = [], rest = 0.0 : f64}", "expected a level of the network"),
         ("{levels = [], work = [{a = 1 : i64}], rest = 0.0 : f64}", "expected seconds"),
-        ("{levels = [], work = [], rest = 0.0 : f64}", "found 0 nodes in dist.times, expected 2"),
+        ("{levels = [], work = [], rest = 0.0 : f64}", "found 0 layer groups in dist.times, expected 2"),
         (
             "{levels = [], work = [{I = 1.0 : f64, II = 1.0 : f64}, {I = 1.0 : f64}], rest = 0.0 : f64}",
             "dist.times has no seconds of 'a' for III",
