@@ -252,7 +252,7 @@ def _one_width(
 
 
 def _check_together(values: Mapping[str, Value]) -> None:
-    """What no single key can say."""
+    """Check the keys that depend on each other. Raises `UsageError`."""
     if "array.overlap" in values:
         if values.get("array.dataflow") != "ws":
             hint = "--set array.dataflow=ws, or leave array.overlap out"

@@ -61,7 +61,7 @@ _OWN = (
     Key(
         "network.groups",
         _GROUP,
-        "groups of different devices, equally many in each: throughput and bandwidth of one device",
+        "groups of heterogeneous devices, equally many in each: throughput and bandwidth of one device",
     ),
 )
 

@@ -78,7 +78,7 @@ def run_command(arguments: list[str]) -> int:
 
 
 def _usage_error(error: Exception) -> UsageError:
-    """What typer says, in npuc's form: the suggestion it may add becomes the hint."""
+    """A message of typer as an npuc error; a suggestion in it becomes the hint."""
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
     found = re.search(r"\s*\(?(?:Did you mean|Possible options:) ?(.*?)[?)]+$", text)
     hint = None if found is None else f"did you mean {found.group(1)}?"

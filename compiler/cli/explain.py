@@ -1,4 +1,4 @@
-"""`npuc explain`: how the time of one layer comes about."""
+"""`npuc explain`: where the time of one layer goes."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _explaining(name: str) -> Backend:
 def _answer(
     source: Opened, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
 ) -> Answer:
-    """What a backend has to say of a layer, compiled as the options have it."""
+    """A backend's explanation of a layer that is compiled with the options."""
     from npuc.backends.base import Question
     from npuc.compiler.driver.compile import compile_program
     from npuc.compiler.driver.options import options_of
@@ -152,7 +152,7 @@ def _answer(
 
 
 def _teller(quiet: bool) -> Say:
-    """What tells people what is no result."""
+    """The function that prints messages, which are no results, on standard error."""
 
     def say(text: str) -> None:
         if not quiet:

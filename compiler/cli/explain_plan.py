@@ -24,7 +24,7 @@ LISTED = 12
 
 
 def check_unused(given: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an option of which a plan knows nothing."""
+    """Raise `UsageError` for an option that does not affect plans."""
     for name, value in given.items():
         if value is not None:
             raise UsageError(
@@ -34,14 +34,14 @@ def check_unused(given: Mapping[str, object]) -> None:
 
 
 def check_needless(given: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an option that is of plans alone, where none is asked for."""
+    """Raise `UsageError` for an option of plans where no plan is asked for."""
     for name, value in given.items():
         if value:
             raise UsageError(f"{name} applies only to a plan for several devices", hint="add --devices N")
 
 
 def _check_equal(options: Options) -> None:
-    """Raise `UsageError` for options of plans of equal parts."""
+    """Raise `UsageError` for options that need equal shares."""
     given = {
         "--zero": options.zero,
         "--inference": options.inference,

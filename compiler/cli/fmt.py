@@ -1,4 +1,4 @@
-"""`npuc fmt`: the one layout of network files."""
+"""`npuc fmt`: format network files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`npuc lint`: what in a program is most likely not what was meant."""
+"""`npuc lint`: report likely mistakes in a program."""
 
 from __future__ import annotations
 

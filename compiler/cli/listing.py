@@ -1,4 +1,4 @@
-"""`npuc list`: what there is to choose from."""
+"""`npuc list`: the available backends, layers, passes and so on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`npuc reuse`: what reuse of data saves, and the cache that it takes."""
+"""`npuc reuse`: the traffic that data reuse saves, and the cache capacity that it needs."""
 
 from __future__ import annotations
 

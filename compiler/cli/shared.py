@@ -89,7 +89,7 @@ def _defect(error: BaseException) -> InternalError:
 
 
 def is_defect(error: BaseException) -> bool:
-    """Whether an error is a defect of npuc, and none of its messages, of the machine or of the user's."""
+    """Whether an error is a defect of npuc rather than a message of its own or a failure of the system."""
     return not isinstance(error, NpucError | OSError | MemoryError) or isinstance(error, InternalError)
 
 

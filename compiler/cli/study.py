@@ -115,7 +115,7 @@ SPELT: dict[Option, str] = {
 
 
 def _require_taken(name: str, study: Study, given: Sequence[Option]) -> None:
-    """Raise `UsageError` for options that the study has no use for."""
+    """Raise `UsageError` for options that the study does not take."""
     unused: list[Option] = [option for option in given if option not in study.takes]
     if "plot" in unused or ("figures" in unused and "plot" not in study.takes):
         raise UsageError(f"the study {name} draws nothing", hint="--json and --csv write its rows")
@@ -126,7 +126,7 @@ def _require_taken(name: str, study: Study, given: Sequence[Option]) -> None:
 
 
 FOLDER_KINDS = ("png", "svg")
-"""What figures that go into a folder are drawn as."""
+"""The file format of figures that go into a folder."""
 
 
 @dataclass(frozen=True)

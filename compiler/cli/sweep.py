@@ -1,4 +1,4 @@
-"""`npuc sweep`: what a step costs at many points of a design."""
+"""`npuc sweep`: the cost of a step at every point of a design space."""
 
 from __future__ import annotations
 

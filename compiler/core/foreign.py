@@ -1,5 +1,5 @@
 """
-Where code that is not npuc's runs: whatever it raises becomes one error that says whose it was.
+A guard around code that is not npuc's: whatever it raises becomes one error that names its owner.
 
     with Foreign(lambda error: UsageError(f"{path}: {error}")):
         exec(user_code)

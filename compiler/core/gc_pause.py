@@ -1,4 +1,4 @@
-"""How programs are kept in memory."""
+"""Garbage collection while programs are built and compiled."""
 
 import gc
 from collections.abc import Generator

@@ -1,5 +1,5 @@
 """
-What can be asked of a compilation: the choices, the keywords of the public functions, and `Options`, all of them said.
+The options of a compilation: their choices, the keywords of the public functions, and `Options` with every default.
 
 `npuc.compiler.driver.options` makes `Options` of keywords, once, at the border; behind it nobody asks for defaults.
 """

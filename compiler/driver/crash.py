@@ -1,5 +1,5 @@
 """
-What is kept of a defect of npuc: one file with the program before the pass that failed, and the command that runs it.
+The reproducer of a defect: one file with the program before the pass that failed, and the command that runs it.
 
     npuc-crash-1f0c5a2e.mlir
     // npuc 0.1.0: ZeroDivisionError: division by zero, in the pass schedule

@@ -155,7 +155,7 @@ def _check_alike(machine: Hardware) -> None:
     """Raise `CapacityError` for a machine of heterogeneous devices: a program has one device's part for all of them."""
     if machine.written("network.groups"):
         raise CapacityError(
-            f"{machine.name} has different devices (network.groups): unequal shares cannot be lowered",
+            f"{machine.name} has heterogeneous devices (network.groups): unequal shares cannot be lowered",
             hint="npuc explain SOURCE --devices N --parallel accpar plans them; equal shares need no network.groups",
         )
 
@@ -184,7 +184,7 @@ def _mapping_passes(session: Session) -> list[ModulePass]:
 
 
 def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: list[str]) -> None:
-    """Tell of a mapping that somebody asks for in vain, since the source has others: adds to `warnings`."""
+    """Warn of a requested mapping that has no effect, since the source has its own; adds to `warnings`."""
     own = list(dict.fromkeys(layer_of(op) for op in contracts if op.mapping_attr is not None))
     if asked is None or not own:
         return
@@ -198,7 +198,7 @@ def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: l
 
 
 def without_loss(module: ModuleOp) -> None:
-    """Make the losses of a module mere results, so that nothing is trained."""
+    """Turn the losses of a module into plain results, so that nothing is trained."""
     for func in training_functions(module):
         if func.res_attrs is not None:
             kept = [
@@ -247,7 +247,7 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
 
 
 def _watchers(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> list[Watcher]:
-    """Who looks at the passes, as the options ask. Raises `UsageError` for a pass that does not run."""
+    """The watchers of the passes that the options ask for. Raises `UsageError` for a pass that does not run."""
     options, model, machine = session.options, session.model, session.machine
     found: list[Watcher] = [*session.watchers]
     if (wanted := options.print_after) is not None:

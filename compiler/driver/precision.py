@@ -1,8 +1,8 @@
 """
-The float types that a program is given before anything is priced: the pass `set-precision` in front of all others.
+The float types of a program, set before anything is scored: the pass `set-precision` runs in front of all others.
 
-A precision that somebody asks for holds or is refused. That of a machine holds where the program can have it: one that
-is lowered too far keeps its types, and is told of.
+A requested precision applies or is refused. The precision of a machine applies if it can: a program that is lowered too
+far keeps its types, and a warning says so.
 """
 
 from __future__ import annotations

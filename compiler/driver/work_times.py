@@ -1,5 +1,5 @@
 """
-What the work of a step takes on one of many devices, for plans that are searched for time.
+The time of a step's work on one of many devices, for plans that minimise time.
 
 A backend costs programs, so each layer group's work is costed in programs: in the first every group has the first of
 its partition types, in the next the second, and so on; a few programs cover all groups under all of their types. The

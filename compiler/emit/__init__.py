@@ -1,1 +1,1 @@
-"""What `-o` writes of a compiled program: an emitter a file, found by its name, or from outside (see `base`)."""
+"""Emitters: the forms in which `-o` writes a program, one per file, found by name or from outside (see `base`)."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from xdsl.ir import SSAValue
 
@@ -192,17 +192,28 @@ def add_bias(b: GraphBuilder, y: SSAValue, weight: Value) -> SSAValue:
     return b.emit(AddOp(y, view(shift, [channels, *(1 for _ in size)], b.emit))).out
 
 
+class _WeightArguments(NamedTuple):
+    """The arguments of a layer that describe its weight; `shared` is a given one."""
+
+    channels: OptInt
+    kernel: OptInts
+    shared: OptValue
+
+
+class _WindowArguments(NamedTuple):
+    """The arguments of a layer that describe its window."""
+
+    stride: IntOrInts
+    padding: Padding
+    dilation: IntOrInts
+    groups: int
+
+
 def _conv(
-    b: GraphBuilder,
-    op: type[ForwardOp],
-    x: Value,
-    weight: tuple[OptInt, OptInts, OptValue],
-    window: tuple[IntOrInts, Padding, IntOrInts, int],
-    bias: bool,
+    b: GraphBuilder, op: type[ForwardOp], x: Value, weight: _WeightArguments, window: _WindowArguments, *, bias: bool
 ) -> SSAValue:
-    """A layer; `weight` are channels, kernel and shared weight, `window` stride, padding, dilation and groups."""
-    channels, kernel, shared = weight
-    w, _ = weight_and_channels(b, op, x, channels, kernel, window[-1], shared)
+    """A convolution of x, with a bias if there is one."""
+    w, _ = weight_and_channels(b, op, x, weight.channels, weight.kernel, window.groups, weight.shared)
     y = b.emit(op(x, w, **asdict(window_over(x, w, *window)))).out
     return add_bias(b, y, w) if bias else y
 
@@ -224,7 +235,8 @@ def conv1d(
 
     `padding` is one integer, [left, right], "same" or "valid".
     """
-    return _conv(b, Conv1dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
+    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    return _conv(b, Conv1dOp, x, own, window, bias=bias)
 
 
 def conv2d(
@@ -245,7 +257,8 @@ def conv2d(
     `padding` is one integer, [top, bottom, left, right], "same" or "valid"; `groups` equal to the input channels is
     depthwise.
     """
-    return _conv(b, Conv2dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
+    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    return _conv(b, Conv2dOp, x, own, window, bias=bias)
 
 
 def conv3d(
@@ -265,7 +278,8 @@ def conv3d(
 
     `padding` is one integer, [front, back, top, bottom, left, right], "same" or "valid".
     """
-    return _conv(b, Conv3dOp, x, (channels, kernel, weight), (stride, padding, dilation, groups), bias)
+    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    return _conv(b, Conv3dOp, x, own, window, bias=bias)
 
 
 def _layers(forward: type[ForwardOp], dx: type[DxOp], dw: type[DwOp]) -> tuple[ConvLayer, ConvDxLayer, ConvDwLayer]:

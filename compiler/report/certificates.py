@@ -1,4 +1,4 @@
-"""How far the products of layers are from what any program of them moves, as frozen data."""
+"""Certificates: the traffic of a layer's contractions beside its proved lower bounds, as frozen data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """
-What is told of passes while they run: the program after each, what changed, how long each took; and what is kept of a
-defect, so that it can be seen again.
+Observers of passes while they run: the program after each, its changes, the time of each pass, and the reproducer of a
+defect.
 """

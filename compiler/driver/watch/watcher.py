@@ -1,4 +1,4 @@
-"""Who looks at a program before and after each pass."""
+"""Observers of a program before and after each pass."""
 
 from __future__ import annotations
 

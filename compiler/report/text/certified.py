@@ -1,4 +1,4 @@
-"""How far layers are from what they have to move, as the table for people says it."""
+"""Certificates in the table: how far the traffic of layers is above its proved lower bounds."""
 
 from __future__ import annotations
 

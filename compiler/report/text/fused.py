@@ -1,4 +1,4 @@
-"""What vector work saves that runs on the blocks of its producers, as a line of the table."""
+"""The savings of epilogues, vector work fused into the contraction before it, as a line below the table."""
 
 from __future__ import annotations
 

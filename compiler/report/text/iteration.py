@@ -1,4 +1,4 @@
-"""What a backend that takes an iteration as a whole says of it: a line below the table."""
+"""The lines below the table of a backend that models a whole iteration under a cache."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def iteration_text(report: Report) -> str | None:
 
 
 def nearness_text(report: Report) -> str | None:
-    """How far traffic and time are from what no plan of the cache goes below; None where that was not asked for."""
+    """Traffic and time over their lower bounds among all cache plans; None where the bounds were not asked for."""
     found = NearnessFacts.found_in(report)
     if found is None:
         return None

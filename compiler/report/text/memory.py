@@ -1,4 +1,4 @@
-"""What tensors take in memory, as a line of the table."""
+"""Peak memory of the step, as a line below the table."""
 
 from __future__ import annotations
 

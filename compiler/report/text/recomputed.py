@@ -1,4 +1,4 @@
-"""What forward work costs that runs a second time (pass `recompute`), as a line of the table."""
+"""The cost of recomputed forward work (pass `recompute`), as a line below the table."""
 
 from __future__ import annotations
 

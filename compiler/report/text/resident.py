@@ -1,4 +1,4 @@
-"""What values save that stay in SPM from one operation to the next, as a line of the table."""
+"""The traffic that resident values save, as a line below the table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from npuc.compiler.report.text.verdict import bytes_unit
 
 
 def resident_text(report: Report) -> str | None:
-    """How much less traffic there is than if nothing stayed, with the same schedules; None if nothing stays."""
+    """The traffic saved against the same schedules with nothing resident; None if nothing is."""
     found = ((row, ResidencyFacts.found_in(row)) for row in report.ops)
     rows = [row for row, facts in found if facts is not None and facts.is_resident]
     if not rows:

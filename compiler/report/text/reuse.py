@@ -1,4 +1,4 @@
-"""What reuse saves, as a table for people: a line a scope, and a verdict."""
+"""The savings of data reuse as a table, one line per scope, and a verdict."""
 
 from __future__ import annotations
 

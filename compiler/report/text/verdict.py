@@ -77,7 +77,7 @@ def bound_holds(report: Report, words: Words = PLAIN) -> str:
 
 
 def verdict(report: Report, words: Words = PLAIN) -> str:
-    """What a person should take from the report."""
+    """The verdict: a few sentences on time, bottleneck, traffic, and what to try first."""
     totals = report.totals
     if not report.ops:
         return "Nothing to score: the program has no operations."
@@ -144,7 +144,7 @@ def _advice(report: Report, limits: Mapping[str, float], words: Words) -> str | 
 
 
 def _edge_advice(report: Report) -> str:
-    """What would help operations that wait for the array's edge: nothing of the array where transfers take longer."""
+    """Advice for operations limited by the array's edge; none about the array where transfers take longer."""
     rows = [row for row in report.ops if row.limit == "edge"]
     work = sum(row.repeat * (row.compute_cycles or 0) for row in rows)
     found = ((row, TransferFacts.found_in(row)) for row in rows)

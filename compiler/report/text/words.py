@@ -1,4 +1,4 @@
-"""What reports for people say of a backend's model, where models differ."""
+"""Phrases of the table and the verdict that depend on the backend's model."""
 
 from __future__ import annotations
 
