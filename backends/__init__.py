@@ -1,7 +1,9 @@
 """Cost backends: `base` defines their interface, `registry` finds them, and each model has its folder."""
 
-# The hardware keys come first: a backend's file of keys needs them, and they read all such files.
-import npuc.hardware.schema  # noqa: F401
+from importlib import import_module
+
 from npuc.compiler.core import former_names
 
+# The hardware keys come first: they read the file of keys of each backend, which imports the kinds of keys.
+import_module("npuc.hardware.schema")
 former_names.install()
