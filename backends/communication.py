@@ -9,9 +9,11 @@ time, and the report says so.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from math import fsum
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,14 @@ from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
 from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
-from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime, ExchangeFacts, RateFacts
+from npuc.compiler.report.sections import (
+    CommunicationBytes,
+    CommunicationTime,
+    ExchangeFacts,
+    ExchangeStages,
+    RateFacts,
+    columns,
+)
 from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.distributed.collective import (
     AddendOp,
@@ -101,7 +110,8 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
             if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
                 warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
             _compare(func, report.totals.seconds, seconds, warnings)
-        rows += [_row(exchange, len(rows) + n) for n, exchange in enumerate(moved)]
+        after = followed(func, report.ops, moved)
+        rows += [_row(exchange, len(rows) + n, after[n]) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
 
 
@@ -189,23 +199,39 @@ def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -
 
 def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
     """
-    Where in the program each row of work is done: at its operation, if as many of a layer and phase have one, else at
-    the last of them.
+    Where in the program each row of work is done.
+
+    That is at its operation, if as many of a layer, phase and name have a row; else if as many of a layer and phase
+    have one; else at the last of these.
     """
+    named: dict[tuple[str, str, str], list[int]] = {}
     known: dict[tuple[str, str], list[int]] = {}
     for op, place in order.items():
         if not isinstance(op, DistOp | ViewOp | ConstantOp):
-            known.setdefault((layer_of(op), role_of(op).value), []).append(place)
-    wanted: dict[tuple[str, str], list[int]] = {}
+            layer, role = layer_of(op), role_of(op).value
+            named.setdefault((layer, role, op.name), []).append(place)
+            known.setdefault((layer, role), []).append(place)
+    wanted: dict[tuple[str, str, str], list[int]] = {}
     for number, row in enumerate(rows):
-        wanted.setdefault((row.name, row.phase), []).append(number)
+        wanted.setdefault((row.name, row.phase, row.op), []).append(number)
     places = [0] * len(rows)
-    for (name, phase), numbers in wanted.items():
-        roles = ("dxdw", "dx", "dw") if phase == "dxdw" else (phase,)
-        found = sorted(place for role in roles for place in known.get((name, role), ()))
+    for (name, phase, op_name), numbers in wanted.items():
+        found = named.get((name, phase, op_name), [])
+        if len(found) != len(numbers):
+            roles = ("dxdw", "dx", "dw") if phase == "dxdw" else (phase,)
+            found = sorted(place for role in roles for place in known.get((name, role), ()))
         for n, number in enumerate(numbers):
             places[number] = (found[n] if len(found) == len(numbers) else found[-1]) if found else 0
     return places
+
+
+def followed(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> list[int | None]:
+    """The index of the last row of work that comes before each exchange in the program; None where none does."""
+    order = {op: number for number, op in enumerate(func.walk())}
+    placed = sorted(zip(_places(order, rows), (row.index for row in rows), strict=True))
+    places, last = [place for place, _ in placed], list(accumulate((index for _, index in placed), max))
+    before = [bisect_left(places, order[exchange.op]) for exchange in moved]
+    return [last[count - 1] if count else None for count in before]
 
 
 def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) -> Iterator[Exchange]:
@@ -234,7 +260,7 @@ def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str])
     return network_of(machine, backend=backend).place(mesh.sizes)
 
 
-def _row(exchange: Exchange, index: int) -> OpRow:
+def _row(exchange: Exchange, index: int, after: int | None) -> OpRow:
     op, cost = exchange.op, exchange.cost
     energy = None if cost is None else cost.picojoules
     return OpRow(
@@ -246,10 +272,19 @@ def _row(exchange: Exchange, index: int) -> OpRow:
         seconds=None if cost is None else float(cost.seconds),
         energy_j=None if energy is None else float(energy) * 1e-12,
         limit="network",
-        native=ExchangeFacts(
-            of=role_of(op).value,
-            operand_bytes=exchange.size,
-            sent_bytes=None if cost is None else float(cost.sent),
-            levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
-        ).columns(),
+        native=columns(
+            ExchangeFacts(
+                of=role_of(op).value,
+                operand_bytes=exchange.size,
+                sent_bytes=None if cost is None else float(cost.sent),
+                levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
+                after=after,
+            ),
+            None
+            if cost is None
+            else ExchangeStages(
+                stage_levels=[stage.level for stage in cost.stages],
+                stage_seconds=[float(stage.seconds) for stage in cost.stages],
+            ),
+        ),
     )

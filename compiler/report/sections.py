@@ -147,13 +147,22 @@ class ExchangeFacts(Section, frozen=True):
     """
     What devices exchange: for work of which role (`of`), a device's operand, what it sends, over which mesh levels.
 
-    `sent_bytes` is None where the hardware describes no network.
+    `sent_bytes` is None where the hardware describes no network. `after` is the index of the row of work that the
+    exchange follows; it is missing where none comes before.
     """
 
     of: str
     operand_bytes: int
     sent_bytes: float | None
     levels: str
+    after: int | None = None
+
+
+class ExchangeStages(Section, frozen=True):
+    """The stages of an exchange, one after another: the level of the network, 0 the outermost, and the seconds."""
+
+    stage_levels: list[int]
+    stage_seconds: list[float]
 
 
 class IterationFacts(Section, frozen=True):

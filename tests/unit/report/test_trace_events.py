@@ -261,3 +261,85 @@ def test_reports_without_times_have_no_timeline() -> None:
         make_report("other", {"name": "m", "clock_mhz": 1.0}, [row]).to_trace()
     with pytest.raises(UsageError, match="needs the clock"):
         make_report("cycle", {"name": "m"}, [row]).to_trace()
+
+
+LEVELS = [f"network level {level} (pair of 2)" for level in range(1, 5)]
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+def test_levels_of_the_network_have_tracks_without_gaps(cores: int) -> None:
+    """The step ends where the report does; whoever neither works nor exchanges data says what it waits for."""
+    overrides = {"array.cores": cores}
+    report = compile_file("samples:lenet", overrides=overrides, hardware="hypar16", devices=4, parallel="hypar")
+    arrays = ["array"] if cores == 1 else [f"array of core {core}" for core in range(cores)]
+    tracks = tracks_of(report, [*arrays, *TRACKS[1:], *LEVELS])
+    assert report.totals.seconds is not None
+    end = max(s["ts"] + s["dur"] for track in tracks.values() for s in track)
+    assert end == pytest.approx(1e6 * report.totals.seconds, abs=2e-3)
+    exchanges = [row for row in report.ops if row.phase == "comm"]
+    assert exchanges
+    seconds = 1e6 * math.fsum(row.seconds or 0.0 for row in exchanges)
+    for name in (*arrays, *TRACKS[1:]):
+        waits = [s for s in tracks[name] if s["cat"] == "wait"]
+        assert busy(waits) == pytest.approx(seconds, abs=2e-3 * len(waits))
+        assert all(s["name"].startswith("waits for all_") for s in waits)
+    shown = [s for name in LEVELS for s in tracks[name] if s["cat"] == "comm"]
+    assert busy(shown) == pytest.approx(seconds, abs=2e-3 * len(shown))
+    for name in LEVELS:
+        reached = 0
+        for s in tracks[name]:
+            assert nanoseconds(s["ts"]) == reached
+            reached += nanoseconds(s["dur"])
+        assert {s["cat"] for s in tracks[name]} <= {"comm", "wait"}
+    assert tracks[LEVELS[3]]
+    assert not tracks[LEVELS[0]], "four devices are on the two innermost levels"
+
+
+def test_an_exchange_follows_the_work_that_made_its_operand() -> None:
+    """Beside one device, exchanges of weights' gradients come after the product that makes the gradient."""
+    report = compile_file("samples:lenet", hardware="hypar16", devices=2, parallel="dp")
+    rows = {row.index: row for row in report.ops}
+    for row in report.ops:
+        if row.native.get("of") == "dw":
+            after = row.native["after"]
+            assert isinstance(after, int)
+            assert rows[after].name == row.name
+            assert rows[after].phase in ("dw", "dxdw")
+
+
+def test_exchanges_by_hand() -> None:
+    """Work of 2 and 3 us at 1 MHz; between them an exchange of 4 us on level 2, then 1 us on level 1."""
+    hardware: HardwareDict = {
+        "clock_mhz": 1.0,
+        "network": {"levels": [{"kind": "ring", "size": 4}, {"kind": "pair", "size": 2}]},
+    }
+    native: dict[str, Any] = {
+        "of": "dw",
+        "operand_bytes": 8,
+        "sent_bytes": 8.0,
+        "levels": "H1",
+        "after": 0,
+        "stage_levels": [1, 0],
+        "stage_seconds": [4e-6, 1e-6],
+    }
+    rows = [
+        OpRow(index=0, name="a", op="npu.contract", phase="dw", cycles=2, compute_cycles=2, seconds=2e-6),
+        OpRow(index=1, name="b", op="npu.vector", phase="update", kind="vector", cycles=3, seconds=3e-6),
+        OpRow(index=2, name="a", op="dist.all_reduce", phase="comm", kind="comm", seconds=5e-6, native=native),
+    ]
+    names = [*TRACKS, "network level 1 (ring of 4)", "network level 2 (pair of 2)"]
+    tracks = tracks_of(make_report("cycle", hardware, rows), names)
+    found = {name: [(s["ts"], s["dur"], s["name"]) for s in slices] for name, slices in tracks.items()}
+    waits = (2.0, 5.0, "waits for all_reduce of a")
+    assert found == {
+        "array": [(0.0, 2.0, "a dw"), waits],
+        "vector unit": [waits, (7.0, 3.0, "b update")],
+        "DRAM in": [waits],
+        "DRAM out": [waits],
+        "network level 1 (ring of 4)": [
+            (0.0, 2.0, "waits for a dw"),
+            (2.0, 4.0, "waits for all_reduce on other levels"),
+            (6.0, 1.0, "a all_reduce"),
+        ],
+        "network level 2 (pair of 2)": [(0.0, 2.0, "waits for a dw"), (2.0, 4.0, "a all_reduce")],
+    }
