@@ -63,6 +63,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.explain": DRIVER,
     "npuc.studies": EXPLORE,
     "npuc.compiler.cli": (*EXPLORE, "npuc.studies", "npuc.compiler.emit"),
+    "npuc.compiler.entry": (*DIALECTS, "npuc.compiler.core", "npuc.compiler.cli"),
     "npuc.compiler.universe": (*DIALECTS, "npuc.compiler.transforms"),
     "npuc.compiler.__init__": EXPLORE,
 }

@@ -18,11 +18,11 @@ from npuc.compiler.cli.shared import (
     check_target,
     is_defect,
     make_console,
-    write_bytes,
     write_folder,
     write_result,
 )
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say
@@ -213,7 +213,7 @@ def _keep(source: Source, backend: str, options: CompileKeywords, error: Excepti
     if found is None:
         return
     with suppress(UsageError):
-        write_bytes(found.name, found.text.encode())
+        write_file(found.name, found.text.encode(), now=True)
         error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
 
 

@@ -11,8 +11,9 @@ from typing import Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Quiet, Verb, report_error, write_bytes
+from npuc.compiler.cli.shared import Debug, Quiet, Verb, report_error
 from npuc.compiler.core.errors import NpucError, UsageError
+from npuc.compiler.core.outputs import write_file
 
 SUFFIX = ".dsl"
 
@@ -101,7 +102,7 @@ def _format(path: str, check: bool, diff: bool, quiet: bool) -> bool:
     if path == "-":
         sys.stdout.write(text.new)
     elif changes:
-        write_bytes(path, text.new.encode())
+        write_file(path, text.new.encode(), now=True)
         if not quiet:
             print(f"npuc: formatted {path}", file=sys.stderr)
     return changes

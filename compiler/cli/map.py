@@ -13,9 +13,10 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console, write_bytes, write_result
+from npuc.compiler.cli.shared import Verb, check_target, make_console, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.options import objective_named
+from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -209,7 +210,7 @@ def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:
     if outputs.plot is not None and outputs.picture is not None:
         from npuc.compiler.explore.mapping.picture import draw
 
-        write_bytes(outputs.plot, draw(result, outputs.picture))
+        write_file(outputs.plot, draw(result, outputs.picture))
     if not outputs.on_stdout:
         from npuc.compiler.explore.mapping.table import print_result
 

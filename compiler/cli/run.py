@@ -10,8 +10,9 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
-from npuc.compiler.cli.shared import Verb, check_target, write_bytes
+from npuc.compiler.cli.shared import Verb, check_target
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,7 +72,7 @@ def command(
         )
         result = run_program(open_source(program.source), options)
         if outputs is not None:
-            write_bytes(outputs, _packed(result))
+            write_file(outputs, _packed(result))
         for number, loss in enumerate(result.losses):
             print(f"step {number}: loss {loss!r}" if len(result.losses) > 1 else f"loss {loss!r}")
         if not result.losses:

@@ -6,9 +6,8 @@ import errno
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +15,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
+from npuc.compiler.core.outputs import Outputs, make_folder, write_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -42,17 +43,32 @@ class Verb:
     The body of a verb: whatever ends it becomes an exit status.
 
     Errors are printed as one message each. Anything that is not npuc's own error is a defect of npuc (70), of which
-    only `--debug` shows the traceback.
+    only `--debug` shows the traceback. Files that the body writes get their names when it has succeeded, after standard
+    output has taken all that was printed.
     """
 
     debug: bool = False
+    _outputs: Outputs = field(default_factory=Outputs)
 
     def __enter__(self) -> None:
-        return None
+        self._outputs.__enter__()
+        interrupts.begin_raising()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        interrupts.end_raising()
+        try:
+            if error is None:
+                sys.stdout.flush()
+        except OSError as e:
+            error = e
+        try:
+            failed = None if _has_succeeded(error) else error
+            with interrupts.held():
+                self._outputs.__exit__(failed and type(failed), failed, trace)
+        except UsageError as e:
+            error = e
         if error is None or isinstance(error, typer.Exit):
             return
         if self.debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
@@ -70,13 +86,18 @@ class Verb:
             case OSError() if error.errno in (errno.ENOSPC, errno.EBADF, errno.EIO):
                 return report_error(UsageError(f"cannot write to standard output: {error.strerror}"))
             case KeyboardInterrupt():
-                return 130
+                return interrupts.say(error)
             case SystemExit():
                 return error.code if isinstance(error.code, int) else 2
             case MemoryError():
                 return report_error(UsageError("out of memory", hint="make the network or its data smaller"))
             case _:
                 return report_error(_defect(error))
+
+
+def _has_succeeded(error: BaseException | None) -> bool:
+    """Whether a verb has done its work, so that its files may have their names; a reader that went away is no error."""
+    return error is None or isinstance(error, typer.Exit) or (isinstance(error, OSError) and error.errno == errno.EPIPE)
 
 
 def _defect(error: BaseException) -> InternalError:
@@ -187,47 +208,14 @@ def check_folder(path: str) -> None:
 
 def write_folder(path: str, files: Mapping[str, str | bytes]) -> None:
     """Write files into a folder, which is made if it does not exist. Raises `UsageError` when it cannot."""
-    try:
-        Path(path).mkdir(exist_ok=True)
-    except OSError as e:
-        raise UsageError(f"cannot write '{path}': {e.strerror or e}") from e
+    make_folder(path)
     for name, data in files.items():
-        write_bytes(os.path.join(path, name), data.encode() if isinstance(data, str) else data)
+        write_file(os.path.join(path, name), data.encode() if isinstance(data, str) else data)
 
 
 def write_result(path: str, text: str) -> None:
-    """Write a result to a file, whole or not at all; `-` is standard output. Raises `UsageError` when it cannot."""
+    """Write a result to a file, or to standard output for `-`. Raises `UsageError` when it cannot."""
     if path == "-":
         sys.stdout.write(text)
     else:
-        write_bytes(path, text.encode())
-
-
-def write_bytes(path: str, data: bytes) -> None:
-    """Write a file, whole or not at all. Raises `UsageError` when it cannot."""
-    file = Path(os.path.realpath(path))
-    try:
-        if file.exists() and not file.is_file():
-            file.write_bytes(data)
-        else:
-            _replace(file, data)
-    except OSError as e:
-        raise UsageError(f"cannot write '{path}': {e.strerror or e}") from e
-
-
-def _replace(file: Path, data: bytes) -> None:
-    """Write a file beside `file`, then give it the name."""
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        os.chmod(name, file.stat().st_mode & 0o777 if file.exists() else 0o666 & ~_umask())
-        os.replace(name, file)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        write_file(path, text.encode())

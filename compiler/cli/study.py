@@ -20,11 +20,11 @@ from npuc.compiler.cli.shared import (
     check_target,
     make_console,
     parse_defines,
-    write_bytes,
     write_folder,
     write_result,
 )
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.outputs import write_file
 from npuc.studies.base import STUDIES, Asked, Option, Outcome, Plan, Study
 
 
@@ -160,7 +160,7 @@ def _write(outcome: Outcome, json: str | None, csv: str | None, pictures: Pictur
     if pictures is not None and pictures.in_folder:
         write_folder(pictures.target, outcome.draw_all(pictures.kinds))
     elif pictures is not None:
-        write_bytes(pictures.target, outcome.draw(pictures.kinds[0]))
+        write_file(pictures.target, outcome.draw(pictures.kinds[0]))
     if "-" not in (json, csv):
         outcome.show(make_console())
 

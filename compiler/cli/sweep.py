@@ -13,8 +13,9 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console, write_bytes
+from npuc.compiler.cli.shared import Verb, check_target, make_console
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -97,7 +98,7 @@ def command(
         if plot is not None and kind is not None:
             from npuc.compiler.explore.sweep.picture import draw_sweep
 
-            write_bytes(plot, draw_sweep(sweep.title, sweep.compare(points), kind))
+            write_file(plot, draw_sweep(sweep.title, sweep.compare(points), kind))
         if csv != "-":
             from npuc.compiler.explore.sweep.table import print_sweep
 
@@ -146,10 +147,10 @@ def _advice(partial: Partial, sweep: Sweep, *, quiet: bool) -> Generator[None]:
     """Say where an interrupted sweep continues."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         if partial.rows and not quiet:
             count = f"{partial.rows:,} of {sweep.grid.count:,}"
-            print(f"\nnpuc: {partial.shown} has {count} points; the same command continues", file=sys.stderr)
+            interrupt.add_note(f"{partial.shown} has {count} points; the same command continues")
         raise
 
 

@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -40,11 +39,14 @@ def present_name(name: str) -> str | None:
     return None
 
 
-class _Forward(Loader):
+class _Forward:
     """Loads a module by giving the one of another name."""
 
     def __init__(self, present: str) -> None:
         self.present = present
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave the making of a module to Python."""
 
     def exec_module(self, module: ModuleType) -> None:
         present = import_module(self.present)
@@ -57,7 +59,7 @@ class _Forward(Loader):
         sys.modules[module.__name__] = present
 
 
-class _Finder(MetaPathFinder):
+class _Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:

@@ -9,17 +9,14 @@ interrupted, or when nobody wants more points; if it is gone, they end by themse
 from __future__ import annotations
 
 import multiprocessing
-import signal
-import threading
 from collections import deque
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from traceback import format_exc
-from types import FrameType
 
+from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.sweep.points import Points, SweepPoint
 
@@ -74,7 +71,7 @@ def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[Sw
     own = Points(points.source, points.grid, points.backend, points.options)
     workers, asked = list[Worker](), deque[Worker]()
     try:
-        with _interrupts_held():
+        with interrupts.held():  # at a fork, Python drops an exception that a signal raises
             workers.extend(Worker.start(own) for _ in range(jobs))
         for number, chunk in enumerate(_chunks(points, indices, jobs)):
             worker = workers[number % jobs]
@@ -87,22 +84,6 @@ def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[Sw
     finally:
         for worker in workers:
             worker.end()
-
-
-@contextmanager
-def _interrupts_held() -> Generator[None]:
-    """An interrupt comes after what is within: at a fork, Python drops an exception that it raises."""
-    if threading.current_thread() is not threading.main_thread():  # which alone hears of interrupts
-        yield
-        return
-    heard: list[tuple[int, FrameType | None]] = []
-    usual = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if heard and callable(usual):
-        usual(*heard[0])
 
 
 def _ended() -> UsageError:
@@ -123,7 +104,7 @@ def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
 
 def _serve(pipe: Connection, points: Points) -> None:
     """In a process of its own: answers chunks until who asks is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts.leave_to_parent()
     parent = multiprocessing.parent_process()
     assert parent is not None
     try:

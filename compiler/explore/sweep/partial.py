@@ -15,7 +15,6 @@ import csv
 import math
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +23,7 @@ from typing import Any, Self
 import msgspec
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.outputs import write_file
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.points import SweepPoint
@@ -93,12 +93,7 @@ class Partial:
         try:
             self._stream.flush()
             self._stream.seek(len(self._head))
-            whole = Path(f"{self.file}.whole")
-            with open(whole, "wb") as target:
-                shutil.copyfileobj(self._stream, target)
-            if self.path.exists():
-                shutil.copymode(self.path, whole)
-            os.replace(whole, self.path)
+            write_file(str(self.path), self._stream.read(), now=True)
             self.file.unlink()
         except OSError as e:
             raise UsageError(f"cannot write '{self.path}': {e.strerror or e}") from e

@@ -201,7 +201,7 @@ def test_interrupt_is_130(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("npuc.compiler.driver.compile.read_program", interrupted)
-    assert npuc("compile", "net.dsl", "-b", "tick", "--quiet") == Outcome(130, "", "")
+    assert npuc("compile", "net.dsl", "-b", "tick", "--quiet") == Outcome(130, "", "npuc: interrupted\n")
 
 
 def test_help_and_version(npuc: Npuc) -> None:

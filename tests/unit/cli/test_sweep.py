@@ -94,7 +94,9 @@ def test_an_interrupted_sweep_continues(npuc: Npuc, monkeypatch: pytest.MonkeyPa
     assert not Path("rows.csv").exists()
     assert Path("rows.csv.partial").exists() == (after > 0)
     if after:
-        assert f"npuc: rows.csv.partial has {after} of 12 points; the same command continues" in outcome.err
+        assert (
+            f"npuc: interrupted; rows.csv.partial has {after} of 12 points; the same command continues" in outcome.err
+        )
     outcome = npuc("sweep", "net.dsl", *VARY, "--csv", "rows.csv", "-j", "2")
     assert outcome.status == 3
     assert (f"rows.csv.partial has {after} of 12 points, continuing" in outcome.err) == (after > 0)

@@ -138,10 +138,10 @@ def test_what_is_no_defect_leaves_nothing(broken: Break, tmp_path: Path) -> None
 def test_a_folder_that_takes_no_files_is_no_second_error(
     broken: Break, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(path: str, data: bytes) -> None:
+    def refuse(path: str, data: bytes, *, now: bool) -> None:
         raise UsageError(f"cannot write '{path}'")
 
-    monkeypatch.setattr("npuc.compiler.cli.compile.write_bytes", refuse)
+    monkeypatch.setattr("npuc.compiler.cli.compile.write_file", refuse)
     broken(SchedulePass)
     assert compile_net() == 70
     assert capsys.readouterr().err.endswith("please report it with the source and the output of --debug\n")
