@@ -50,6 +50,7 @@ from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import training_functions
 from npuc.frontends.mlir import make_context
+from npuc.hardware.network import network_of
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
@@ -89,6 +90,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     mappers = _mapping_passes(session)
     if any(p.name == PARALLELIZE for p in passes):
         _check_alike(machine)
+        check_network(passes, machine)
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
         stamp_times(module, session, passes, _price)
@@ -158,6 +160,15 @@ def _check_alike(machine: Hardware) -> None:
             f"{machine.name} has heterogeneous devices (network.groups): unequal shares cannot be lowered",
             hint="npuc explain SOURCE --devices N --parallel accpar plans them; equal shares need no network.groups",
         )
+
+
+def check_network(passes: Sequence[ModulePass], machine: Hardware) -> None:
+    """Raise `CapacityError` for devices that the machine's network does not have, before a plan is searched."""
+    from npuc.compiler.transforms.parallelize import ParallelizePass
+
+    for step in passes:
+        if isinstance(step, ParallelizePass) and machine.get("network.levels") is not None:
+            network_of(machine, backend=step.name).place(step.sizes)
 
 
 def parallel_passes(options: Options, machine: Hardware) -> list[str]:

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
 from math import prod
 from typing import Literal, get_args
 
@@ -86,34 +85,48 @@ class Interconnect:
         """
         A mesh of those sizes, each 2 or more, outermost first, on this network.
 
-        Its levels take those of the network in order, each a whole level or a factor of what is left of one. A mesh of
-        fewer devices is put on the innermost levels, so on devices that are nearest to each other. Raises
-        `CapacityError` where the sizes do not factor like this.
+        The devices fill the innermost levels of the network, so they are nearest to each other; the outermost level
+        that is used may be used in part. The levels of the mesh take those of the network in order, each a whole level
+        or a factor of what is left of one. Raises `CapacityError` where the sizes do not factor like this.
         """
-        wanted = prod(mesh)
-        inside = list(accumulate((level.size for level in reversed(self.levels)), lambda a, b: a * b, initial=1))
-        if wanted not in inside:
-            raise self._refusal(mesh)
-        first = len(self.levels) - inside.index(wanted)
+        used = self._used(mesh)
         groups: list[CommunicationGroup] = []
-        number, left = first - 1, 1
+        number, left = len(self.levels) - len(used) - 1, 1
         for size in mesh:
             if left == 1:
                 number += 1
-                left = self.levels[number].size
+                left = used[number - len(self.levels)]
             if left % size:
-                raise self._refusal(mesh)
+                raise self._refusal(mesh, number, f"{left:,} devices to be divisible by the {size:,}")
             left //= size
             groups.append(CommunicationGroup(number, self.levels[number], size, left))
         return MeshPlacement(self, tuple(groups))
 
-    def _refusal(self, mesh: Sequence[int]) -> CapacityError:
-        found = ", ".join(f"{level.kind} {level.size}" for level in self.levels)
+    def _used(self, mesh: Sequence[int]) -> list[int]:
+        """How many devices of each level a mesh uses, outermost first, without the levels that it does not use."""
+        used: list[int] = []
+        left = prod(mesh)
+        for number in range(len(self.levels) - 1, -1, -1):
+            if left == 1:
+                break
+            size = self.levels[number].size
+            if left % size and size % left:
+                raise self._refusal(mesh, number, f"a multiple or a divisor of the {left:,} devices")
+            used.append(min(left, size))
+            left //= used[-1]
+        if left > 1:
+            raise self._refusal(mesh, None, f"levels for the {prod(mesh):,} devices")
+        return used[::-1]
+
+    def _refusal(self, mesh: Sequence[int], number: int | None, expected: str) -> CapacityError:
+        """The error of a level of the network, or of all of them, that a mesh does not fit."""
+        levels = self.levels if number is None else self.levels[number : number + 1]
+        found = ", ".join(f"{level.kind} {level.size}" for level in levels) or "none"
+        place = "" if number is None else f", level {number + 1} of {len(self.levels)}"
         return CapacityError(
-            f"network.levels: found {found or 'none'} ({self.devices:,} devices), expected levels that a mesh of "
-            f"{' x '.join(map(str, mesh))} ({prod(mesh):,} devices) fits",
-            hint="in order, each level of the mesh is a level of the network or a factor of one; fewer devices fill "
-            "the innermost levels",
+            f"network.levels{place}: found {found}, expected {expected} of the mesh {' x '.join(map(str, mesh))}",
+            hint="devices fill the innermost levels, of the last one a part that divides it; in order, each level of "
+            "the mesh is a level of the network or a factor of one",
         )
 
 

@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from npuc.compiler import compile_file
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, Interconnect, Kind, NetworkLevel
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.explain.plan import explain_plan
+from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.dialects.distributed import Mesh
+from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.network import network_of
 
@@ -65,20 +70,57 @@ def test_fewer_devices_are_put_innermost() -> None:
     assert TORUS.place([]).groups == ()
 
 
+def test_the_outermost_level_in_use_may_be_used_in_part() -> None:
+    """Inner levels are full: 64 devices of 128 x 8 are eight groups of 8, 16 of 8 x 8 two."""
+    levels = network(("switch", 128), ("fc", 8))
+    for mesh, expected in (
+        ([8, 8], [(0, 8, 1), (1, 8, 1)]),
+        ([2] * 6, [(0, 2, 4), (0, 2, 2), (0, 2, 1), (1, 2, 4), (1, 2, 2), (1, 2, 1)]),
+        ([4], [(1, 4, 1)]),
+        ([2, 2], [(1, 2, 2), (1, 2, 1)]),
+        ([128, 8], [(0, 128, 1), (1, 8, 1)]),
+        ([16], None),  # a level of the mesh is no level of the network, nor a factor of one
+    ):
+        if expected is None:
+            with pytest.raises(CapacityError, match="level 1 of 2: found switch 128, expected 2 devices"):
+                levels.place(mesh)
+        else:
+            assert [(g.number, g.size, g.stride) for g in levels.place(mesh).groups] == expected
+    assert [g.closed for g in network(("ring", 8), ("ring", 8)).place([2, 8]).groups] == [False, True]
+
+
+@pytest.mark.parametrize("verb", ["compile", "explain"])
+def test_a_network_without_the_devices_is_refused_before_a_search(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*_: object) -> None:
+        pytest.fail("a plan was searched")
+
+    monkeypatch.setattr(ParallelizePass, "plan", searched)
+    machine = {"network.levels": [{"kind": "ring", "size": 4, "gb_per_s": 1}]}
+    with pytest.raises(CapacityError, match="found ring 4, expected levels for the 64 devices"):
+        _compile_or_explain(verb, {"overrides": machine, "devices": 64, "parallel": "joint"})
+
+
+def _compile_or_explain(verb: str, keywords: CompileKeywords) -> None:
+    if verb == "compile":
+        compile_file("samples:mlp", **keywords)
+    else:
+        explain_plan(open_source("samples:mlp"), keywords)
+
+
 @pytest.mark.parametrize(
-    ("mesh", "needed"),
+    ("mesh", "refusal"),
     [
-        ([2, 2], "2 x 2 (4 devices)"),  # half of a ring
-        ([8, 4], "8 x 4 (32 devices)"),  # in the other order
-        ([2, 4, 4], "2 x 4 x 4 (32 devices)"),
-        ([3], "3 (3 devices)"),
-        ([2] * 6, "2 x 2 x 2 x 2 x 2 x 2 (64 devices)"),
+        ([8, 4], ", level 1 of 2: found ring 4, expected 4 devices to be divisible by the 8"),
+        ([2, 4, 4], ", level 1 of 2: found ring 4, expected 2 devices to be divisible by the 4"),
+        ([3], ", level 2 of 2: found ring 8, expected a multiple or a divisor of the 3 devices"),
+        ([3, 8], ", level 1 of 2: found ring 4, expected a multiple or a divisor of the 3 devices"),
+        ([2] * 6, ": found ring 4, ring 8, expected levels for the 64 devices"),
     ],
 )
-def test_a_mesh_that_does_not_fit(mesh: list[int], needed: str) -> None:
+def test_a_mesh_that_does_not_fit(mesh: list[int], refusal: str) -> None:
     with pytest.raises(CapacityError) as caught:
         TORUS.place(mesh)
-    assert f"found ring 4, ring 8 (32 devices), expected levels that a mesh of {needed} fits" in caught.value.message
+    assert caught.value.message == f"network.levels{refusal} of the mesh {' x '.join(map(str, mesh))}"
     assert caught.value.hint
     assert caught.value.exit_code == 3
 
