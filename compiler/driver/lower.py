@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
@@ -20,10 +20,16 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.core.options import is_joint
 from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
+from npuc.compiler.driver.devices import (
+    PARALLELIZE,
+    check_homogeneous,
+    check_network,
+    parallel_passes,
+    without_loss,
+)
 from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.driver.passes import (
     AUTODIFF,
@@ -48,16 +54,12 @@ from npuc.compiler.driver.work_times import stamp_times
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.train.signature import training_functions
 from npuc.frontends.mlir import make_context
-from npuc.hardware.network import network_of
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import Options
     from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
-PARALLELIZE = "parallelize"
 EXACT = "--exact-plan: an integer program solves what the search leaves unproved, which may take minutes"
 SHOWN = 4
 """So many of the largest tensors a message names."""
@@ -89,7 +91,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     passes = [*types, *passes]
     mappers = _mapping_passes(session)
     if any(p.name == PARALLELIZE for p in passes):
-        _check_alike(machine)
+        check_homogeneous(machine)
         check_network(passes, machine)
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
@@ -153,38 +155,6 @@ def _map(module: ModuleOp, mappers: list[ModulePass], run: _Runner) -> list[Modu
     return mappers
 
 
-def _check_alike(machine: Hardware) -> None:
-    """Raise `CapacityError` for a machine of heterogeneous devices: a program has one device's part for all of them."""
-    if machine.written("network.groups"):
-        raise CapacityError(
-            f"{machine.name} has heterogeneous devices (network.groups): unequal shares cannot be lowered",
-            hint="npuc explain SOURCE --devices N --parallel accpar plans them; equal shares need no network.groups",
-        )
-
-
-def check_network(passes: Sequence[ModulePass], machine: Hardware) -> None:
-    """Raise `CapacityError` for devices that the machine's network does not have, before a plan is searched."""
-    from npuc.compiler.transforms.parallelize import ParallelizePass
-
-    for step in passes:
-        if isinstance(step, ParallelizePass) and machine.get("network.levels") is not None:
-            network_of(machine, backend=step.name).place(step.sizes)
-
-
-def parallel_passes(options: Options, machine: Hardware) -> list[str]:
-    """The pass that shares the step among several devices, if there are several."""
-    if options.devices == 1:
-        return []
-    strategy, capacity = options.strategy, machine.get("dram.capacity_mib", float)
-    size = f"devices={options.devices}" if options.mesh is None else f'mesh="{options.mesh}"'
-    text = f"strategy={strategy} {size} convention={options.convention}"
-    text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
-    text += " zero=true" if options.zero else ""
-    text += " exact=true" if options.exact_plan else ""
-    text += "" if capacity is None or not is_joint(strategy) else f" memory_mib={capacity:g}"
-    return [f"{PARALLELIZE}{{{text}}}"]
-
-
 def _mapping_passes(session: Session) -> list[ModulePass]:
     """What gives contractions without a mapping one, for a backend that wants mappings."""
     asked, model = session.options.mapping, session.model
@@ -206,16 +176,6 @@ def _warn_of_own(contracts: Sequence[ContractOp], asked: str | None, warnings: l
         warnings.append(
             f"{whose} mappings of {'its' if len(own) == 1 else 'their'} own, which {asked} does not replace"
         )
-
-
-def without_loss(module: ModuleOp) -> None:
-    """Turn the losses of a module into plain results, so that nothing is trained."""
-    for func in training_functions(module):
-        if func.res_attrs is not None:
-            kept = [
-                {key: value for key, value in attrs.data.items() if key != "train.loss"} for attrs in func.res_attrs
-            ]
-            func.res_attrs = ArrayAttr(DictionaryAttr(attrs) for attrs in kept)
 
 
 def _through_autodiff(passes: Sequence[ModulePass]) -> int:

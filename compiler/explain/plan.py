@@ -28,7 +28,7 @@ from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options, names_three_types
 from npuc.compiler.core.verify import SourceTexts, error_at
 from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
-from npuc.compiler.driver.lower import check_network, parallel_passes, without_loss
+from npuc.compiler.driver.devices import check_network, parallel_passes, without_loss
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import random_data
-from npuc.compiler.driver.lower import without_loss
+from npuc.compiler.driver.devices import without_loss
 from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function

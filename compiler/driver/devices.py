@@ -1,0 +1,62 @@
+"""A step for several devices: the pass that shares it, and what of a machine must be so before a plan is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.passes import ModulePass
+
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import is_joint
+from npuc.dialects.train.signature import training_functions
+from npuc.hardware.network import network_of
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.options import Options
+    from npuc.hardware import Hardware
+
+PARALLELIZE = "parallelize"
+
+
+def check_homogeneous(machine: Hardware) -> None:
+    """Raise `CapacityError` for a machine of heterogeneous devices: a program has one device's part for all of them."""
+    if machine.written("network.groups"):
+        raise CapacityError(
+            f"{machine.name} has heterogeneous devices (network.groups): unequal shares cannot be lowered",
+            hint="npuc explain SOURCE --devices N --parallel accpar plans them; equal shares need no network.groups",
+        )
+
+
+def check_network(passes: Sequence[ModulePass], machine: Hardware) -> None:
+    """Raise `CapacityError` for devices that the machine's network does not have, before a plan is searched."""
+    from npuc.compiler.transforms.parallelize import ParallelizePass
+
+    for step in passes:
+        if isinstance(step, ParallelizePass) and machine.get("network.levels") is not None:
+            network_of(machine, backend=step.name).place(step.sizes)
+
+
+def parallel_passes(options: Options, machine: Hardware) -> list[str]:
+    """The pass that shares the step among several devices, if there are several."""
+    if options.devices == 1:
+        return []
+    strategy, capacity = options.strategy, machine.get("dram.capacity_mib", float)
+    size = f"devices={options.devices}" if options.mesh is None else f'mesh="{options.mesh}"'
+    text = f"strategy={strategy} {size} convention={options.convention}"
+    text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
+    text += " zero=true" if options.zero else ""
+    text += " exact=true" if options.exact_plan else ""
+    text += "" if capacity is None or not is_joint(strategy) else f" memory_mib={capacity:g}"
+    return [f"{PARALLELIZE}{{{text}}}"]
+
+
+def without_loss(module: ModuleOp) -> None:
+    """Turn the losses of a module into plain results, so that nothing is trained."""
+    for func in training_functions(module):
+        if func.res_attrs is not None:
+            kept = [
+                {key: value for key, value in attrs.data.items() if key != "train.loss"} for attrs in func.res_attrs
+            ]
+            func.res_attrs = ArrayAttr(DictionaryAttr(attrs) for attrs in kept)
