@@ -1,5 +1,6 @@
-"""Settings of the whole suite, its fast part, and the number of random examples."""
+"""Settings of the whole suite, its markers, and the number of random examples."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -22,6 +23,10 @@ FAST = (
 )
 """What `-m fast` runs: files and folders of tests/ that a change anywhere in the compiler is likely to break."""
 
+YOUNG_OBJECTS = 200_000
+"""How many objects the tests make between two searches for reference cycles: programs are full of such cycles, and a
+search walks all that caches keep."""
+
 SETTINGS = "_hypothesis_internal_use_settings"
 PROFILES = {"ci": None, "dev": 10}
 """The most random examples of a property by profile; None: as many as the property's own settings say."""
@@ -37,7 +42,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse an unknown profile, and a fast part that is no longer there."""
+    """Refuse an unknown profile, and a fast part that is no longer there; keep the tests of a file together."""
+    if config.getoption("dist", "no") == "load":
+        config.option.dist = "loadfile"  # a worker runs whole files: what their tests share is computed once
     if (profile := config.getoption("examples")) not in PROFILES:
         raise pytest.UsageError(f"unknown profile '{profile}'; known: {', '.join(PROFILES)}")
     if config.getoption("update_golden") and not hasattr(config, "workerinput"):
@@ -48,6 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"FAST in tests/conftest.py names what is not there: {', '.join(gone)}")
 
 
+def pytest_collection_finish() -> None:
+    """Search for reference cycles rarely, and never among what collecting the tests has made."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """With `-m fast` nothing else is even imported."""
     if config.getoption("markexpr") != "fast" or collection_path.is_dir() or collection_path.name == "conftest.py":
@@ -56,10 +70,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the fast tests, and bound the examples of properties."""
+    """Mark the fast tests, leave long ones out that are not asked for, and bound the examples of properties."""
+    if "long" not in str(config.getoption("markexpr")):
+        left_out = [item for item in items if item.get_closest_marker("long")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     most = PROFILES[str(config.getoption("examples"))]
     for item in items:
-        if _is_fast(item.path):
+        if _is_fast(item.path) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.fast)
         if most is None:
             continue

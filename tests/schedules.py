@@ -10,6 +10,7 @@ from math import prod
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import streams
+from npuc.compiler.analysis.nest.cores import core_parts
 from npuc.compiler.analysis.nest.elements import Bits, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, moved_bits, traffic, volume
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -35,13 +36,6 @@ def fused(nest: Nest) -> Nest:
     return Nest(nest.dims, (y, w, x), outs, (None, None), (Statement("dX", "Y", "W"), Statement("dW", "X", "Y")))
 
 
-def all_schedules(nest: Nest) -> Iterator[Schedule]:
-    """Every schedule in which no dimension is cut twice."""
-    for loops in all_loops(nest, 1):
-        for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
-            yield Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))
-
-
 @dataclass(frozen=True)
 class Fitting:
     """A schedule that fits, the bits that it moves, and what its time is not below, in cycles."""
@@ -51,11 +45,16 @@ class Fitting:
     bound: Fraction
 
 
-def fitting(nest: Nest, machine: Machine, widths: Bits, most: int = 1) -> list[Fitting]:
-    """Every schedule that fits a machine, dimensions cut at most `most` times."""
+def fitting(nest: Nest, machine: Machine, widths: Bits, most: int = 1, cut: tuple[Loop, ...] = ()) -> list[Fitting]:
+    """
+    Every schedule that fits a machine, dimensions cut at most `most` times.
+
+    With `cut`, loops over cores, every schedule inside of them.
+    """
     found: list[Fitting] = []
     rooms = widths.occupied(nest)
-    for loops in all_loops(nest, most):
+    for inner in all_loops(core_parts(nest, Schedule(cut))[0].nest, most):
+        loops = (*cut, *inner)
         kept = [
             [
                 (whole_bytes(rooms[name] * elements), moved_bits(nest, {name: row}, widths))
@@ -63,8 +62,9 @@ def fitting(nest: Nest, machine: Machine, widths: Bits, most: int = 1) -> list[F
             ]
             for name in nest.tensors
         ]
-        cycles = compute(nest, Schedule(loops), machine.array).cycles
-        for keeps in product(range(len(loops) + 1), repeat=len(nest.tensors)):
+        part = core_parts(nest, Schedule(loops))[0]
+        cycles = compute(part.nest, part.schedule, machine.array).cycles
+        for keeps in product(range(len(inner) + 1), repeat=len(nest.tensors)):
             room, moved = (sum(own[keep][n] for own, keep in zip(kept, keeps, strict=True)) for n in range(2))
             if room <= machine.spm_bytes:
                 schedule = Schedule(loops, tuple(zip(nest.tensors, keeps, strict=True)))

@@ -8,6 +8,8 @@ import pytest
 from tests.docs.pages import read_page
 from tests.docs.validation import MODELS, NETWORKS, Run, network, runs, total, with_tables, words
 
+pytestmark = pytest.mark.oracle
+
 
 def test_tables_are_up_to_date() -> None:
     text = read_page("validation")

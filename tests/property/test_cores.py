@@ -20,7 +20,7 @@ from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.edge_walk import walked
 from tests.property.conftest import gemm
-from tests.schedules import all_schedules
+from tests.schedules import fitting, least_time
 from tests.widths import draw_bits, finished, moved_width, of_bytes
 
 
@@ -173,12 +173,9 @@ def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -
     widths = of_bytes(nest, 1, sums)
     for spm in (7 if (roles, sums) != ("dxdw", 4) else 11, 30):  # a block of one element of each tensor fits
         machine = Machine(Array(2, 2), spm, Fraction(1, 2), 1000.0, 4, element_bytes=1, cores=cores)
-        least = min(
-            pipeline(nest, schedule, machine, widths).time
-            for cut in core_partitions(nest, cores)
-            for inner in all_schedules(core_parts(nest, Schedule(cut))[0].nest)
-            if footprint_bytes(nest, schedule := Schedule((*cut, *inner.loops), inner.keep), widths) <= spm
-        )
+        cuts = core_partitions(nest, cores)
+        fits = [one for cut in cuts for one in fitting(nest, machine, widths, cut=cut)]
+        least = least_time(nest, machine, widths, fits)
         best = best_schedule(nest, machine, "time", widths)
         assert pipeline(nest, best, machine, widths).time <= least * Fraction(21, 20)
 

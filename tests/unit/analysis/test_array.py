@@ -36,6 +36,7 @@ with DATA.open(newline="") as file:
     ROWS = list(csv.DictReader(file))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r['layer']}-{r['dataflow']}-{r['array_rows']}x{r['array_cols']}")
 def test_equals_scalesim(row: dict[str, str]) -> None:
     m, n, k = (int(row[c]) for c in "MNK")

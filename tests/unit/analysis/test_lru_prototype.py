@@ -72,6 +72,7 @@ def columns(found: Pooled) -> Row:
     return {name: str(number) for name, number in numbers.items()} | {"cycles": f"{float(found.time):.1f}"}
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("npu", "tile_mode"), list(product(("large", "small"), ("array", "third"))))
 def test_every_line_is_equal(npu: str, tile_mode: str) -> None:
     chosen = [row for row in rows() if row["npu"] == npu and row["tile_mode"] == tile_mode]
@@ -81,6 +82,7 @@ def test_every_line_is_equal(npu: str, tile_mode: str) -> None:
         assert ours == {name: row[name] for name in ours}, row
 
 
+@pytest.mark.oracle
 def test_partitions_are_the_fastest() -> None:
     """Of all dimensions, parts (no more than there are tiles) and orders: for layers of few tiles."""
     checked = 0

@@ -56,6 +56,7 @@ def differences(row: dict[str, str], found: OpRow) -> list[str]:
     return wrong
 
 
+@pytest.mark.oracle
 def test_every_row_of_the_reference_by_itself() -> None:
     wrong: list[str] = []
     for row in ROWS:
@@ -91,6 +92,7 @@ def config_file(row: dict[str, str]) -> str:
 CFG_SIZES = ("IfmapSramSzkB", "FilterSramSzkB", "OfmapSramSzkB")
 
 
+@pytest.mark.oracle
 def test_every_row_of_the_reference_through_files(tmp_path: Path) -> None:
     runs: dict[tuple[str, str, str], list[dict[str, str]]] = defaultdict(list)
     for row in ROWS:

@@ -106,6 +106,7 @@ def test_the_machine_is_written_as_it_was_read(tmp_path: Path) -> None:
     assert after.hardware == before.hardware
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["dense", "sparse"])
 def test_reports_are_those_of_scalesim(name: str, tmp_path: Path) -> None:
     data, folder = FOLDER / name, tmp_path / "reports"

@@ -76,6 +76,7 @@ def moved(rows: list[OpRow], name: str) -> tuple[int, int]:
     return sum(t.read_bytes for t in found), sum(t.write_bytes for t in found)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(
     ("layer", "order"), [("bot2", "base"), ("conv4_proj", "base"), ("bot2", "dX"), ("conv5_a1", "dW")]
 )

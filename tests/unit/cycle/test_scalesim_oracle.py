@@ -9,6 +9,8 @@ import pytest
 from npuc.backends.cycle.scalesim import COLUMNS, Columns, Configuration, Image, Layer, Sparsity, simulate
 from npuc.compiler.analysis.machine.array import PLACES, Dataflow
 
+pytestmark = pytest.mark.oracle
+
 FILE = Path(__file__).parents[2] / "oracle/data/scalesim/public.csv"
 WINDOW = ("ifmap_h", "ifmap_w", "filter_h", "filter_w", "channels", "stride_h", "stride_w")
 COMPUTE = (

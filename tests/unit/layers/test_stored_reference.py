@@ -14,6 +14,8 @@ from tests.calls.close import assert_close
 from tests.calls.stored import FOLDER, Stored
 from tests.calls.values import build
 
+pytestmark = pytest.mark.oracle
+
 
 @cache
 def stored() -> list[Stored]:

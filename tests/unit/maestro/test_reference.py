@@ -10,6 +10,8 @@ from npuc.compiler import NpucError, Report, compile_source
 from npuc.compiler.core.errors import CapacityError, SourceError
 from npuc.compiler.report import OpRow
 
+pytestmark = pytest.mark.oracle
+
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "maestro"
 MACHINE = ("num_pes", "noc_bw", "noc_hop_latency", "offchip_bw", "num_simd_lanes")
 NO_RESULT = ("id", "origin", "mapping_file", "layer_index", "layer_name", "layer_type", "status", *MACHINE)

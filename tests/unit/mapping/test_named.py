@@ -60,6 +60,7 @@ def numbers(mapping: Mapping) -> list[object]:
     ]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("stem", FILES)
 def test_names_are_the_shipped_files(stem: str) -> None:
     name, others = FILES[stem]

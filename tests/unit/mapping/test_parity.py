@@ -19,6 +19,8 @@ from npuc.dialects.mapping import Map, Mapping, Sz
 from npuc.frontends.maestro import WrongLayer, read_mapping_file
 from tests.mapping_batches import hardware_of
 
+pytestmark = pytest.mark.oracle
+
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "maestro"
 FILTER = re.compile(r"TemporalMap\((Sz\([RS]\)|7),7\) ([RS])")
 """What MAESTRO refuses in the reference files where the filter is not of 7: a map that was meant for another layer."""

@@ -57,6 +57,7 @@ def number(value: object) -> Fraction:
     return Fraction(str(value))
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("convention", ["published", "table2"])
 @pytest.mark.parametrize("name", NETWORKS)
 def test_choices_and_totals_are_the_reference(name: str, convention: str) -> None:
@@ -77,6 +78,7 @@ def test_choices_and_totals_are_the_reference(name: str, convention: str) -> Non
             assert [number(level.elements) for level in plan.levels] == wanted
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", NETWORKS)
 def test_three_types_are_the_reference(name: str) -> None:
     network = reference()[name]
@@ -88,6 +90,7 @@ def test_three_types_are_the_reference(name: str) -> None:
     assert number(plan.lower_bound_elements) == number(expected["joint_optimum_total"]["elements"])
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_sweep_is_the_reference(name: str) -> None:
     for entry in reference()[name]["sweep_published"]:

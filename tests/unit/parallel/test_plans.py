@@ -72,6 +72,7 @@ def choices(plan: Planned) -> list[list[str]]:
     return [[NAMES[type] for type in row] for row in zip(*plan.sequences, strict=True)]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("convention", PAPERS)
 @pytest.mark.parametrize("name", SAMPLES)
 def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -> None:
@@ -91,6 +92,7 @@ def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -
             assert list(plan.levels) == expected[entry]["level_elements"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sweeps_of_samples_are_the_reference(name: str) -> None:
     for entry in reference()[name]["sweep_published"]:
@@ -102,6 +104,7 @@ def test_sweeps_of_samples_are_the_reference(name: str) -> None:
                 assert ["".join(type[0] for type in row) for row in choices(plan)] == entry["hypar_choices"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", SAMPLES)
 def test_three_types_of_samples_are_the_reference(name: str) -> None:
     expected, levels = reference()[name]["accpar_three_types"], reference()[name]["levels"]

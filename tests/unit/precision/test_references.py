@@ -8,6 +8,8 @@ from npuc.compiler.interpreter.numbers import round_to_bfloat16
 from npuc.compiler.layers.base import Array
 from tests.mixed_references import Reference, references
 
+pytestmark = pytest.mark.oracle
+
 REFERENCES = references()
 
 

@@ -16,6 +16,8 @@ from npuc.frontends import read_source
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 
+pytestmark = pytest.mark.oracle
+
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline"
 MACHINES: dict[str, dict[str, Any]] = {
     "time_ms_2080ti": {},

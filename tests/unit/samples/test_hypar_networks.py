@@ -17,6 +17,8 @@ from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from npuc.studies.hypar.settings import published as labels
 from tests.unit.samples.test_figures import module_of
 
+pytestmark = pytest.mark.oracle
+
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar"
 NAMES = {
     "SFC": "sfc",

@@ -11,6 +11,8 @@ import pytest
 from npuc.compiler.layers.base import Array
 from tests.steps import FILE, Task, largest_error, marks, quiet, run_steps
 
+pytestmark = pytest.mark.oracle
+
 NETWORKS = Path(__file__).parents[2] / "pytorch" / "networks"
 
 

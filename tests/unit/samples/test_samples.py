@@ -19,6 +19,7 @@ from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends import read_source, read_text, sample_names
 from npuc.frontends.dsl.values import Value
 from npuc.frontends.source import open_source
+from tests.support.shared import forward_program
 
 ALL = pytest.mark.parametrize("name", sample_names())
 
@@ -127,8 +128,7 @@ def test_each_has_a_small_version() -> None:
 
 @ALL
 def test_layer_names_are_not_numbered(name: str) -> None:
-    module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}")
-    names = {layer_of(op) for op in module.walk() if isinstance(op, TrainOp)}
+    names = {layer_of(op) for op in forward_program(name).walk() if isinstance(op, TrainOp)}
     assert {n for n in names if re.search(r"_\d+$", n)} <= {"embeddings.norm.add_2"}
 
 
@@ -144,8 +144,7 @@ def resnet18_names() -> list[str]:
 
 
 def test_names_of_resnet18() -> None:
-    module = read_source(read_text("samples:resnet18"), filename="samples:resnet18")
-    names = [layer_of(op) for op in module.walk() if isinstance(op, TrainOp)]
+    names = [layer_of(op) for op in forward_program("resnet18").walk() if isinstance(op, TrainOp)]
     assert list(dict.fromkeys(names)) == resnet18_names()
 
 
@@ -169,8 +168,7 @@ def test_names_of_resnet18() -> None:
     ],
 )
 def test_names_of_layers(name: str, expected: set[str]) -> None:
-    module = read_source(read_text(f"samples:{name}"), filename=f"samples:{name}")
-    assert expected <= {layer_of(op) for op in module.walk() if isinstance(op, TrainOp)}
+    assert expected <= {layer_of(op) for op in forward_program(name).walk() if isinstance(op, TrainOp)}
 
 
 # compiling and running

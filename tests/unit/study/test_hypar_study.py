@@ -47,6 +47,7 @@ def row_of(study: HyparResults, claim: str, network: str, strategy: str) -> Figu
     return found
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", REFERENCE)
 def test_plans_are_those_of_the_reference(name: str) -> None:
     network = HyparNetwork(name, SOURCES[name])

@@ -18,6 +18,8 @@ from tests.unit.samples.test_documentation import rows as documented
 from tests.unit.samples.test_figures import parameters_of
 from tests.unit.study.products import Found, Size, forward_products
 
+pytestmark = pytest.mark.oracle
+
 Difference: TypeAlias = dict[str, str]
 
 _FILE = Path(__file__).parents[2] / "oracle" / "data" / "igo" / "differences.csv"

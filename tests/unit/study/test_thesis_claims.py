@@ -2,7 +2,6 @@
 
 import csv
 import json
-from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from npuc.studies.thesis.claims import MEASURES, ClaimRow, reproduced
 from npuc.studies.thesis.networks import STUDIED
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import CAPACITIES, Claim, claims
-from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
+from npuc.studies.thesis.study import plan_study, run_study
 from npuc.studies.thesis.view import to_csv, to_json, verdict
+from tests.support.shared import thesis_results
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline" / "published.json"
 KEYS = ["id", "claim", "setting", "published", "ours", "tolerance", "reproduced", "note", "unit"]
@@ -29,20 +29,16 @@ network net(batch=4) {
 """
 
 
-@cache
-def study() -> ThesisResults:
-    return run_study(plan_study())
-
-
 def reference() -> list[dict[str, Any]]:
     return json.loads(DATA.read_text(encoding="utf-8"))["claims"]
 
 
 def row(name: str) -> ClaimRow:
-    (found,) = [row for row in study().rows if row.id == name]
+    (found,) = [row for row in thesis_results().rows if row.id == name]
     return found
 
 
+@pytest.mark.oracle
 def test_published_values_are_those_of_the_reference_data() -> None:
     for ours, theirs in zip(claims(), reference(), strict=True):
         assert (ours.id, ours.claim, ours.section, ours.published, ours.tolerance) == (
@@ -50,6 +46,7 @@ def test_published_values_are_those_of_the_reference_data() -> None:
         )
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("claim", reference(), ids=lambda claim: claim["id"])
 def test_a_claim_is_within_its_tolerance(claim: dict[str, Any]) -> None:
     found = row(claim["id"])
@@ -62,6 +59,7 @@ def test_a_claim_is_within_its_tolerance(claim: dict[str, Any]) -> None:
         assert abs(found.ours - claim["published"]) <= claim["tolerance_abs"]
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize("name", ["P01", "P02", "P03", "P04", "P05", "P06", "P08", "P10", "P11", "P13", "P14"])
 def test_a_claim_is_what_the_prototype_gave(name: str) -> None:
     """As far as it was rounded; the transformer of the prototype is not known layer by layer."""
@@ -69,6 +67,7 @@ def test_a_claim_is_what_the_prototype_gave(name: str) -> None:
     assert row(name).ours == pytest.approx(claim["prototype"], abs=0.05)
 
 
+@pytest.mark.oracle
 def test_shares_above_the_ridge_are_the_prototypes() -> None:
     (claim,) = [claim for claim in reference() if claim["id"] == "P12"]
     for name, share in claim["prototype"]["share of type-I steps with rf > ridge"].items():
@@ -76,26 +75,26 @@ def test_shares_above_the_ridge_are_the_prototypes() -> None:
 
 
 def test_rows_are_those_of_the_contract() -> None:
-    data = json.loads(to_json(study()))
+    data = json.loads(to_json(thesis_results()))
     assert (data["schema"], data["study"], data["preset"]) == ("npuc.study/1", "thesis", "thesis")
     assert all(list(row) == KEYS for row in data["rows"])
     assert [row["published"] for row in data["rows"]] == [claim["published"] for claim in reference()]
 
 
 def test_csv_holds_what_json_holds() -> None:
-    rows = json.loads(to_json(study()))["rows"]
-    for found, row in zip(csv.DictReader(StringIO(to_csv(study()))), rows, strict=True):
+    rows = json.loads(to_json(thesis_results()))["rows"]
+    for found, row in zip(csv.DictReader(StringIO(to_csv(thesis_results()))), rows, strict=True):
         assert list(found) == KEYS
         for key, value in row.items():
             if isinstance(value, float | int) and not isinstance(value, bool):
                 assert float(found[key]) == value
             elif not isinstance(value, dict):
                 assert found[key] == ("" if value is None else str(value))
-    assert "compute: resnet50, transformer; memory: mobilenetv2, gnmt" in to_csv(study())
+    assert "compute: resnet50, transformer; memory: mobilenetv2, gnmt" in to_csv(thesis_results())
 
 
 def test_the_verdict_says_which_claims_are_missed_and_why() -> None:
-    first, *missed = verdict(study().rows)
+    first, *missed = verdict(thesis_results().rows)
     assert first == "verdict   13 of 14 claims reproduced; not P14"
     (line,) = missed
     assert line.startswith("P14       3.062 MB in place of 6 MB: ")

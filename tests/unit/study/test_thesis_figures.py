@@ -17,7 +17,7 @@ from npuc.studies.thesis.scores import COARSE_MIB, LARGE, Point, score_points
 from npuc.studies.thesis.settings import CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
 from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
 
-NETWORKS = ("samples:lenet", "samples:mlp", "samples:squeezenet")
+NETWORKS = ("samples:lenet", "samples:mlp", "samples:cifar_c")
 WIDE = """\
 network wide(batch=64) {
   input x: f32[batch, 40000]
@@ -88,7 +88,7 @@ def test_a_unit_is_that_of_the_largest_value() -> None:
 def test_a_figure_is_drawn(number: str) -> None:
     pytest.importorskip("matplotlib")
     text = draw(study(*NETWORKS), [number], "svg").decode()
-    for name in ("lenet", "mlp", "squeezenet", f"{number}  {FIGURES[number].title}"):
+    for name in ("lenet", "mlp", "cifar_c", f"{number}  {FIGURES[number].title}"):
         assert f">{name}<" in text
 
 
