@@ -125,6 +125,7 @@ def _shuffles(chains: Sequence[tuple[Loop, ...]]) -> Iterator[tuple[Loop, ...]]:
             yield (chain[0], *rest)
 
 
+@lru_cache(maxsize=64)
 def least_moved(nest: Nest, most: int, sums: int = 1) -> dict[int, int]:
     """
     For each room that schedules take, the bytes that the best of them moves; dimensions cut at most `most` times.

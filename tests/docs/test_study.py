@@ -3,9 +3,9 @@
 import pytest
 
 from npuc.studies.igo.settings import LARGE, SMALL, Setting
-from npuc.studies.igo.study import run_study
+from npuc.studies.igo.study import PRESETS, run_study
 from tests.docs.pages import read_page
-from tests.docs.study import CHANGES, TABLES, averages, network_row
+from tests.docs.study import CHANGES, TABLES, averages, network_row, with_tables
 from tests.docs.tables import begin, end
 
 NETWORK = "ncf"
@@ -34,6 +34,15 @@ def test_an_assumption_is_as_in_the_table() -> None:
     """The prototype's on the large NPU."""
     found = averages(CHANGES["`lru`"], LARGE)
     assert table("assumptions")["`lru`",][:3] == [f"{ours:.3f}" for ours in list(found.values())[:3]]
+
+
+@pytest.mark.long
+def test_all_tables_are_up_to_date() -> None:
+    """Of every network under every preset."""
+    text = read_page("study-igo")
+    assert with_tables(text, {preset: run_study(preset) for preset in PRESETS}) == text, (
+        "run: python -m tests.docs.study"
+    )
 
 
 def test_every_table_has_rows() -> None:

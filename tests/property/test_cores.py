@@ -165,6 +165,7 @@ def test_weights_and_partial_sums_of_a_split_batch() -> None:
     assert core_traffic(nest, schedule, reduction="on-chip").channel["dW"] == TensorTraffic(0, 48)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cores", [2, 4])
 @pytest.mark.parametrize(("roles", "sums"), [("forward", 1), ("dx", 4), ("dw", 1), ("dxdw", 1), ("dw", 4), ("dxdw", 4)])
 def test_search_is_as_good_as_all_schedules(cores: int, roles: str, sums: int) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
@@ -89,6 +90,7 @@ def is_equal(before: dict[str, np.ndarray], after: dict[str, np.ndarray]) -> boo
     return before.keys() == after.keys() and all(np.array_equal(before[k], after[k], equal_nan=True) for k in before)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(module=NETWORKS, seed=st.integers(0, 99))
 def test_any_plan_keeps_every_bit_and_costs_what_the_analysis_says(module: ModuleOp, seed: int) -> None:

@@ -67,11 +67,13 @@ def test_a_program_that_takes_too_long_is_refused_with_what_to_lower() -> None:
     assert "-D batch=" in caught.value.hint
 
 
+@pytest.mark.slow
 def test_samples_are_checked_at_a_small_size() -> None:
     done = check_program(open_source("samples:resnet18"), {"defines": {"batch": 1, "image": 32}, "level": "npu"})
     assert len(done) == 4
 
 
+@pytest.mark.slow
 def test_a_network_that_amplifies_rounding_is_no_false_alarm() -> None:
     done = check_program(open_source("samples:resnet50"), {"defines": {"batch": 2, "image": 32}})
     assert done[1].step == "lower-to-npu"

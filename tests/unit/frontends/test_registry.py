@@ -149,7 +149,7 @@ def test_own_frontends_win_and_are_not_replaced(published: Path) -> None:
 def test_it_is_gone_with_its_distribution(tmp_path: Path) -> None:
     file = tmp_path / "net.sq"
     file.write_bytes(b"ab")
-    with pytest.raises(UsageError, match="cannot tell what"):
+    with pytest.raises(UsageError, match="cannot tell the format of"):
         open_source(file)
     with pytest.raises(UsageError) as caught:
         get_frontend("msir")

@@ -124,6 +124,7 @@ def test_classes_are_reproduced_where_they_are_the_same() -> None:
     assert not reproduced(claim, {"compute": ["a", "b"], "memory": []})
 
 
+@pytest.mark.slow
 def test_other_conventions_give_other_numbers() -> None:
     """With `retain`, what the prototype gave with it; the key may as well be set by hand."""
     plan = plan_study("retain")
@@ -170,7 +171,7 @@ def test_a_network_that_a_cache_does_not_hold_has_no_numbers(tmp_path: Path) -> 
         ({"defines": {"batch": 8}}, "-D sets parameters of the networks of --network, and there are none"),
         ({"sources": ["-"]}, "--network -: a study reads its networks several times"),
         ({"sources": ["samples:resnet5"]}, "unknown sample 'resnet5'"),
-        ({"sources": ["resnet"]}, "cannot tell what 'resnet' is"),
+        ({"sources": ["resnet"]}, "cannot tell the format of 'resnet'"),
     ],
 )
 def test_wrong_usage_is_found_before_anything_is_scored(options: dict[str, Any], message: str) -> None:
