@@ -28,22 +28,13 @@ TOPOLOGIES: tuple[Topology, ...] = get_args(Topology)
 TOPOLOGY_NAMES: Mapping[Topology, str] = {"tree": "H-tree", "torus": "torus"}
 TREE: Topology = "tree"
 
-ENERGY: Mapping[str, float] = {
-    "energy.mac_pj": 4.6,
-    "energy.spm_pj_per_byte": 1.25,
-    "energy.dram_pj_per_byte": 160.0,
-}
-"""Arithmetic of 32-bit floats (0.9 pJ to add, 3.7 to multiply) and accesses of 32 bits (5 pJ on chip, 640 of DRAM) in
-45 nm, after Horowitz, ISSCC 2014. The preset has none, since the paper's own are not known for its unit."""
-LINK_PJ_PER_BYTE = 320.0
-"""Assumed: a byte that crosses a link is read from one memory and written to another."""
-
 
 def machine_of(topology: Topology, devices: int) -> Hardware:
     """
     So many of the platform's accelerators, in a tree of halves or a torus as near to square as can be.
 
-    Links are those of the presets: 0.2 GB/s a device on each level of the tree, 0.4 on each ring of the torus.
+    Links are those of the presets, with their energy: 0.2 GB/s a device on each level of the tree, 0.4 on each ring of
+    the torus.
     """
     levels = devices.bit_length() - 1
     if topology == "tree":
@@ -51,11 +42,19 @@ def machine_of(topology: Topology, devices: int) -> Hardware:
     else:
         rows = 2 ** (levels - levels // 2)
         shape = [("ring", size, 0.4) for size in (rows, devices // rows) if size > 1]
-    rows_of_links = [
-        {"kind": kind, "size": size, "gb_per_s": speed, "pj_per_byte": LINK_PJ_PER_BYTE} for kind, size, speed in shape
+    energy = link_energy()
+    levels_of_links = [
+        {"kind": kind, "size": size, "gb_per_s": speed, "pj_per_byte": energy} for kind, size, speed in shape
     ]
-    overrides: dict[str, object] = dict(ENERGY)
-    return load_hardware(HARDWARE, overrides | ({"network.levels": rows_of_links} if rows_of_links else {}))
+    return load_hardware(HARDWARE, {"network.levels": levels_of_links} if levels_of_links else {})
+
+
+@cache
+def link_energy() -> float:
+    """The energy of a byte that crosses a link of the platform, in pJ."""
+    levels = load_hardware(HARDWARE).require("network.levels", backend="cycle")
+    assert isinstance(levels, list), "network.levels is read as a list"
+    return float(levels[0]["pj_per_byte"])
 
 
 @cache
