@@ -112,7 +112,7 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
     if isinstance(op, ContractOp):
         return _product_row(op, machine, index)
     if isinstance(op, InterleaveOp):
-        message = "SCALE-Sim has no contractions that run in turn"
+        message = "SCALE-Sim has no contractions that run round-robin"
         raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
     return uncosted_row(op, index)
 

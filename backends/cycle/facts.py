@@ -52,7 +52,7 @@ class PoolFacts(Section, frozen=True):
 
 
 class InterleavedFacts(Section, frozen=True):
-    """Contractions that run in turn: how many, and the schedule of each as text."""
+    """Contractions that run round-robin: how many, and the schedule of each as text."""
 
     streams: int
     schedules: list[str]

@@ -1,5 +1,5 @@
 """
-What contractions cost that run in turn (`npu.interleave`): one row for all of them.
+What contractions cost that run round-robin (`npu.interleave`): one row for all of them.
 
 Time is the pipeline of their tile operations in turn, bytes are theirs, and what several keep whole is read once
 (`npuc.compiler.analysis.timing.interleave`); over a pool of tiles (`memory.policy = "lru"`) both are those of its walk.
@@ -38,7 +38,7 @@ from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import TransferFacts, columns
 from npuc.dialects.npu import InterleaveOp
-from npuc.dialects.npu.shared import Together, joint_footprint, number_values
+from npuc.dialects.npu.shared import RoundRobin, joint_footprint, number_values
 from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.provenance import layer_of
 
@@ -64,7 +64,7 @@ class _Moved:
 
 def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     """
-    The row of contractions that run in turn.
+    The row of contractions that run round-robin.
 
     Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
     """
@@ -74,7 +74,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             location=location_of(op),
             hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
         )
-    together = op.together
+    together = op.round_robin
     widths = tuple(contract_widths(contract, machine) for contract in op.contracts)
     work = interleaved_compute(together, machine.array)
     if machine.policy == "lru":
@@ -145,10 +145,10 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
 
 def _named(op: InterleaveOp) -> str:
     layer = layer_of(op)
-    return f"the contractions of layer {layer} that run in turn" if layer else "contractions that run in turn"
+    return f"the contractions of layer {layer} that run round-robin" if layer else "contractions that run round-robin"
 
 
-def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: Machine) -> int:
+def _check_room(op: InterleaveOp, together: RoundRobin, widths: Widths, machine: Machine) -> int:
     """The bytes of SPM that all blocks take; an error if they, or what is promised, are more than there is."""
     parts = zip(together.nests, together.schedules, widths, joint_footprint(together), strict=True)
     taken = sum(footprint_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
@@ -165,7 +165,7 @@ def _check_room(op: InterleaveOp, together: Together, widths: Widths, machine: M
 def _pooled(op: InterleaveOp, machine: Machine, overhead: int) -> tuple[tuple[Traffic, ...], Timing, int]:
     """Traffic, time and most bytes held over one pool of tiles, an operation of each walk in turn."""
     try:
-        found = walk_pool(walks_of(op.contracts, machine), machine, "zipped")
+        found = walk_pool(walks_of(op.contracts, machine), machine, "round-robin")
     except CapacityError as e:
         raise CapacityError(f"{_named(op)}: {e.message}", location=location_of(op), hint=e.hint) from None
     moved = sum(walk.moved for walk in found.walks)
@@ -173,7 +173,7 @@ def _pooled(op: InterleaveOp, machine: Machine, overhead: int) -> tuple[tuple[Tr
     return tuple(dict(walk.tensors) for walk in found.walks), timing, whole_bytes(found.peak)
 
 
-def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Traffic, ...]) -> _Moved:
+def _moved(together: RoundRobin, widths: Widths, machine: Machine, moves: tuple[Traffic, ...]) -> _Moved:
     """The bytes of all tensors, each under its name in the row."""
     names = tensor_names(together)
     tensors: dict[str, TensorBytes] = {}
@@ -192,7 +192,7 @@ def _moved(together: Together, widths: Widths, machine: Machine, moves: tuple[Tr
     return _Moved(tensors, loaded, stored)
 
 
-def _turned(together: Together, widths: Widths, machine: Machine) -> dict[str, int]:
+def _turned(together: RoundRobin, widths: Widths, machine: Machine) -> dict[str, int]:
     """The bytes of tensors that are transposed through memory first, by their names in the row."""
     found: dict[str, int] = {}
     if machine.transpose == "explicit":
@@ -202,7 +202,7 @@ def _turned(together: Together, widths: Widths, machine: Machine) -> dict[str, i
     return found
 
 
-def _schedule_row(together: Together) -> ScheduleRow:
+def _schedule_row(together: RoundRobin) -> ScheduleRow:
     """The schedules as the report shows them: order and tile of the first, what all of them keep."""
     first = schedule_row(together.nests[0], together.schedules[0])
     keep: dict[str, int] = {}

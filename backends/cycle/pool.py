@@ -122,7 +122,7 @@ def pool_groups(ops: Sequence[Operation], machine: Machine) -> Iterator[list[Con
 
 def walks_of(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
     """
-    The walks of contractions over one pool, for `walk_pool`, sequential or zipped.
+    The walks of contractions over one pool, for `walk_pool`, sequential or round-robin.
 
     Values are numbered by first use, so that structurally equal groups have equal walks.
     """

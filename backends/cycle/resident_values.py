@@ -81,7 +81,7 @@ def own_spm_bytes(op: Operation, machine: Machine) -> int:
         return own + room_bytes(op, op.schedule, fused_with(op), machine)
     if isinstance(op, InterleaveOp):
         every = [contract_widths(contract, machine) for contract in op.contracts]
-        blocks = zip(op.contracts, every, joint_footprint(op.together), strict=True)
+        blocks = zip(op.contracts, every, joint_footprint(op.round_robin), strict=True)
         return sum(footprint_bytes(one.nest, one.schedule, widths, held) for one, widths, held in blocks)
     if isinstance(op, VectorOp):
         values, over = {**op.named_operands(), **op.named_results()}, dict(op.resident.over)

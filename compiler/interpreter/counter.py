@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass
 class _Streams:
-    """Streams that run in turn: what is held and was at most before them, and what those that are done hold at most."""
+    """Round-robin streams: bytes held before them and their peak, and the summed peaks of those that are done."""
 
     held: int
     peak: int
@@ -46,8 +46,8 @@ class TrafficCounter(Interpreter.Listener):
     Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks take.
 
     `moved` has an entry for each tensor; `held` is the room of the blocks that are live now and `peak` its maximum. A
-    block lives from its load or zero to the last operation of the same IR block that uses it. Streams that run in turn
-    are executed one after another, but hold their blocks at the same time: what they hold at most adds up.
+    block lives from its load or zero to the last operation of the same IR block that uses it. Streams that run
+    round-robin are executed one after another, but hold their blocks at the same time: what they hold at most adds up.
     """
 
     moved: dict[Place, Moved] = field(default_factory=dict[Place, Moved])

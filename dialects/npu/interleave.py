@@ -1,5 +1,5 @@
 """
-Contractions that run in turn, one tile operation each, in one SPM.
+Contractions that run round-robin, one tile operation each, in one SPM.
 
     %dx, %dw = npu.interleave spm 160 bytes {
       %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
@@ -41,7 +41,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import HasResidency
-from npuc.dialects.npu.shared import Together, joint_bytes, number_values
+from npuc.dialects.npu.shared import RoundRobin, joint_bytes, number_values
 from npuc.dialects.npu.syntax import parse_promise, promise_text
 from npuc.dialects.structural import StructurallyComparable
 
@@ -69,7 +69,7 @@ class YieldOp(StructurallyComparable, IRDLOperation):
 @irdl_op_definition
 class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
     """
-    Independent contractions that run in turn, one tile operation each, until all are done.
+    Independent contractions that run round-robin, one tile operation each, until all are done.
 
     `spm` is the budget in bytes that the schedules of all of them together promise to keep.
     """
@@ -104,18 +104,20 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
         return tuple(op for op in self.body.block.ops if isinstance(op, ContractOp))
 
     @property
-    def together(self) -> Together:
+    def round_robin(self) -> RoundRobin:
         """The nests with their schedules, and which of their inputs are the same value."""
         contracts = self.contracts
         inputs = [op.operands[: len(op.nest.ins)] for op in contracts]
-        return Together(
+        return RoundRobin(
             tuple(op.nest for op in contracts), tuple(op.schedule for op in contracts), number_values(inputs)
         )
 
     def own_spm_bytes(self) -> int:
         right = all(op.is_well_formed() for op in self.contracts)
         return (
-            sum(sum(blocks.values()) for blocks in joint_bytes(self.together, self.spm_element_bits())) if right else 0
+            sum(sum(blocks.values()) for blocks in joint_bytes(self.round_robin, self.spm_element_bits()))
+            if right
+            else 0
         )
 
     def spm_element_bits(self) -> tuple[tuple[int, ...], ...]:
@@ -141,7 +143,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
             for value in op.operands:
                 if value in results:
                     raise VerifyException(
-                        "a contraction in it reads what another one computes: they cannot run in turn"
+                        "a contraction in it reads what another one computes: they cannot run round-robin"
                     )
             if op.schedule.core_depth:
                 raise VerifyException("a contraction in it has loops over cores: in turn they run on one core")
@@ -158,7 +160,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
         if self.spm is not None and self.spm < 1:
             raise VerifyException(f"spm is {self.spm} bytes, expected at least 1")
         if self.spm is not None and not any(op.nest_attr.problems for op in contracts):
-            problem = _room_problem(self.together, self.spm_element_bits(), self.spm)
+            problem = _room_problem(self.round_robin, self.spm_element_bits(), self.spm)
             if problem is not None:
                 raise VerifyException(problem)
 
@@ -187,7 +189,7 @@ def _spm_attr(spm: int) -> IntegerAttr:
 
 
 @lru_cache(maxsize=1024)
-def _room_problem(together: Together, bits: tuple[tuple[int, ...], ...], spm: int) -> str | None:
+def _room_problem(together: RoundRobin, bits: tuple[tuple[int, ...], ...], spm: int) -> str | None:
     """What is said of contractions whose blocks take more than they promise together."""
     for nest, schedule in zip(together.nests, together.schedules, strict=True):
         if next(schedule.problems(nest), None) is not None:

@@ -1,5 +1,5 @@
 """
-The blocks that nests share when they run in turn in one SPM: pure functions of nests, schedules and equal inputs.
+The blocks that nests share when they run round-robin in one SPM: pure functions of nests, schedules and equal inputs.
 
 A tensor has a single block in a nest if no loop step replaces the block. If an input has a single block in two nests,
 with the same elements of one value, the block is stored and read once. All other blocks belong to one nest each.
@@ -19,8 +19,8 @@ Block: TypeAlias = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Together:
-    """Nests that run in turn, one tile operation each, with their schedules; `values` says which inputs are equal."""
+class RoundRobin:
+    """Scheduled nests that run round-robin, one tile operation each; `values` says which inputs are the same."""
 
     nests: tuple[Nest, ...]
     schedules: tuple[Schedule, ...]
@@ -52,7 +52,7 @@ def reached_elements(nest: Nest, tensor: Tensor) -> Hashable:
     return tensor.shape, tuple(masks)
 
 
-def shared_blocks(together: Together) -> tuple[tuple[Block, ...], ...]:
+def shared_blocks(together: RoundRobin) -> tuple[tuple[Block, ...], ...]:
     """The shared blocks, grouped by value and elements; the first block of each group is the one that is read."""
     found: dict[Hashable, list[Block]] = {}
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
@@ -62,7 +62,7 @@ def shared_blocks(together: Together) -> tuple[tuple[Block, ...], ...]:
     return tuple(tuple(blocks) for blocks in found.values() if len({number for number, _ in blocks}) > 1)
 
 
-def joint_footprint(together: Together) -> tuple[dict[str, int], ...]:
+def joint_footprint(together: RoundRobin) -> tuple[dict[str, int], ...]:
     """The elements of SPM that the blocks of each nest occupy; a shared block counts for its first nest only."""
     pairs = zip(together.nests, together.schedules, strict=True)
     footprints = tuple(footprint(nest, schedule) for nest, schedule in pairs)
@@ -72,7 +72,7 @@ def joint_footprint(together: Together) -> tuple[dict[str, int], ...]:
     return footprints
 
 
-def joint_bytes(together: Together, bits: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
+def joint_bytes(together: RoundRobin, bits: Sequence[Sequence[int]]) -> tuple[dict[str, int], ...]:
     """The joint footprint in bytes; `bits` are element widths in the order of each nest's tensors."""
     rows = zip(together.nests, joint_footprint(together), bits, strict=True)
     return tuple(room_of(elements, nest, own) for nest, elements, own in rows)

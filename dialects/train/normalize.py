@@ -1,7 +1,7 @@
 """
 Statistics of channels, and normalisation by statistics that are given.
 
-Together they are batch normalisation in steps that can be shared along the batch:
+RoundRobin they are batch normalisation in steps that can be shared along the batch:
 
     %mean = train.channel_mean %x
     %var = train.channel_var %x, %mean

@@ -14,13 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_round_robin
 from npuc.compiler.analysis.programs.published_order import PublishedChoice
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Statement
-from npuc.dialects.npu.shared import Together
+from npuc.dialects.npu.shared import RoundRobin
 from npuc.studies.igo.products import DW, DX, FORWARD, Size, floor_time, fused_nest, nest_of, widths_of
 from npuc.studies.igo.times import PARTS, LayerPartition
 
@@ -99,9 +99,9 @@ class ExplicitCosts:
         part, core = self._part(size, cut), self._core(size, cut)
         nests = nest_of(part, DX), nest_of(part, DW)
         widths = tuple(widths_of(nest, core) for nest in nests)
-        schedules = best_together(InterleaveProblem(nests, VALUES, (None, None), widths, core))
+        schedules = best_round_robin(InterleaveProblem(nests, VALUES, (None, None), widths, core))
         assert schedules is not None, "there is no limit"
-        time = interleaved_pipeline(Together(nests, schedules, VALUES), core, widths).time
+        time = interleaved_pipeline(RoundRobin(nests, schedules, VALUES), core, widths).time
         return time + self._passing(size, cut)
 
     def _passing(self, size: Size, cut: LayerPartition | None) -> Fraction:

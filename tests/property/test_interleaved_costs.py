@@ -1,6 +1,6 @@
 """
-Nests that run in turn: the woven sequence is that of the operations one by one, and time, work and traffic are those
-of a plain simulation and of explicit walks.
+Nests that run round-robin: the round-robin sequence is that of the operations one by one, and time, work and traffic
+are those of a plain simulation and of explicit walks.
 """
 
 from collections.abc import Callable
@@ -23,11 +23,11 @@ from npuc.compiler.analysis.timing.interleave import (
     interleaved_traffic,
 )
 from npuc.compiler.analysis.timing.operations import leaves
-from npuc.compiler.analysis.timing.round_robin import weave
+from npuc.compiler.analysis.timing.round_robin import round_robin_sequence
 from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
-from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks
+from npuc.dialects.npu.shared import RoundRobin, joint_footprint, shared_blocks
 from tests.edge_walk import fold_cycles, operation_folds
 from tests.widths import of_bytes
 
@@ -58,7 +58,7 @@ def draw_machine(r: Random) -> Machine:
     return Machine(array, r.choice([1, 8, 20, 50, 120, 400, 3000]), rate, 1000.0, 8, r.random() < 0.9)
 
 
-def draw_together(r: Random, draw: Draw, count: int, big: int) -> Together:
+def draw_together(r: Random, draw: Draw, count: int, big: int) -> RoundRobin:
     """Random nests with inputs that are sometimes the same value: where shapes allow, and kept whole more often."""
     cases = [draw(r, big=big) for _ in range(count)]
     if r.random() < 0.6:  # The same nest twice, with schedules of its own: every input may be shared.
@@ -77,7 +77,7 @@ def draw_together(r: Random, draw: Draw, count: int, big: int) -> Together:
         keep = {name: depth for name, depth in schedule.keep}
         keep |= {t.name: len(schedule.loops) for t in nest.ins if r.random() < 0.5}
         schedules.append(replace(schedule, keep=tuple(keep.items())))
-    return Together(tuple(nest for nest, _ in cases), tuple(schedules), tuple(values))
+    return RoundRobin(tuple(nest for nest, _ in cases), tuple(schedules), tuple(values))
 
 
 def draw_schedule(r: Random, nest: Nest) -> Schedule:
@@ -133,7 +133,7 @@ def test_woven_sequences_are_the_operations_in_turn(seed: int) -> None:
     r = Random(seed)
     for _ in range(80):
         streams = [(draw_tree(r, r.randint(0, 4)), r.randint(0, 3)) for _ in range(r.randint(2, 4))]
-        node, moved = weave(streams)
+        node, moved = round_robin_sequence(streams)
         ops = in_turn([flat(*stream) for stream in streams])
         assert flat(node, moved) == ops
         assert node.cycles == sum(cycles for cycles, _ in ops)
@@ -188,7 +188,7 @@ def test_time_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> N
             assert timing.time == timing.compute + moved / machine.channel_bits
 
 
-def cycles_in_turn(together: Together, array: Array, explicit_walk: Walk) -> list[int]:
+def cycles_in_turn(together: RoundRobin, array: Array, explicit_walk: Walk) -> list[int]:
     """The cycles of the operations in turn, whose folds are neighbours whatever nest they are of; none stays."""
     pairs = zip(together.nests, together.schedules, strict=True)
     streams = [[(nest, at) for at in explicit_walk(nest, schedule).places] for nest, schedule in pairs]
@@ -251,7 +251,7 @@ def test_the_published_example(keep: int, reads: int, held: int) -> None:
     """M = 6, N = 4, K = 8, all tiles 2: dY is read once when both keep it whole."""
     nests = product("dX", 6, 4, 8), product("dW", 6, 4, 8)
     schedules = tuple(Schedule(loops(*order), (("dY", keep),)) for order in ("mkn", "nkm"))
-    together = Together(nests, schedules, ((0, 1), (2, 0)))
+    together = RoundRobin(nests, schedules, ((0, 1), (2, 0)))
     first, second = interleaved_traffic(together)
     assert first["dY"].read + second["dY"].read == reads
     assert (first["W"].read, second["X"].read) == (96, 96)
@@ -264,7 +264,7 @@ def test_cost_does_not_grow_with_trips() -> None:
     nests = product("dX", 3000, 700, 1100), product("dW", 3000, 700, 1100)
     schedules = Schedule(loops("m", "k", "n", step=5)), Schedule(loops("n", "k", "m", step=7))
     machine = Machine(Array(4, 4), 4000, Fraction(7, 2), 1000.0, 8)
-    together, widths = Together(nests, schedules, ((0, 1), (2, 0))), tuple(of_bytes(nest, 2, 4) for nest in nests)
+    together, widths = RoundRobin(nests, schedules, ((0, 1), (2, 0))), tuple(of_bytes(nest, 2, 4) for nest in nests)
     sequence = interleaved_sequence(together, machine.array, widths)
     assert len(parts(sequence.root)) < 2000
     timing = interleaved_pipeline(together, machine, widths)

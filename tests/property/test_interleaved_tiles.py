@@ -1,6 +1,6 @@
 """
-Random contractions that run in turn: their tiles compute what the contractions do, and move and hold what the closed
-forms say, a shared whole block once.
+Random contractions that run round-robin: their tiles compute what the contractions do, and move and hold what the
+closed forms say, a shared whole block once.
 """
 
 from collections import Counter
@@ -95,7 +95,7 @@ def run(module: ModuleOp, seed: int, *listeners: Interpreter.Listener) -> list[A
 @SETTINGS
 @given(programs(), st.integers(0, 99))
 def test_tiles_compute_move_and_hold_what_the_closed_forms_say(module: ModuleOp, seed: int) -> None:
-    before, together = run(module, seed), together_of(module).together
+    before, together = run(module, seed), together_of(module).round_robin
     expected = Counter[tuple[str, str, str]]()
     for number, tensors in enumerate(interleaved_traffic(together)):
         for name, moved in tensors.items():

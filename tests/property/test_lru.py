@@ -112,7 +112,7 @@ Step = list[tuple[Statement, Nest, Ranges]]
 def reference(streams: list[list[Step]], mode: Mode, capacity: int, wide: int = 1) -> Reference:
     """Runs the tile operations of some walks, each a list of steps with one operation a statement."""
     order = [op for s in streams for step in s for op in step]
-    if mode == "zipped":
+    if mode == "round-robin":
         order = [op for steps in zip_longest(*streams) for step in steps if step for op in step]
     nests = list({id(nest): nest for _, nest, _ in order}.values())
     sums = {t.name for nest in nests for t in nest.outs}
@@ -242,7 +242,7 @@ DX, DW = Statement("dX", "dY", "W"), Statement("dW", "X", "dY")
 
 def operation_cycles(streams: list[list[Step]], mode: Mode, array: Array) -> list[int]:
     """What each operation of some walks computes: a walk that runs alone is a sequence of its own."""
-    if mode == "zipped":
+    if mode == "round-robin":
         order = [op for both in zip_longest(*streams) for step in both if step for op in step]
         return sequence_cycles(order, array, alone=False)
     orders = [[op for step in steps for op in step] for steps in streams]
@@ -262,7 +262,7 @@ def random_loops(r: Random, sizes: dict[str, int], steps: dict[str, int]) -> Sch
     return Schedule(tuple(Loop(d, steps[d]) for d in r.sample(sorted(sizes), len(sizes))))
 
 
-@given(SEEDS, st.sampled_from(["sequential", "zipped"]))
+@given(SEEDS, st.sampled_from(["sequential", "round-robin"]))
 @settings(max_examples=150)
 def test_shared_tensors_equal_the_rules(explicit_walk: Places, seed: int, mode: Mode) -> None:
     """dX and dW share dY, in tiles of their own (which are not shared unless they are equal), with the time of both."""

@@ -13,7 +13,7 @@ from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import Compilation, compile_program
 from npuc.compiler.report import OpRow, Report
 from npuc.dialects.npu import ContractOp, InterleaveOp
-from npuc.dialects.npu.shared import Together
+from npuc.dialects.npu.shared import RoundRobin
 from npuc.frontends.source import open_source, text_source
 
 OBJECTIVES = ("time", "traffic", "energy", "edp")
@@ -110,11 +110,11 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
         contracts = op.contracts if isinstance(op, InterleaveOp) else (op,)
         widths = tuple(contract_widths(one, target) for one in contracts)
         if isinstance(op, InterleaveOp):
-            together = op.together
-            lru = pool_cost(together, target, widths, "zipped") if target.policy == "lru" else None
+            together = op.round_robin
+            lru = pool_cost(together, target, widths, "round-robin") if target.policy == "lru" else None
             cost = lru or round_robin_cost(together, target, widths)
         elif target.policy == "lru":
-            together = Together((op.nest,), (op.schedule,), (tuple(range(len(op.nest.ins))),))
+            together = RoundRobin((op.nest,), (op.schedule,), (tuple(range(len(op.nest.ins))),))
             cost = pool_cost(together, target, widths, "sequential")
         else:
             cost = scheduled_cost(op.nest, op.schedule, target, widths[0], bool(row.native.get("held")))

@@ -168,12 +168,12 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
 
 
 def _in_turn(op: InterleaveOp, row: OpRow, machine: Machine | None) -> Iterator[tuple[str, str]]:
-    """The schedules of contractions that run in turn, and the blocks that they share."""
-    yield "schedule", f"{len(op.contracts)} nests in one scratchpad, a tile operation of each in turn"
+    """The schedules of contractions that run round-robin, and the blocks that they share."""
+    yield "schedule", f"{len(op.contracts)} nests in one scratchpad, one tile operation of each, round-robin"
     for contract in op.contracts:
         outs = ", ".join(t.name for t in contract.nest.outs)
         yield "", f"{outs}: {schedule_text(contract.schedule)}"
-    for blocks in shared_blocks(op.together) if machine is None or machine.policy != "lru" else ():
+    for blocks in shared_blocks(op.round_robin) if machine is None or machine.policy != "lru" else ():
         yield "", f"{blocks[0][1]} stays in scratchpad from the first tile to the last, read once for all of them"
     if machine is not None:
         room = machine.spm_bytes

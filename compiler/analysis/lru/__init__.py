@@ -9,8 +9,9 @@ The rules are those of the published prototype that `study igo` reproduces:
   operation is evicted. Evicting operands is free. An incomplete sum is written when it is evicted, and read back when
   it is touched again; its first visit reads nothing, or its initial value.
 - A sum is written and evicted as soon as its last operation is done.
-- The pool persists across walks: `sequential` runs them one after another, `zipped` one tile of each in turn (longer
-  walks finish alone), over one pool that is empty at first. `sequential` by twos runs two in turn, then the next two.
+- The pool persists across walks: `sequential` runs them one after another, `round-robin` one tile of each in turn
+  (longer walks finish alone), over one pool that is empty at first. `sequential` by twos runs two in turn, then the
+  next two.
 - A sum has the width of a partial sum in the pool and whenever it is written and read back; a completed sum is written
   with the width of the result.
 - All bits of an operation (write-backs, reads, a completed sum) count as the load that it waits for, in the recurrence
@@ -21,8 +22,8 @@ tiles of a sum overlap (a gradient under windows), tiles that share elements wit
 it reads their values. The simulation takes two to four microseconds per tile operation (`Walk.operations`). Time
 excludes the overhead that an array pays once per operation of the program (`Array.op_overhead`). Groups of folds wait
 for the array's edge as they do without a pool (`analysis/machine/edge.py`): each walk that runs alone is a sequence of
-its own, walks that run in turn form one. Arrays that skip reloads (`Array.skips_reloads`) are modelled as if they did
-not.
+its own, walks that run round-robin form one. Arrays that skip reloads (`Array.skips_reloads`) are modelled as if they
+did not.
 """
 
 from collections import OrderedDict, deque
@@ -45,7 +46,7 @@ from npuc.compiler.core.errors import CapacityError
 
 __all__ = ["Mode", "Pooled", "Split", "Walk", "Walked", "walk_pool"]
 
-Mode = Literal["sequential", "zipped"]
+Mode = Literal["sequential", "round-robin"]
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequentia
     The SPM is both the pool's capacity and the room for loads on their way. Raises `CapacityError` where
     the tiles of one operation do not fit the pool.
     """
-    return _Pool(walks, machine).run(len(walks) if mode == "zipped" else by)
+    return _Pool(walks, machine).run(len(walks) if mode == "round-robin" else by)
 
 
 @dataclass

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import has_one_stationary_tile
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_round_robin
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.programs.published_order import published_order
 from npuc.compiler.analysis.programs.reported_costs import (
@@ -36,7 +36,7 @@ from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.shared import Together
+from npuc.dialects.npu.shared import RoundRobin
 
 Kind = Literal["sequential", "zip", "fused"]
 GRADIENTS = {"dX", "dW"}
@@ -90,7 +90,7 @@ def cheapest(programs: Sequence[CostedProgram], objective: Objective) -> CostedP
 def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> CostedProgram:
     machine = problem.machine
     if machine.policy == "lru":
-        together = Together(problem.nests, own, problem.values)
+        together = RoundRobin(problem.nests, own, problem.values)
         return CostedProgram("sequential", own, pool_cost(together, machine, problem.widths, "sequential"))
     costs = [
         scheduled_cost(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
@@ -127,7 +127,7 @@ def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedP
     """One nest with a schedule."""
     nest, widths = fused.nest, fused.widths
     if machine.policy == "lru":
-        together = Together((nest,), (schedule,), (tuple(range(len(nest.ins))),))
+        together = RoundRobin((nest,), (schedule,), (tuple(range(len(nest.ins))),))
         cost = pool_cost(together, machine, (widths,), "sequential")
     else:
         cost = scheduled_cost(nest, schedule, machine, widths)
@@ -135,9 +135,9 @@ def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedP
 
 
 def _round_robin(problem: InterleaveProblem, objective: Objective, below: float) -> Iterator[CostedProgram]:
-    """The nests in turn, where they may cost no more than `below`."""
+    """The round-robin nests, where they may cost no more than `below`."""
     try:
-        schedules = best_together(problem, objective, below)
+        schedules = best_round_robin(problem, objective, below)
     except CapacityError:
         return
     if schedules is not None:
@@ -145,17 +145,17 @@ def _round_robin(problem: InterleaveProblem, objective: Objective, below: float)
 
 
 def round_robin_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> CostedProgram:
-    """Nests in turn with schedules."""
-    together = Together(problem.nests, schedules, problem.values)
+    """Round-robin nests with schedules."""
+    together = RoundRobin(problem.nests, schedules, problem.values)
     if problem.machine.policy == "lru":
-        cost = pool_cost(together, problem.machine, problem.widths, "zipped")
+        cost = pool_cost(together, problem.machine, problem.widths, "round-robin")
     else:
         cost = round_robin_cost(together, problem.machine, problem.widths)
     return CostedProgram("zip", schedules, cost)
 
 
 def _round_robin_floor(problem: InterleaveProblem, objective: Objective) -> float:
-    """What nests in turn cost at least: 0 where no bound is known."""
+    """What round-robin nests cost at least: 0 where no bound is known."""
     machine = problem.machine
     if objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.skips_reloads:
         return 0.0
@@ -166,7 +166,7 @@ def _round_robin_floor(problem: InterleaveProblem, objective: Objective) -> floa
 
 
 def _round_robin_bits(problem: InterleaveProblem) -> int:
-    """The bits that nests in turn move at least: those of each alone, less the inputs that fit SPM as a whole."""
+    """The bits that round-robin nests move at least: those of each alone, less the inputs that fit SPM as a whole."""
     spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
     apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)
     seen: set[int] = set()

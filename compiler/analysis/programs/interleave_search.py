@@ -1,5 +1,5 @@
 """
-Schedules for nests that run in turn in one SPM.
+Schedules for nests that run round-robin in one SPM.
 
 Each nest gets a part of the SPM: what its smallest tiles need, and an equal share of the rest. In that part it has the
 best schedule of its own (`analysis/schedule/search.py`). That is tried with nothing held together, with each of the
@@ -28,7 +28,7 @@ from npuc.compiler.analysis.timing.interleave import (
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
-from npuc.dialects.npu.shared import Block, Together, Values, joint_footprint, reached_elements
+from npuc.dialects.npu.shared import Block, RoundRobin, Values, joint_footprint, reached_elements
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,14 @@ class InterleaveProblem:
         """The bytes of SPM that all of them may use together."""
         return self.machine.spm_bytes
 
-    def room(self, together: Together) -> int:
+    def room(self, together: RoundRobin) -> int:
         """The bytes of SPM that all blocks take."""
         parts = zip(together.nests, together.schedules, self.widths, joint_footprint(together), strict=True)
         return sum(footprint_bytes(nest, schedule, own, held) for nest, schedule, own, held in parts)
 
 
 @lru_cache(maxsize=1024)
-def best_together(
+def best_round_robin(
     problem: InterleaveProblem, objective: Objective = "time", below: float = inf
 ) -> tuple[Schedule, ...] | None:
     """
@@ -65,7 +65,7 @@ def best_together(
 
     Raises `CapacityError` when not even the smallest tiles of all nests fit at once.
     """
-    found: list[tuple[float, float, int, Together]] = []
+    found: list[tuple[float, float, int, RoundRobin]] = []
     fits = False
     for number, held in enumerate(_choices(problem)):
         together = _with_held(problem, held, objective)
@@ -78,7 +78,7 @@ def best_together(
     if not found:
         needed = sum(_fixed_or_least(problem))
         raise CapacityError(
-            f"the smallest tiles of {len(problem.nests)} nests that run in turn need {needed:,} bytes of SPM, "
+            f"the smallest tiles of {len(problem.nests)} nests that run round-robin need {needed:,} bytes of SPM, "
             f"a schedule may use {problem.machine.spm_bytes:,}"
         )
     # A cycle is not worth much traffic, as among the schedules of one nest.
@@ -86,7 +86,7 @@ def best_together(
     return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
 
 
-def _floor(together: Together, problem: InterleaveProblem, objective: Objective) -> float:
+def _floor(together: RoundRobin, problem: InterleaveProblem, objective: Objective) -> float:
     """What nests with schedules cost at least, without their time tile by tile; 0 where that is not known."""
     if objective != "time" or problem.machine.policy == "lru":
         return 0.0
@@ -94,7 +94,7 @@ def _floor(together: Together, problem: InterleaveProblem, objective: Objective)
     return max(float(cycles), float(sent_bits(together, problem.widths) / problem.machine.channel_bits))
 
 
-def score(together: Together, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
+def score(together: RoundRobin, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
     """What is minimised, exactly, and the bits that move."""
     machine, widths = problem.machine, problem.widths
     timing = interleaved_pipeline(together, machine, widths)
@@ -107,13 +107,13 @@ def score(together: Together, problem: InterleaveProblem, objective: Objective) 
     return (joules if objective == "energy" else joules * float(timing.time)), float(timing.moved)
 
 
-def array_bits(together: Together, machine: Machine, widths: Widths) -> int:
+def array_bits(together: RoundRobin, machine: Machine, widths: Widths) -> int:
     """The bits that the array reads from SPM and writes to it."""
     works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
     return sum(own.with_sums(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
 
 
-def sent_bits(together: Together, widths: Widths) -> int:
+def sent_bits(together: RoundRobin, widths: Widths) -> int:
     """The bits between DRAM and SPM."""
     moves = zip(together.nests, widths, interleaved_traffic(together), strict=True)
     return sum(moved_bits(nest, of, own) for nest, own, of in moves)
@@ -134,7 +134,9 @@ def _choices(problem: InterleaveProblem) -> list[tuple[tuple[Block, ...], ...]]:
     return [(), *((one,) for one in inputs), *([tuple(inputs)] if len(inputs) > 1 else [])]
 
 
-def _with_held(problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective) -> Together | None:
+def _with_held(
+    problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective
+) -> RoundRobin | None:
     """The nests with schedules that keep these inputs whole; None where that does not fit."""
     names: list[set[str]] = [set() for _ in problem.nests]
     for number, name in (block for blocks in held for block in blocks):
@@ -159,7 +161,7 @@ def _with_held(problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], ob
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
         keep = tuple((name, inner) for name, inner in found.keep if name not in names[number])
         schedules.append(Schedule(found.loops, (*keep, *whole)))
-    return Together(problem.nests, tuple(schedules), problem.values)
+    return RoundRobin(problem.nests, tuple(schedules), problem.values)
 
 
 def _room(problem: InterleaveProblem, number: int, name: str) -> int:

@@ -18,7 +18,7 @@ from npuc.dialects.npu.nest import Nest
 
 PublishedChoice = Literal["in turn", "dX-major", "dW-major"]
 NEARLY_CUBIC = 4
-"""Below this ratio of the largest to the smallest size the products only run in turn."""
+"""Below this ratio of the largest to the smallest size the products only run round-robin."""
 
 
 def published_choice(m: int, n: int, k: int) -> PublishedChoice:
@@ -30,7 +30,7 @@ def published_choice(m: int, n: int, k: int) -> PublishedChoice:
 
 def published_order(nest: Nest) -> tuple[str, ...] | None:
     """
-    The order of a fused nest's dimensions by the rule, outermost first; None: the products run in turn.
+    The order of a fused nest's dimensions by the rule, outermost first; None: the products run round-robin.
 
     M, N and K of a convolution are its positions, outputs and window x inputs. Groups come first, as each is a product
     of its own.

@@ -1,8 +1,8 @@
 """
 What contractions cost as the backend `cycle` reports them: whole cycles, bits of DRAM traffic, joules.
 
-Of one nest with its schedule, of nests that run in turn, and of both over a pool of tiles (`memory.policy = "lru"`).
-Vector work is not part of it: it costs the same whatever contractions run together.
+Of one nest with its schedule, of nests that run round-robin, and of both over a pool of tiles (`memory.policy =
+"lru"`). Vector work is not part of it: it costs the same whatever contractions run together.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.interleave import Widths, interleaved_compute, interleaved_pipeline
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.shared import Together
+from npuc.dialects.npu.shared import RoundRobin
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def scheduled_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bit
     return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
 
-def round_robin_cost(together: Together, machine: Machine, widths: Widths) -> ReportedCost:
-    """The cost of nests that run in turn."""
+def round_robin_cost(together: RoundRobin, machine: Machine, widths: Widths) -> ReportedCost:
+    """The cost of nests that run round-robin."""
     timing = interleaved_pipeline(together, machine, widths)
     pairs = list(zip(together.nests, widths, strict=True))
     turned = sum(_turned(nest, machine, own) for nest, own in pairs)
@@ -80,8 +80,8 @@ def round_robin_cost(together: Together, machine: Machine, widths: Widths) -> Re
     return _reported_cost(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
 
 
-def pool_cost(together: Together, machine: Machine, widths: Widths, mode: Mode) -> ReportedCost:
-    """The cost of nests over one pool of tiles, one after another or an operation of each in turn."""
+def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode) -> ReportedCost:
+    """The cost of nests over one pool of tiles, one after another or one operation of each, round-robin."""
     walks: list[Walk] = []
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))
@@ -89,9 +89,9 @@ def pool_cost(together: Together, machine: Machine, widths: Widths, mode: Mode) 
         walks.append(Walk(nest, schedule, widths[number], known))
     pooled = walk_pool(tuple(walks), machine, mode)
     moved = sum(walked.moved for walked in pooled.walks)
-    works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "zipped") for w in walks]
+    works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "round-robin") for w in walks]
     accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
-    if mode == "zipped":
+    if mode == "round-robin":
         return _reported_cost(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)
     ends = [Fraction(0), *(walked.end for walked in pooled.walks)]
     times = [end - start + work.overhead for start, end, work in zip(ends, ends[1:], works, strict=False)]

@@ -1,5 +1,5 @@
 """
-What nests cost that run in turn, one tile operation each, in one SPM: `npu.interleave`.
+What nests cost that run round-robin, one tile operation each, in one SPM: `npu.interleave`.
 
 Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `double_buffer.py`
 over the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain
@@ -20,16 +20,16 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.timing.double_buffer import Timing
 from npuc.compiler.analysis.timing.recurrence import Run
-from npuc.compiler.analysis.timing.round_robin import weave, with_waits
+from npuc.compiler.analysis.timing.round_robin import round_robin_sequence, with_waits
 from npuc.compiler.analysis.timing.sequence import TileSequence
 from npuc.compiler.analysis.timing.tiles import tile_sequence
-from npuc.dialects.npu.shared import Together, shared_blocks
+from npuc.dialects.npu.shared import RoundRobin, shared_blocks
 
 Widths = tuple[Bits, ...]
 """Of each nest, the bits of an element of each tensor."""
 
 
-def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], ...]:
+def interleaved_traffic(together: RoundRobin) -> tuple[dict[str, TensorTraffic], ...]:
     """The elements that each nest moves, for every tensor; a block that is held once is read by the first nest."""
     pairs = zip(together.nests, together.schedules, strict=True)
     moved = tuple(traffic(nest, schedule) for nest, schedule in pairs)
@@ -39,8 +39,8 @@ def interleaved_traffic(together: Together) -> tuple[dict[str, TensorTraffic], .
     return moved
 
 
-def interleaved_sequence(together: Together, array: Array, widths: Widths) -> TileSequence:
-    """The tile operations of all nests in turn."""
+def interleaved_sequence(together: RoundRobin, array: Array, widths: Widths) -> TileSequence:
+    """The tile operations of all round-robin nests."""
     own = [
         tile_sequence(nest, schedule, array, width, apart=True)
         for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True)
@@ -50,12 +50,12 @@ def interleaved_sequence(together: Together, array: Array, widths: Widths) -> Ti
         for number, name in blocks[1:]:
             nest = together.nests[number]
             heads[number] -= widths[number].by_name(nest)[name] * touched(nest.tensors[name], nest.sizes)
-    root, head = weave([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
+    root, head = round_robin_sequence([(sequence.root, moved) for sequence, moved in zip(own, heads, strict=True)])
     root = with_waits(root, array)
     return TileSequence(root, head, sum(sequence.tail for sequence in own), sum(sequence.spare for sequence in own))
 
 
-def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]:
+def interleaved_compute(together: RoundRobin, array: Array) -> tuple[Compute, ...]:
     """
     The work of the array for each nest, without waits between two tile operations for the array's edge; what an
     operation pays once is the first nest's.
@@ -69,8 +69,8 @@ def interleaved_compute(together: Together, array: Array) -> tuple[Compute, ...]
 
 
 @lru_cache(maxsize=4096)
-def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -> Timing:
-    """The time of nests that run in turn on one core."""
+def interleaved_pipeline(together: RoundRobin, machine: Machine, widths: Widths) -> Timing:
+    """The time of nests that run round-robin on one core."""
     sequence = interleaved_sequence(together, machine.array, widths)
     work = interleaved_compute(together, machine.array)
     overhead = sum(one.overhead for one in work)
@@ -86,7 +86,7 @@ def interleaved_pipeline(together: Together, machine: Machine, widths: Widths) -
     return Timing(time, cycles, sequence.moved, sequence.head, sequence.tail)
 
 
-def tensor_names(together: Together) -> tuple[dict[str, str], ...]:
+def tensor_names(together: RoundRobin) -> tuple[dict[str, str], ...]:
     """Of each nest, what its tensors are called together: one name for one value, different ones for different ones."""
     known: dict[object, str] = {}
     found: list[dict[str, str]] = []

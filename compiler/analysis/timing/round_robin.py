@@ -1,5 +1,5 @@
 """
-Sequences of tile operations that run in turn: A1 B1 A2 B2 …, the longer ones going on when others are done.
+Sequences of tile operations that run round-robin: A1 B1 A2 B2 …, the longer ones going on when others are done.
 
 A sequence is a tree with repetitions (`tiles.py`), and so is what they are woven to. Where all sequences repeat a part,
 the parts of as many operations as all of them have in common are woven once and repeated; only where repetitions end
@@ -19,7 +19,7 @@ Run: TypeAlias = tuple[SequenceNode, int, int]
 """A node, the bits that move before each of its runs, how often it runs."""
 
 
-def weave(sequences: Sequence[tuple[SequenceNode, int]]) -> tuple[SequenceNode, int]:
+def round_robin_sequence(sequences: Sequence[tuple[SequenceNode, int]]) -> tuple[SequenceNode, int]:
     """One sequence of all operations in turn; each comes with the bits that move before its first operation."""
     return _Weaver().whole(tuple((node, moved, 1) for node, moved in sequences)), sequences[0][1]
 

@@ -37,7 +37,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
-from npuc.compiler.transforms.autodiff.gradient_types import own_types, taken
+from npuc.compiler.transforms.autodiff.gradient_types import cast_gradients, gradient_types
 from npuc.compiler.transforms.autodiff.step import Returned, Step
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.distributed.sharding import sharding_entry
@@ -74,7 +74,7 @@ def _backward(
 ) -> None:
     """Emit the derivatives of `loss` with respect to the trained parameters."""
     active, fed = _reached(forward, trained), _reached(forward, inputs)
-    types = own_types(forward, trained, fed.__contains__)
+    types = gradient_types(forward, trained, fed.__contains__)
     if loss not in active:
         return
     assert isinstance(loss.owner, Operation)
@@ -83,7 +83,7 @@ def _backward(
     for op in reversed(forward):
         if not isinstance(op, TrainOp) or role_of(op) is Role.UPDATE:
             continue
-        grads = taken(op, [step.gradients.get(r) for r in op.results], types, step.append)
+        grads = cast_gradients(op, [step.gradients.get(r) for r in op.results], types, step.append)
         if all(g is None for g in grads):
             continue
         for role, in_role in ((Role.DX, True), (Role.DW, False)):

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, IntegerAttr, Locati
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
-from npuc.compiler.transforms.autodiff.gradient_types import in_type, of_uses
+from npuc.compiler.transforms.autodiff.gradient_types import cast_to, summation_type
 from npuc.dialects.blocks import loose_argument
 from npuc.dialects.distributed.sharding import sharding_entry
 from npuc.dialects.provenance import Role, derive
@@ -59,9 +59,9 @@ class Step:
 
         That of what is cast for each use is cast and added in the type of what is cast.
         """
-        element, target = of_uses(operand)
+        element, target = summation_type(operand)
         if target is not operand and element is not None:
-            operand, contribution = target, in_type(contribution, element, source, role, self.append)
+            operand, contribution = target, cast_to(contribution, element, source, role, self.append)
         earlier = self.gradients.get(operand)
         if earlier is None:
             self.gradients[operand] = contribution
@@ -72,5 +72,5 @@ class Step:
         addends = (earlier, contribution)
         if element is None:
             element = tensor_type(max(addends, key=lambda one: element_bytes(one.type, None))).element_type
-        both = (in_type(one, element, source, role, self.append) for one in addends)
+        both = (cast_to(one, element, source, role, self.append) for one in addends)
         self.gradients[operand] = self.append(derive(source, AddOp(*both), role=role)).out

@@ -23,8 +23,8 @@ stays as it is. `together.py` says when contractions may run together, `sharing.
 `objective` (time, traffic, energy, edp), with its schedules (`best.py`, `npuc.compiler.analysis.programs.cheapest`). It
 needs a machine, and leaves contractions alone that have a schedule already.
 
-By the other modes a fused nest has tiles of its own, and does not keep schedules; nests in turn keep theirs if all of
-them fit the SPM at once. Where one of the contractions had a schedule that is not kept, and the module says its
+By the other modes a fused nest has tiles of its own, and does not keep schedules; round-robin nests keep theirs if all
+of them fit the SPM at once. Where one of the contractions had a schedule that is not kept, and the module says its
 machine, new ones are searched at once; else `schedule` does that later.
 """
 

@@ -16,7 +16,7 @@ from npuc.dialects.npu.vector import same_value
 
 def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
     """
-    Fuse contractions, let them run in turn or leave them, whichever costs least, and write their schedules.
+    Fuse contractions, let them run round-robin or leave them, whichever costs least, and write their schedules.
 
     Those that have a schedule keep it if they are left. Where not even the smallest tiles of one of them fit, they are
     left without: the pass `schedule` says so of the first such contraction of the program.

@@ -65,7 +65,7 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     for contract in contracts:
         if contract.schedule_attr is not None:
             contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
-    held = sum(sum(blocks.values()) for blocks in joint_bytes(op.together, op.spm_element_bits()))
+    held = sum(sum(blocks.values()) for blocks in joint_bytes(op.round_robin, op.spm_element_bits()))
     if all(had) and (budget is None or held <= budget):
         op.spm = budget
         return

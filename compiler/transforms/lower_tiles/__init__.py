@@ -47,7 +47,8 @@ Sums: TypeAlias = dict[str, SSAValue]
 @dataclass(frozen=True)
 class LowerTilesPass(ModulePass):
     """
-    Turn contractions into the loops of their schedules, with what is fused with them, and those in turn into streams.
+    Turn contractions into the loops of their schedules, with what is fused with them, and round-robin ones into
+    streams.
 
     Other operations stay.
     """
@@ -85,7 +86,7 @@ def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], dict[SSAVal
     contracts = op.contracts
     held: list[dict[str, SSAValue]] = [{} for _ in contracts]
     loads: list[Operation] = []
-    for blocks in shared_blocks(op.together):
+    for blocks in shared_blocks(op.round_robin):
         number, name = blocks[0]
         load, value = TileLowering(contracts[number]).load_whole(name)
         loads.append(load)

@@ -13,8 +13,8 @@ schedule gets the best one for a part. The dimension is given by its name, or by
 several dimensions the first that the number of parts divides is split. One part changes nothing.
 
 `rule=best` tries m, n and k in 2, 4 and 8 parts over time, in one part per core, and no partition, and takes the
-cheapest; `over` restricts it to time or cores. Contractions in turn, which run on one core, are all split alike over
-time, and are scheduled first if they have no schedule. `rule=knn` tries only the dimension that the published
+cheapest; `over` restricts it to time or cores. Round-robin contractions, which run on one core, are all split alike
+over time, and are scheduled first if they have no schedule. `rule=knn` tries only the dimension that the published
 predictor names (`analysis/schedule/partition_knn.py`), if any.
 """
 
@@ -136,7 +136,7 @@ def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: O
     """The schedule of a partitioned contraction. Raises `UsageError` and `CapacityError` at its place."""
     in_turn = together_of(op) is not None
     if in_turn and cut.over == "cores":
-        raise usage_error(op, f"{named(op)} runs in turn with others, which is on one core", "over=time")
+        raise usage_error(op, f"{named(op)} runs round-robin with others, which is on one core", "over=time")
     if cut.over == "cores" and cut.dim in {loop.dim for loop in op.schedule.loops if loop.cores}:
         raise usage_error(op, f"{cut.dim} of {named(op)} is cut over cores already", "over=time, or another dimension")
     machine = machine_of(module)
@@ -148,7 +148,7 @@ def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: O
     if op.schedule_attr is not None:
         return partitioned(op.nest, op.schedule, cut)
     if in_turn:
-        raise usage_error(op, f"{named(op)} runs in turn and has no schedule", "tile or schedule before it")
+        raise usage_error(op, f"{named(op)} runs round-robin and has no schedule", "tile or schedule before it")
     machine = known_machine(module, f"{named(op)} has no schedule", op)
     widths = contract_widths(op, machine)
     return or_capacity_error(op, lambda: searched_partition(op.nest, machine, objective, widths, cut))
@@ -163,10 +163,10 @@ def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: O
 
 
 def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
-    """Give contractions in turn the cheapest partition over time, the same dimension for all of them, or none."""
+    """Give round-robin contractions the cheapest partition over time, the same dimension for all of them, or none."""
     if any(contract.schedule_attr is None for contract in op.contracts):
         schedule_together(op, machine, objective)
-    problem, whole = problem_of(op, machine), op.together
+    problem, whole = problem_of(op, machine), op.round_robin
     budget = problem.budget if op.spm is None else op.spm
     found = [whole]
     for letter, parts in product(letters, TIME_PARTS):

@@ -12,9 +12,9 @@ time (`partition`) remain outermost.
 `rule` chooses the order of dX and dW of one product, in one nest or in turn, and leaves all others as they are:
 
 - `published` is Algorithm 1 of Kim, Na, Lee, Lee and Huh, MICRO 2023: by the shape alone in turn, dX-major (m, k, n) or
-  dW-major (n, k, m). Where it takes an order, contractions in turn become one nest.
-- `best` compares the cost of the nests in turn, if they are, with that of one nest in both orders, or with `orders=all`
-  in any order, and takes the cheapest.
+  dW-major (n, k, m). Where it takes an order, round-robin contractions become one nest.
+- `best` compares the cost of the nests as they are, where they run round-robin, with that of one nest in both orders,
+  or with `orders=all` in any order, and takes the cheapest.
 """
 
 from collections.abc import Callable, Sequence
@@ -115,7 +115,7 @@ class RearrangePass(ModulePass):
         if contract.schedule_attr is None:
             if together_of(contract) is not None:
                 raise usage_error(
-                    contract, f"{named(contract)} runs in turn and has no schedule", "tile or schedule before it"
+                    contract, f"{named(contract)} runs round-robin and has no schedule", "tile or schedule before it"
                 )
             machine = known_machine(module, f"{named(contract)} has no schedule", contract)
             contract.schedule = schedule_for(contract, machine, objective, tuple(order))
@@ -147,7 +147,7 @@ def _published(op: InterleaveOp | ContractOp, machine: Machine, objective: Objec
 
 
 def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective, every: bool) -> None:
-    """The cheapest of the nests in turn and one nest in each order; of equal ones the first."""
+    """The cheapest of the round-robin nests and one nest in each order; of equal ones the first."""
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
@@ -166,7 +166,7 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
 
 
 def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[CostedProgram]:
-    """The program of nests in turn, which get schedules where they have none; none where those do not fit."""
+    """The program of round-robin nests, which get schedules where they have none; none where those do not fit."""
     try:
         if any(contract.schedule_attr is None for contract in op.contracts):
             schedule_together(op, machine, objective)

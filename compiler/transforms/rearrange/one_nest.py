@@ -1,4 +1,4 @@
-"""Contractions that run in turn as one nest, beside the operation that runs them in turn."""
+"""Contractions that run round-robin as one nest, beside the operation that runs them in turn."""
 
 from xdsl.rewriter import Rewriter
 
@@ -10,7 +10,7 @@ from npuc.dialects.train.signature import writes_of
 
 def fused_beside(op: InterleaveOp) -> ContractOp | None:
     """
-    The gradients of one product, which run in turn, as one contraction in front of the operation; None for others.
+    The gradients of one product, which run round-robin, as one contraction in front of the operation; None for others.
 
     Nothing reads it yet: `put_in_place_of` lets it take the operation's place, else it is to be erased.
     """
@@ -33,7 +33,7 @@ def fused_beside(op: InterleaveOp) -> ContractOp | None:
 
 
 def put_in_place_of(op: InterleaveOp, new: ContractOp) -> None:
-    """Let a contraction with the results of those in turn take their place."""
+    """Let a contraction with the results of round-robin ones take their place."""
     for old, result in zip(op.results, new.results, strict=True):
         result.name_hint = old.name_hint
         old.replace_all_uses_with(result)

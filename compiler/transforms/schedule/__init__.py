@@ -5,7 +5,7 @@ Pass `schedule`: searches the best schedule of every contraction without one, on
       ->
     npu.contract (m = 6, n = 4, k = 8) ins(…) outs(…) do(…) loops [m : 2, k : 2, n : 2] keep(W = 1) spm 320 bytes
 
-Contractions that run in turn (`npu.interleave`) are scheduled jointly, and that operation carries their SPM budget.
+Contractions that run round-robin (`npu.interleave`) are scheduled jointly, and that operation carries their SPM budget.
 
 The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. The option `objective` is
 the cost to be minimised: time, traffic, energy or edp (energy x delay).
@@ -52,7 +52,7 @@ class SchedulePass(ModulePass):
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
     def _schedule(self, op: Operation, machine: Machine, objective: Objective) -> None:
-        """Schedule a contraction, or those that run in turn, if one of them has no schedule."""
+        """Schedule a contraction, or those that run round-robin, if one of them has no schedule."""
         if isinstance(op, InterleaveOp):
             if any(contract.schedule_attr is None for contract in op.contracts):
                 schedule_together(op, machine, objective)

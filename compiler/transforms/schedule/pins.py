@@ -151,7 +151,7 @@ def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:
     budget = op.spm
     if budget is None and machine is not None and machine.policy != "lru":
         budget = machine.spm_bytes
-    _check_room(op, joint_footprint(op.together), budget, machine)
+    _check_room(op, joint_footprint(op.round_robin), budget, machine)
     op.spm = budget
 
 
@@ -168,6 +168,6 @@ def _check_room(
     if budget is None or total <= budget:
         return
     parts = "; ".join(", ".join(f"{name} {count}" for name, count in own.items()) for own in taken)
-    who = named(op) if isinstance(op, ContractOp) else f"the contractions in turn of '{layer_of(op)}'"
+    who = named(op) if isinstance(op, ContractOp) else f"the round-robin contractions of '{layer_of(op)}'"
     message = f"the blocks of {who} take {total:,} bytes of SPM ({parts}), a schedule may use {budget:,}"
     raise CapacityError(message, location=location_of(op), hint=FITTING)

@@ -1,4 +1,4 @@
-"""Schedule searches for contractions in the IR, single ones and those that run in turn."""
+"""Schedule searches for contractions in the IR, single ones and those that run round-robin."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
-from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_together
+from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_round_robin
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError, SourceError
@@ -62,8 +62,8 @@ def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> S
 
 
 def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
-    """The search problem of contractions that run in turn; their existing schedules are fixed."""
-    contracts, together = op.contracts, op.together
+    """The search problem of contractions that run round-robin; their existing schedules are fixed."""
+    contracts, together = op.contracts, op.round_robin
     fixed = tuple(None if c.schedule_attr is None else c.schedule for c in contracts)
     widths = tuple(contract_widths(contract, machine) for contract in contracts)
     return InterleaveProblem(together.nests, together.values, fixed, widths, machine)
@@ -71,16 +71,16 @@ def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
 
 def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:
     """
-    Schedule the contractions that run in turn and have no schedule, and write their joint SPM budget.
+    Schedule the contractions that run round-robin and have no schedule, and write their joint SPM budget.
 
     Raises `CapacityError`, at the operation's place, if not even the smallest tiles of all contractions fit at once.
     """
     contracts, problem = op.contracts, problem_of(op, machine)
     try:
-        found = best_together(problem, objective)
+        found = best_round_robin(problem, objective)
         assert found is not None, "there is no limit"
     except CapacityError as e:
-        layer = layer_of(op) or "contractions in turn"
+        layer = layer_of(op) or "round-robin contractions"
         raise CapacityError(f"{layer}: {e.message}", location=location_of(op), hint="a larger memory.spm_kib") from None
     for contract, schedule in zip(contracts, found, strict=True):
         contract.schedule = schedule

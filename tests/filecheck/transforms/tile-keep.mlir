@@ -26,7 +26,7 @@ func.func @convolution(%x: tensor<4x3x6x6xf32>, %w: tensor<2x3x3x3xf32>) -> tens
 // MACHINE-LABEL: @convolution
 // MACHINE: loops [i : 1, b : 1, y : 1, x : 3] spm 800 bytes {layer = "first"}
 
-// Of nests in turn the promise is that of both.
+// Of round-robin nests the promise is that of both.
 func.func @gradients(%dy: tensor<6x4xf32>, %w: tensor<9x4xf32>, %x: tensor<6x9xf32>) -> (tensor<6x9xf32>, tensor<9x4xf32>) {
   %dx, %dw = npu.interleave {
     %a = npu.contract (m = 6, n = 4, k = 9) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)

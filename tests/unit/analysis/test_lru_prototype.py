@@ -55,7 +55,7 @@ def priced(row: Row) -> Pooled:
 
     machine = MACHINES[row["npu"]]
     if row["order"] in ("base", "inter"):
-        mode = "sequential" if row["order"] == "base" else "zipped"
+        mode = "sequential" if row["order"] == "base" else "round-robin"
         return walk_pool((walk(BY_DX, DX), walk(BY_DW, DW)), machine, mode)
     return walk_pool((walk(BY_DX if row["order"] == "dX" else BY_DW, DX, DW),), machine)
 

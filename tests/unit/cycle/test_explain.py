@@ -257,7 +257,7 @@ def test_contractions_that_run_together(folder: Path, mode: str) -> None:
     assert f"{row.cycles:,} cycles = " in text
     assert (explanation.timeline is None) is (mode == "zip")
     if mode == "zip":
-        assert "2 nests in one scratchpad, a tile operation of each in turn" in text
+        assert "2 nests in one scratchpad, one tile operation of each, round-robin" in text
     assert "</svg>" in to_svg([explanation])
 
 

@@ -108,10 +108,10 @@ def test_how_far_programs_and_rows_are_from_what_has_to_move(
     for row in (dx, dw):
         assert row.startswith(f"{ALONE} no schedule moves less than {x + w + y:,} bytes, what is compulsory")
         assert row.endswith("This one moves no more: optimal")
-    zipped = certified(
+    round_robin = certified(
         explained_text(capsys, "pair.dsl", "linear", "-p", passes.replace("schedule", "interleave,schedule"))
     )
-    assert zipped[0].endswith("optimal")
+    assert round_robin[0].endswith("optimal")
 
 
 def test_how_much_scratchpad_moving_everything_once_takes(

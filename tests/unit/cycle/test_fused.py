@@ -146,6 +146,6 @@ def test_the_table_says_what_is_saved() -> None:
     # Each output is neither written nor read back: Y and dX of 8 x 32, dW of 64 x 32 and of 32 x 8, 2 bytes each.
     line = fused_text(report)
     assert line is not None
-    assert line.startswith("4 operations run on blocks of their producers: ")
+    assert line.startswith("4 operations run as epilogues: ")
     assert 2 * 2 * (8 * 32 + 8 * 32 + 64 * 32 + 32 * 8) == 11 * 1024
     assert ": 11.00 KiB and " in line

@@ -134,5 +134,5 @@ def test_the_table_says_what_stays_saves() -> None:
         said = resident_text(after)
         assert said is not None
         count = sum("resident_in" in row.native or "resident_out" in row.native for row in after.ops)
-        assert said.startswith(f"{count} operations find or leave values in SPM: ")
+        assert said.startswith(f"{count} operations find or leave values resident in SPM: ")
         assert (after.totals.cycles or 0) < (before.totals.cycles or 0)

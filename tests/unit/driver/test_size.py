@@ -13,7 +13,7 @@ from xdsl.irdl import OpDef
 from npuc.backends.cycle import backend
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.programs.cheapest import best_program
-from npuc.compiler.analysis.programs.interleave_search import best_together
+from npuc.compiler.analysis.programs.interleave_search import best_round_robin
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.driver.run import lowered_program, run_options
 from npuc.compiler.transforms import lower_to_npu
@@ -100,7 +100,7 @@ def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str
 def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
     searches: list[int] = []
     for steps in (4, 9):
-        for known in (best_schedule, best_together, best_program):
+        for known in (best_schedule, best_round_robin, best_program):
             known.cache_clear()
         compile_source(text, defines={"steps": steps}, opt_level=level)
         searches.append(best_schedule.cache_info().misses)

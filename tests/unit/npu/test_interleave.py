@@ -17,7 +17,7 @@ from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu import ContractOp, InterleaveOp, StreamsOp
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
-from npuc.dialects.npu.shared import Together, joint_footprint, shared_blocks
+from npuc.dialects.npu.shared import RoundRobin, joint_footprint, shared_blocks
 from npuc.frontends.mlir import make_context
 
 TEXT = """
@@ -85,30 +85,30 @@ def test_only_what_all_keep_whole_is_held_once() -> None:
     nest = product({"m": 6, "n": 4, "k": 8})
     rows, whole = Schedule((Loop("m", 2),)), Schedule((Loop("m", 2),), (("X", 1),))
     values = ((0, 1), (0, 2))
-    assert shared_blocks(Together((nest, nest), (rows, rows), values)) == ()
-    assert shared_blocks(Together((nest, nest), (whole, rows), values)) == ()
-    together = Together((nest, nest), (whole, whole), values)
+    assert shared_blocks(RoundRobin((nest, nest), (rows, rows), values)) == ()
+    assert shared_blocks(RoundRobin((nest, nest), (whole, rows), values)) == ()
+    together = RoundRobin((nest, nest), (whole, whole), values)
     assert shared_blocks(together) == (((0, "X"), (1, "X")),)
     first, second = joint_footprint(together)
     assert (first["X"], second["X"], second["W"]) == (48, 0, 32)
     # A third one that keeps a part has a block of its own; a loop of one trip changes nothing.
     once = Schedule((Loop("m", 6), Loop("n", 2)))
-    three = Together((nest, nest, nest), (whole, rows, once), (*values, (0, 3)))
+    three = RoundRobin((nest, nest, nest), (whole, rows, once), (*values, (0, 3)))
     assert shared_blocks(three) == (((0, "X"), (2, "X")),)
     # W is whole where only m is cut.
-    both = Together((nest, nest), (rows, rows), ((0, 1), (2, 1)))
+    both = RoundRobin((nest, nest), (rows, rows), ((0, 1), (2, 1)))
     assert shared_blocks(both) == (((0, "W"), (1, "W")),)
 
 
 def test_windows_hold_the_same_only_if_they_reach_the_same() -> None:
     one, three, same = window(1), window(2), window(2)
-    assert shared_blocks(Together((one, three), (Schedule(), Schedule()), ((0, 1), (0, 2)))) == ()
-    assert shared_blocks(Together((three, same), (Schedule(), Schedule()), ((0, 1), (0, 2)))) != ()
+    assert shared_blocks(RoundRobin((one, three), (Schedule(), Schedule()), ((0, 1), (0, 2)))) == ()
+    assert shared_blocks(RoundRobin((three, same), (Schedule(), Schedule()), ((0, 1), (0, 2)))) != ()
 
 
 def test_tensors_of_one_value_have_one_name() -> None:
     nest = product({"m": 6, "n": 4, "k": 8})
-    together = Together((nest, nest), (Schedule(), Schedule()), ((0, 1), (0, 2)))
+    together = RoundRobin((nest, nest), (Schedule(), Schedule()), ((0, 1), (0, 2)))
     assert tensor_names(together) == ({"X": "X", "W": "W", "Y": "Y"}, {"X": "X", "W": "W1", "Y": "Y1"})
 
 
@@ -129,12 +129,12 @@ def test_schedule_gives_all_of_them_one_budget(spm_bytes: int, objective: str) -
     op = scheduled(parse(), target, SchedulePass(objective))
     assert op.spm == spm_bytes
     assert all(contract.schedule_attr is not None for contract in op.contracts)
-    assert 4 * sum(sum(own.values()) for own in joint_footprint(op.together)) <= spm_bytes
+    assert 4 * sum(sum(own.values()) for own in joint_footprint(op.round_robin)) <= spm_bytes
 
 
 def test_the_shared_input_is_held_whole_where_that_saves_traffic() -> None:
     op = scheduled(parse(), replace(TARGET, spm_bytes=5120), SchedulePass("traffic"))
-    assert shared_blocks(op.together) == (((0, "dY"), (1, "dY")),)
+    assert shared_blocks(op.round_robin) == (((0, "dY"), (1, "dY")),)
 
 
 def test_a_schedule_that_is_set_stays() -> None:
@@ -145,7 +145,7 @@ def test_a_schedule_that_is_set_stays() -> None:
 
 def test_too_little_room_for_all_of_them() -> None:
     target = SetTargetPass(rows=4, cols=4, spm_bytes=20, clock_mhz=1000, gb_per_s=4, lanes=8)
-    with pytest.raises(CapacityError, match="fc: the smallest tiles of 2 nests that run in turn need 24 bytes"):
+    with pytest.raises(CapacityError, match="fc: the smallest tiles of 2 nests that run round-robin need 24 bytes"):
         scheduled(parse(), target)
 
 
@@ -216,7 +216,7 @@ def test_a_pool_of_tiles_serves_both() -> None:
     assert small.spm_bytes is not None
     assert small.spm_bytes <= 1024
     whole = text_of("loops [m : 24]", "loops [m : 24]")
-    with pytest.raises(CapacityError, match="the contractions of layer fc that run in turn"):
+    with pytest.raises(CapacityError, match="the contractions of layer fc that run round-robin"):
         compile_source(whole, format="mlir", pipeline="", overrides=kinds | {"memory.spm_kib": 1})
 
 
@@ -224,7 +224,7 @@ COMPAT = {"cycle.compat": "scalesim3"}
 
 
 def test_scalesim_has_none() -> None:
-    with pytest.raises(UsageError, match="SCALE-Sim has no contractions that run in turn"):
+    with pytest.raises(UsageError, match="SCALE-Sim has no contractions that run round-robin"):
         compile_source(text_of(LOOPS, LOOPS), format="mlir", pipeline="", hardware="scalesim", overrides=COMPAT)
 
 

@@ -174,7 +174,7 @@ def test_cores_add_to_one_sum() -> None:
         return Walk(nest, Schedule(steps), of_bytes(nest, 2), values)
 
     one = walk_pool((walk(Size(512, 256, 384), 0),), machine)
-    two = walk_pool((walk(Size(256, 256, 384), 0), walk(Size(256, 256, 384), 1)), machine, "zipped")
+    two = walk_pool((walk(Size(256, 256, 384), 0), walk(Size(256, 256, 384), 1)), machine, "round-robin")
     assert sum(w.moved for w in two.walks) == sum(w.moved for w in one.walks)
     written = [dict(w.tensors)["dW"].write for w in two.walks]
     assert sum(written) == 256 * 384
@@ -186,7 +186,7 @@ def test_sums_in_different_tiles_are_refused() -> None:
     nest = nest_of(Size(256, 256, 256), DX)
     walks = tuple(Walk(nest, Schedule((Loop("m", step),)), of_bytes(nest, 2)) for step in (128, 64))
     with pytest.raises(ValueError, match="dX is the sum of two walks in different"):
-        walk_pool(walks, machine, "zipped")
+        walk_pool(walks, machine, "round-robin")
 
 
 def test_equal_runs_are_equal_bytes() -> None:

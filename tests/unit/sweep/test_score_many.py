@@ -37,7 +37,7 @@ class Alone:
         return make_report(self.name, {}, [OpRow(index=0, name="a", op="b", seconds=rate)])
 
 
-class Together(Alone):
+class RoundRobin(Alone):
     """The same, which answers `extra` reports more or less."""
 
     def __init__(self, extra: int = 0, wrong: object = None):
@@ -51,7 +51,7 @@ class Together(Alone):
                 yield error
 
 
-@pytest.mark.parametrize("backend", [Alone(), Together()])
+@pytest.mark.parametrize("backend", [Alone(), RoundRobin()])
 def test_reports_come_in_order_with_errors_in_their_place(backend: Alone) -> None:
     first, second, third = Outside(cast("Backend", backend)).score_many(ModuleOp([]), MACHINES)
     assert isinstance(first, Report)
@@ -77,12 +77,12 @@ def test_reports_come_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("backend", "message"),
     [
-        (Together(extra=-1), "returned 2 reports of 3 machines"),
-        (Together(extra=1), "returned 4 reports of 3 machines"),
-        (Together(wrong="a report"), "returned str, expected a Report"),
+        (RoundRobin(extra=-1), "returned 2 reports of 3 machines"),
+        (RoundRobin(extra=1), "returned 4 reports of 3 machines"),
+        (RoundRobin(wrong="a report"), "returned str, expected a Report"),
     ],
 )
-def test_wrong_answers_are_the_backends_fault(backend: Together, message: str) -> None:
+def test_wrong_answers_are_the_backends_fault(backend: RoundRobin, message: str) -> None:
     with pytest.raises(SourceError, match=f"backend 'alone' {message}"):
         list(Outside(cast("Backend", backend)).score_many(ModuleOp([]), MACHINES))
 

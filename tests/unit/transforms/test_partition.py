@@ -165,13 +165,13 @@ def error(passes: str, **options: int) -> NpucError:
         (
             "interleave{mode=zip},partition{dim=m parts=2}",
             UsageError,
-            "dX of 'fc' runs in turn and has no schedule",
+            "dX of 'fc' runs round-robin and has no schedule",
             "tile or schedule before it",
         ),
         (
             "interleave{mode=zip},schedule,partition{dim=m parts=2 over=cores}",
             UsageError,
-            "dX of 'fc' runs in turn with others, which is on one core",
+            "dX of 'fc' runs round-robin with others, which is on one core",
             "over=time",
         ),
     ],

@@ -175,7 +175,7 @@ def error(passes: str, source: str = PAIR) -> NpucError:
         (
             "interleave{mode=zip},rearrange{order=m,k,n}",
             3,
-            "dX of 'fc' runs in turn and has no schedule",
+            "dX of 'fc' runs round-robin and has no schedule",
             "tile or schedule before it",
         ),
     ],

@@ -61,7 +61,7 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
   func.return
 }
 
-// CHECK: a contraction in it reads what another one computes: they cannot run in turn
+// CHECK: a contraction in it reads what another one computes: they cannot run round-robin
 
 // -----
 
