@@ -16,7 +16,7 @@ import pytest
 from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends import read_source, read_text
 
 LEVELS = 10
@@ -42,7 +42,7 @@ def test_plan(benchmark: Any, name: str, strategy: Strategy, convention: Convent
     func = the_function(read_source(text, filename=filename))
 
     def plan() -> Planned:
-        return plan_network(*network_for(func.clone()), strategy, convention, LEVELS)
+        return plan_network(*plan_graph_for(func.clone()), strategy, convention, LEVELS)
 
     found = benchmark.pedantic(plan, rounds=3, warmup_rounds=1)
     benchmark.extra_info["times_read"] = round(seconds(plan) / seconds(lambda: read_source(text, filename=filename)), 2)

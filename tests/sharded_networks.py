@@ -18,7 +18,7 @@ from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.dialects.distributed.collective import DistOp
@@ -174,9 +174,9 @@ def set_types(module: ModuleOp, precision: str) -> None:
 
 
 @st.composite
-def plans(draw: st.DrawFn, network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
+def plans(draw: st.DrawFn, graph: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
     """Any way at any level."""
-    return tuple(tuple(draw(st.sampled_from(group.types)) for _ in range(levels)) for group in network.groups)
+    return tuple(tuple(draw(st.sampled_from(group.types)) for _ in range(levels)) for group in graph.groups)
 
 
 def spread_by(
@@ -184,12 +184,12 @@ def spread_by(
 ) -> tuple[PlanGraph, PlanEdges, tuple[TypeSequence, ...]]:
     """Rewrite a forward module for a mesh by a random plan, and derive the step."""
     func = the_function(module)
-    network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
-    sequences = plan.draw(plans(network, len(sizes)))
-    partition_spmd(func, network, edges, sequences, Mesh(sizes))
+    graph, edges = plan_graph_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
+    sequences = plan.draw(plans(graph, len(sizes)))
+    partition_spmd(func, graph, edges, sequences, Mesh(sizes))
     differentiate(func)
     module.verify()
-    return network, edges, sequences
+    return graph, edges, sequences
 
 
 def modelled(edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> list[object]:
@@ -199,10 +199,10 @@ def modelled(edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple
 
 
 def bytes_modelled(
-    network: PlanGraph, edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]
+    graph: PlanGraph, edges: PlanEdges, sequences: tuple[TypeSequence, ...], sizes: tuple[int, ...]
 ) -> Fraction:
     """Bytes that a plan moves, all devices, one direction, each tensor's by its type."""
-    return bytes_of(network, physical_terms(edges), sequences, sizes, None)
+    return bytes_of(graph, physical_terms(edges), sequences, sizes, None)
 
 
 def bytes_moved(module: ModuleOp) -> Fraction:

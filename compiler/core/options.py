@@ -57,12 +57,27 @@ def objective_named(text: str) -> str:
 
 def names_three_types(strategy: str) -> bool:
     """Whether a strategy's choices are the types I, II and III; those of the others are `dp` and `mp`."""
-    return strategy.startswith("accpar")
+    return strategy in ("accpar", "accpar-joint")
 
 
 def is_joint(strategy: str) -> bool:
-    """Whether a strategy chooses for all levels of devices together."""
-    return strategy.endswith("joint")
+    """Whether a strategy chooses the types of all mesh levels together."""
+    return strategy in ("joint", "accpar-joint")
+
+
+def is_level_by_level(strategy: str) -> bool:
+    """Whether a strategy chooses the types of one mesh level after the other, the outermost first."""
+    return strategy in ("hypar", "accpar")
+
+
+def is_fixed(strategy: str) -> bool:
+    """Whether a strategy gives each kind of layer one type, so that nothing is searched."""
+    return strategy in ("dp", "mp", "owt")
+
+
+def uses_mp(strategy: str) -> bool:
+    """Whether a strategy may give layers the type `mp`, which splits the input's or the output's channels."""
+    return strategy != "dp" and not names_three_types(strategy)
 
 
 class CompileKeywords(TypedDict, total=False):

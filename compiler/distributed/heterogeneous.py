@@ -24,7 +24,7 @@ from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_c
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import WrongValue
-from npuc.compiler.core.options import Convention, Strategy
+from npuc.compiler.core.options import Convention, Strategy, is_joint, names_three_types
 from npuc.compiler.distributed.plan import ELEMENT_BYTES, exact_number, movement
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelPair
 from npuc.hardware.network import groups_of
@@ -57,7 +57,7 @@ def plan_heterogeneous_chain(
 
 def check_heterogeneous(strategy: str, convention: str) -> None:
     """Raise `UsageError` for strategies and conventions that have no unequal shares."""
-    if strategy == "accpar-joint":
+    if is_joint(strategy) and names_three_types(strategy):
         raise UsageError(
             "accpar-joint: found network.groups, expected homogeneous devices: what is below a pair of different "
             "groups depends on its shares, so that the levels cannot be chosen together",

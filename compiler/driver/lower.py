@@ -95,7 +95,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         check_network(passes, machine)
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
-        stamp_times(module, session, passes, _price)
+        stamp_times(module, session, passes, _scored)
     run = _Runner(session, Watchers(_watchers([*passes, *mappers], module, session)))
     run.watch.plan(passes)
     patterns = patterns_of(options.only)
@@ -134,8 +134,8 @@ class _Runner:
         run_pipeline(module, passes, self.context, self.session.sources, verify_each=verify_each, watch=self.watch)
 
 
-def _price(module: ModuleOp, session: Session) -> Report:
-    """What a program costs, lowered in place for a session."""
+def _scored(module: ModuleOp, session: Session) -> Report:
+    """The report of a program, lowered in place for a session."""
     lower(module, session)
     return session.model.score(module, session.machine)
 

@@ -52,7 +52,7 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
     errors: list[SourceError] = []
     for op in module.walk():
         if op.name in ("builtin.module", "func.func", "func.return") or op.name.startswith("dist."):
-            continue  # what moves between devices is priced beside the backend
+            continue  # what moves between devices is costed beside the backend
         reason = model.supports(op)
         if reason is not None and model.level == "npu" and op.name.startswith(("train.", "scf.")):
             above = op.name.startswith("train.")

@@ -43,5 +43,5 @@ class Session:
         return self.model.level == "npu" and self.model.needs_schedules(self.machine)
 
     def aside(self, options: Options, machine: Hardware) -> Session:
-        """The same for a program that is only priced: of other options, for another machine, silently."""
+        """The same for a program that is only costed: of other options, for another machine, silently."""
         return replace(self, options=options, machine=machine, say=silent, warnings=[], watchers=())

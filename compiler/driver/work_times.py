@@ -49,11 +49,11 @@ SLOW_SECONDS = 2.0
 """Where a plan takes longer, progress is told."""
 
 
-Price = Callable[["ModuleOp", Session], "Report"]
-"""Lowers a program in place, as a session has it, and says what it costs."""
+Scorer = Callable[["ModuleOp", Session], "Report"]
+"""Lowers a program in place with the options of a session, and costs it."""
 
 
-def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass], price: Price) -> None:
+def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass], scorer: Scorer) -> None:
     """
     Write what work and messages take into the functions of `module`, if one of the passes will plan for time.
 
@@ -69,31 +69,31 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
             f"--mapping {mapping} maps layers by name, and planning for time renames them",
             hint="name a dataflow (npuc list mappings), or plan for bytes: --plan-objective bytes",
         )
-    measure = _Measure(session, plan, passes[place + 1 :], price)
+    measure = _Measure(session, plan, passes[place + 1 :], scorer)
     before = module.clone()
     run_pipeline(before, passes[:place], make_context(), session.sources, verify_each=False)
     for number, func in enumerate(training_functions(module)):
         func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 
 
-def _name_by_groups(func: FuncOp, network: PlanGraph) -> None:
+def _name_by_groups(func: FuncOp, graph: PlanGraph) -> None:
     """Name the layer of each operation by the number of its layer group."""
-    both = zip(network.program.tasks, network.group_of, strict=True)
+    both = zip(graph.program.tasks, graph.group_of, strict=True)
     ops = [op for op in func.body.block.ops if not isinstance(op, ReturnOp)]
     for op, group in zip(ops, [group for task, group in both if not task.reshard_point], strict=True):
         op.attributes["layer"] = StringAttr("" if group is None else str(group))
 
 
 class _Measure:
-    """Prices programs of plans by a backend."""
+    """Costs the programs of plans on a backend."""
 
-    def __init__(self, session: Session, plan: ParallelizePass, after: Sequence[ModulePass], price: Price):
+    def __init__(self, session: Session, plan: ParallelizePass, after: Sequence[ModulePass], scorer: Scorer):
         self.model = session.model
         self.network = network_of(session.machine, backend=session.model.name)
-        # programs that are only priced may be larger than a device
+        # programs that are only costed may be larger than a device
         values = session.machine.values
         self.machine = Hardware({key: value for key, value in values.items() if key != CAPACITY})
-        self.plan, self.price = plan, price
+        self.plan, self.scorer = plan, scorer
         options = replace(
             session.options,
             pipeline=write_pipeline(after),
@@ -122,15 +122,15 @@ class _Measure:
         if whole:
             undo_autodiff(func, self.plan.name)
         mesh = Mesh(self.plan.sizes)
-        network, edges = self.plan.network_to_plan(func)
-        labels = sequences_for_time(network, self.plan.rule, len(mesh.sizes))
+        graph, edges = self.plan.graph_to_plan(func)
+        labels = sequences_for_time(graph, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(sequence): sequence for sequence in own}.values()) for own in labels]
-        _name_by_groups(func, network)
+        _name_by_groups(func, graph)
         placements = {number: placement.group for number, placement in edges.placements.items()}
         owners = {argument.name: placements.get(argument.index) for argument in arguments_of(func)}
         rounds = max(map(len, wanted), default=0)
         say(f"planning for time: {self.model.name} scores the work of {rounds:,} plans")
-        work: list[dict[str, float]] = [{} for _ in network.groups]
+        work: list[dict[str, float]] = [{} for _ in graph.groups]
         rest, start = 0.0, monotonic()
         for turn in range(rounds):
             if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
@@ -138,7 +138,7 @@ class _Measure:
             sequences: list[TypeSequence] = [own[min(turn, len(own) - 1)] for own in wanted]
             step = base.clone()
             (own_func,) = training_functions(step)
-            partition_spmd(own_func, network, edges, sequences, mesh)
+            partition_spmd(own_func, graph, edges, sequences, mesh)
             if whole:
                 differentiate(own_func)
             seconds = self._seconds(step, owners)
@@ -150,7 +150,7 @@ class _Measure:
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
         """Seconds of a program's work by layer group; those of an update are its parameter's."""
         found: dict[int | None, list[float]] = {}
-        rows = self.price(module, self.session).ops
+        rows = self.scorer(module, self.session).ops
         if all(row.seconds is None for row in rows):
             raise UsageError(f"--plan-objective time: the backend '{self.model.name}' models no time for this program")
         for row in rows:

@@ -23,7 +23,7 @@ from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import network_name, version
 from npuc.compiler.explain.plan import Choose, forward_function
 from npuc.compiler.report.heterogeneous import DeviceGroup, HeterogeneousReport
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware
@@ -59,15 +59,15 @@ def _explain_heterogeneous(
     module = read_program(source, options, sources)
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources)
-    network, edges = network_for(forward_function(module, sources))
+    graph, edges = plan_graph_for(forward_function(module, sources))
     step = workload_of_network(
-        network,
+        graph,
         edges,
         machine.get("memory.element_bytes", int),
         machine.get("compute.ops_per_mac", int) or OPS_PER_MAC,
     )
-    names = unique_names([group.name for group in network.groups])
-    weighted = [number for number, group in enumerate(network.groups) if group.kind is not None]
+    names = unique_names([group.name for group in graph.groups])
+    weighted = [number for number, group in enumerate(graph.groups) if group.kind is not None]
     shown = weighted if choose is None else [choose(names)]
     found = plan_heterogeneous(step, fleet)
     return HeterogeneousReport(

@@ -78,9 +78,9 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
     if options.inference:
         without_loss(module)
     width = float_bytes_of(module)
-    network, edges, planned = _planned(func, width, options, machine, sources)
-    explainer = Explainer(network, edges, planned, width)
-    names = unique_names([group.name for group in network.groups])
+    graph, edges, planned = _planned(func, width, options, machine, sources)
+    explainer = Explainer(graph, edges, planned, width)
+    names = unique_names([group.name for group in graph.groups])
     numbers = range(len(names)) if choose is None else [choose(names)]
     writer = _Writer(explainer, names, adapts=choose is not None or explainer.is_narrow(), alone=choose is not None)
     bound = planned.bound
@@ -96,7 +96,7 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
         lower_bound_elements=None if bound is None else exact_number(bound),
         sources=[writer.part(part) for part in explainer.sources()],
         layers=[writer.layer(number) for number in numbers],
-        training=network.program.trains,
+        training=graph.program.trains,
     )
 
 
@@ -108,9 +108,9 @@ def _planned(
     assert isinstance(step, ParallelizePass)
     check_network([step], machine)
     with sources.quoted():
-        network, edges, planned = step.plan(func, width)
-        check_divides(func, network, planned.sequences, Mesh(planned.sizes))
-    return network, edges, planned
+        graph, edges, planned = step.plan(func, width)
+        check_divides(func, graph, planned.sequences, Mesh(planned.sizes))
+    return graph, edges, planned
 
 
 def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
@@ -176,7 +176,7 @@ class _Writer:
         return [CUTS_SHOWN.get(type) for type in sequence] if self.has_cuts and self._has_weights(group) else None
 
     def _has_weights(self, group: int) -> bool:
-        return self.explainer.network.groups[group].kind is not None
+        return self.explainer.graph.groups[group].kind is not None
 
     def _other(self, group: int, other: Other | None) -> PlanOther | None:
         if other is None:

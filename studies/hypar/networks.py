@@ -16,7 +16,7 @@ from npuc.compiler.core.options import Convention, Options, Strategy
 from npuc.compiler.distributed.plan import DIRECTIONS, ELEMENT_BYTES
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends.source import open_source
 
 SOURCES: Mapping[str, str] = {
@@ -46,7 +46,7 @@ class HyparNetwork:
     def _graph(self) -> tuple[Nodes, PlanEdges]:
         source = open_source(self.source)
         module = read_program(source, Options(), texts_of(source))
-        return network_for(the_function(module))
+        return plan_graph_for(the_function(module))
 
     @cached_property
     def weighted(self) -> tuple[int, ...]:

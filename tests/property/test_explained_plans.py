@@ -14,14 +14,14 @@ from npuc.compiler.analysis.sharding.search.least_movement import labels_of
 from npuc.compiler.analysis.sharding.search.planning import amounts_of, plan_network, total_of
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from tests.sharded_networks import whole_networks
 
 MOST_PLANS = 3000
 
 
 def explainer_of(module: ModuleOp, strategy: Strategy, convention: Convention, levels: int) -> Explainer:
-    network, edges = network_for(the_function(module))
+    network, edges = plan_graph_for(the_function(module))
     return Explainer(network, edges, plan_network(network, edges, strategy, convention, levels))
 
 

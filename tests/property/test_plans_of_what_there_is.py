@@ -27,7 +27,7 @@ from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed import DistOp, Mesh
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
@@ -135,7 +135,7 @@ def check_plan(module: ModuleOp, sizes: tuple[int, ...], plan: st.DataObject, se
     if plan.draw(st.booleans(), label="other types"):
         plan.draw(precisions(module))
     one, func = module.clone(), the_function(module)
-    network, edges = network_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
+    network, edges = plan_graph_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     sequences: tuple[TypeSequence, ...] = plan.draw(plans(network, len(sizes)))
     partition_spmd(func, network, edges, sequences, Mesh(sizes))
     for program in (one, module):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from npuc.compiler.core.options import is_joint
+from npuc.compiler.core.options import is_fixed, is_joint, uses_mp
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
@@ -116,10 +116,11 @@ def _summary(parallel: Parallel) -> list[str]:
 
 def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str) -> str:
     """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
-    types = "types dp and mp" if strategy in ("dp", "mp", "owt") else "these types"
+    types = "types dp and mp" if is_fixed(strategy) else "these types"
     if total <= bound:
-        channel = " channel" if convention == "physical" and strategy in ("mp", "owt", "hypar") else ""
-        kind = f" with divisible{channel} cuts" if channel or is_joint(strategy) else ""
+        kind = " with divisible cuts" if is_joint(strategy) else ""
+        if convention == "physical" and uses_mp(strategy) and not kind:
+            kind = " with divisible channel cuts"
         return f": no plan of {types}{kind} moves fewer elements"
     if not bound:
         return "; no more than 0 is proved to be needed"

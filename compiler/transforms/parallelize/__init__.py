@@ -120,11 +120,11 @@ class ParallelizePass(ModulePass):
             )
 
     def _parallelize(self, func: FuncOp, width: int | None) -> None:
-        network, edges, planned = self.plan(func, width)
-        terms = terms_of(network, edges, planned.convention)
-        moved = bytes_of(network, terms, planned.sequences, planned.sizes, width)
-        partition_spmd(func, network, edges, planned.sequences, Mesh(planned.sizes))
-        func.attributes[PLAN] = plan_attr(network, planned, moved)
+        graph, edges, planned = self.plan(func, width)
+        terms = terms_of(graph, edges, planned.convention)
+        moved = bytes_of(graph, terms, planned.sequences, planned.sizes, width)
+        partition_spmd(func, graph, edges, planned.sequences, Mesh(planned.sizes))
+        func.attributes[PLAN] = plan_attr(graph, planned, moved)
         func.attributes.pop(TIMES, None)
 
     def plan(self, func: FuncOp, width: int | None) -> tuple[PlanGraph, PlanEdges, Planned]:
@@ -134,17 +134,17 @@ class ParallelizePass(ModulePass):
 
         Statistics of a batch are computed in two steps from now on.
         """
-        network, edges = self.network_to_plan(func)
-        times = self._times(func, network)
+        graph, edges = self.graph_to_plan(func)
+        times = self._times(func, graph)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
         room = None if limit is None and self._objective != "memory" else room_of(func, limit or 0, width)
         goal = Goal(self._objective, times, room, self.exact)
-        plan = Request(network, edges, self.chosen_strategy, self._convention, self.sizes, goal)
+        plan = Request(graph, edges, self.chosen_strategy, self._convention, self.sizes, goal)
         if room is None or self._objective == "memory":
-            return network, edges, plan.solve()
-        return network, edges, plan_within_memory(func, plan, room)
+            return graph, edges, plan.solve()
+        return graph, edges, plan_within_memory(func, plan, room)
 
-    def _times(self, func: FuncOp, network: PlanGraph) -> Times | None:
+    def _times(self, func: FuncOp, graph: PlanGraph) -> Times | None:
         """What the function says of its work."""
         if self._objective != "time":
             return None
@@ -152,32 +152,32 @@ class ParallelizePass(ModulePass):
             times = times_from(func.attributes.get(TIMES))
         except ValueError as e:
             raise PassFailedException(f"{self.name}: {e}") from e
-        if times is not None and len(times.work) != len(network.groups):
-            found = f"found {len(times.work):,} layer groups in {TIMES}, expected {len(network.groups):,}"
+        if times is not None and len(times.work) != len(graph.groups):
+            found = f"found {len(times.work):,} layer groups in {TIMES}, expected {len(graph.groups):,}"
             raise PassFailedException(f"{self.name}: {found}")
         if times is not None:
-            self._check_known(network, times)
+            self._check_known(graph, times)
         return times
 
-    def _check_known(self, network: PlanGraph, times: Times) -> None:
+    def _check_known(self, graph: PlanGraph, times: Times) -> None:
         """Raise `PassFailedException` if the work of a layer group is unknown under one of its types."""
-        labels = sequences_for_time(network, self.rule, len(self.sizes))
-        for group, own, work in zip(network.groups, labels, times.work, strict=True):
+        labels = sequences_for_time(graph, self.rule, len(self.sizes))
+        for group, own, work in zip(graph.groups, labels, times.work, strict=True):
             unknown = sorted({key_of(sequence) for sequence in own} - set(work))
             if unknown:
                 raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{group.name}' for {unknown[0]}")
 
-    def network_to_plan(self, func: FuncOp) -> tuple[PlanGraph, PlanEdges]:
+    def graph_to_plan(self, func: FuncOp) -> tuple[PlanGraph, PlanEdges]:
         """
-        `network_for` with the types that the strategy chooses from: a joint strategy takes only divisible ones, as do
-        all strategies that may cut channels along the input or the output.
+        `plan_graph_for` with the types that the strategy chooses from: a joint strategy takes only divisible ones,
+        and so does each strategy that may split the channels of the input or the output.
         """
         devices = prod(self.sizes)
-        network, edges = network_for(func, devices if self.zero else None)
+        graph, edges = plan_graph_for(func, devices if self.zero else None)
         if is_joint(self.chosen_strategy):
-            return divisible_types(func, network, devices), edges
+            return divisible_types(func, graph, devices), edges
         cuts = has_cuts(self.strategy, self.convention)
-        return divisible_types(func, network, devices, ("II", "III")) if cuts else network, edges
+        return divisible_types(func, graph, devices, ("II", "III")) if cuts else graph, edges
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -211,7 +211,7 @@ def float_bytes_of(module: ModuleOp) -> int | None:
     return None if machine is None else machine.element_bytes
 
 
-def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> DictionaryAttr:
+def plan_attr(graph: PlanGraph, planned: Planned, moved: Fraction) -> DictionaryAttr:
     """
     What was chosen, for whoever reads the program: the types of each layer with weights from the top level down.
 
@@ -219,7 +219,7 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
     seconds or bytes. `forward`: it is the plan of a forward pass.
     """
-    both = zip(network.groups, planned.sequences, strict=True)
+    both = zip(graph.groups, planned.sequences, strict=True)
     layers = [(group.name, type) for group, type in both if group.kind is not None]
     names = unique_names([name for name, _ in layers])
     entries: dict[str, Attribute] = {
@@ -231,7 +231,7 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
         "elements": StringAttr(" ".join(map(str, planned.levels))),
         "bytes": StringAttr(str(moved)),
     }
-    if not network.program.trains:
+    if not graph.program.trains:
         entries["forward"] = UnitAttr()
     if planned.bound is not None:
         entries["bound"] = StringAttr(str(planned.bound))
@@ -242,7 +242,7 @@ def plan_attr(network: PlanGraph, planned: Planned, moved: Fraction) -> Dictiona
     return DictionaryAttr(entries)
 
 
-def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, PlanEdges]:
+def plan_graph_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, PlanEdges]:
     """
     The choices that a forward function leaves. Statistics of a batch are computed in two steps from now on.
 
@@ -251,8 +251,8 @@ def network_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGrap
     split_batch_norms(func)
     merge_slices(func)
     by_element = updates_by_element(func)
-    network = plan_graph_of(forward_program(func))
-    return network, edges_of(network, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
+    graph = plan_graph_of(forward_program(func))
+    return graph, edges_of(graph, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)
 
 
 def updates_by_element(func: FuncOp) -> bool:

@@ -26,9 +26,9 @@ _WHAT: dict[PartitionType, str] = {
 }
 
 
-def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
-    """Raise `CapacityError` for the first cut that is not divisible; `network` is that of `func`."""
-    problems = list(_problems(func, network, plan, mesh))
+def check_divides(func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
+    """Raise `CapacityError` for the first cut that is not divisible; `graph` is that of `func`."""
+    problems = list(_problems(func, graph, plan, mesh))
     if problems:
         part, text = problems[0]
         more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
@@ -41,7 +41,7 @@ def check_divides(func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence]
 
 
 def divisible_types(
-    func: FuncOp, network: PlanGraph, devices: int, asked: Collection[PartitionType] = PARTITION_TYPES
+    func: FuncOp, graph: PlanGraph, devices: int, asked: Collection[PartitionType] = PARTITION_TYPES
 ) -> PlanGraph:
     """
     The network with only those types of each layer group whose cuts are divisible by so many devices, where there are
@@ -49,17 +49,17 @@ def divisible_types(
     """
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: set[tuple[int, PartitionType]] = set()
-    for number, task in enumerate(network.program.tasks):
-        op, group = None if task.reshard_point else next(ops), network.group_of[number]
-        for type in () if group is None else set(asked).intersection(network.groups[group].types):
-            cut = network.task_cuts.cut_of[type][number]
-            if group is not None and cut is not None and _length(network.program, task, task.cuts[cut], op) % devices:
+    for number, task in enumerate(graph.program.tasks):
+        op, group = None if task.reshard_point else next(ops), graph.group_of[number]
+        for type in () if group is None else set(asked).intersection(graph.groups[group].types):
+            cut = graph.task_cuts.cut_of[type][number]
+            if group is not None and cut is not None and _length(graph.program, task, task.cuts[cut], op) % devices:
                 uneven.add((group, type))
     groups: list[LayerGroup] = []
-    for number, group in enumerate(network.groups):
+    for number, group in enumerate(graph.groups):
         types = tuple(type for type in group.types if (number, type) not in uneven)
         groups.append(replace(group, types=types or group.types))
-    return replace(network, groups=tuple(groups))
+    return replace(graph, groups=tuple(groups))
 
 
 def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> int:
@@ -76,11 +76,11 @@ def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> i
 
 
 def _problems(
-    func: FuncOp, network: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh
+    func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh
 ) -> Iterator[tuple[Operation | BlockArgument, str]]:
     """What does not divide, and where: the first input that has a batch, or operations."""
-    first, axis = next(iter(network.task_cuts.batch.items()), (None, 0))
-    batch = 1 if first is None else network.program.values[first].shape[axis]
+    first, axis = next(iter(graph.task_cuts.batch.items()), (None, 0))
+    batch = 1 if first is None else graph.program.values[first].shape[axis]
     if first is not None and batch % mesh.devices and any("I" in sequence for sequence in plan):
         yield (
             func.body.block.args[first],
@@ -89,17 +89,17 @@ def _problems(
         return
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     beside: Operation | BlockArgument | None = next(iter(func.body.block.args), None)
-    for number, task in enumerate(network.program.tasks):
+    for number, task in enumerate(graph.program.tasks):
         op = None if task.reshard_point else next(ops)
         beside = op or beside
-        group = network.group_of[number]
+        group = graph.group_of[number]
         for type in dict.fromkeys(() if group is None else plan[group]):
-            cut = network.task_cuts.cut_of[type][number]
+            cut = graph.task_cuts.cut_of[type][number]
             where = op or beside
-            if cut is None or where is None or not _length(network.program, task, task.cuts[cut], op) % mesh.devices:
+            if cut is None or where is None or not _length(graph.program, task, task.cuts[cut], op) % mesh.devices:
                 continue
             what = "what several read" if task.reshard_point else _WHAT[type]
-            found = _found(network.program, task, task.cuts[cut], op, mesh)
+            found = _found(graph.program, task, task.cuts[cut], op, mesh)
             yield where, f"layer '{task.layer}' splits {what}: {found}"
 
 

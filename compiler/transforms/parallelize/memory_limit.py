@@ -39,7 +39,7 @@ TRIES = 6
 class Request:
     """What a plan is wanted for."""
 
-    network: PlanGraph
+    graph: PlanGraph
     edges: PlanEdges
     strategy: Strategy
     convention: Convention
@@ -48,7 +48,7 @@ class Request:
 
     def solve(self) -> Planned:
         """The plan. Raises `CapacityError` where parameters alone take more than the room."""
-        return plan_network(self.network, self.edges, self.strategy, self.convention, self.sizes, self.goal)
+        return plan_network(self.graph, self.edges, self.strategy, self.convention, self.sizes, self.goal)
 
     def within(self, room: DeviceMemory) -> Planned:
         """The plan for so much room."""
@@ -92,7 +92,7 @@ def _plan_within_memory(func: FuncOp, plan: Request, room: DeviceMemory) -> tupl
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: DeviceMemory) -> int:
     """The most bytes that the step of a plan takes on a device."""
     step = func.clone()
-    partition_spmd(step, plan.network, plan.edges, planned.sequences, Mesh(plan.sizes))
+    partition_spmd(step, plan.graph, plan.edges, planned.sequences, Mesh(plan.sizes))
     _derive(step)
     return memory_of_tensors(tensors_of(step, room.float_bytes)).peak_bytes
 

@@ -45,17 +45,15 @@ from npuc.dialects.train.signature import results_of
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def partition_spmd(
-    func: FuncOp, network: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh
-) -> None:
+def partition_spmd(func: FuncOp, graph: PlanGraph, edges: PlanEdges, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
     """
-    Rewrite a forward function for the devices of a mesh, a type sequence for each layer group; `network` is that of
+    Rewrite a forward function for the devices of a mesh, a type sequence for each layer group; `graph` is that of
     `func`.
 
     Raises `CapacityError` where an axis that is cut does not divide.
     """
-    check_divides(func, network, plan, mesh)
-    _SpmdPartitioner(func, network, edges, plan, mesh).rewrite()
+    check_divides(func, graph, plan, mesh)
+    _SpmdPartitioner(func, graph, edges, plan, mesh).rewrite()
 
 
 @dataclass
@@ -63,7 +61,7 @@ class _SpmdPartitioner:
     """The function under construction: what is known of each value by its number."""
 
     func: FuncOp
-    network: PlanGraph
+    graph: PlanGraph
     edges: PlanEdges
     plan: Sequence[TypeSequence]
     mesh: Mesh
@@ -86,7 +84,7 @@ class _SpmdPartitioner:
         numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
         made: dict[int, Operation] = {}
         source = next(sources, None)
-        for number, task in enumerate(self.network.program.tasks):
+        for number, task in enumerate(self.graph.program.tasks):
             if task.reshard_point:
                 # the producer of a value stands before its reshard point, the first consumer of weights after it
                 beside = made.get(task.operands[0], source)
@@ -98,7 +96,7 @@ class _SpmdPartitioner:
             numbers.update(zip(source.results, task.results, strict=True))
             made.update(dict.fromkeys(task.results, source))
             assert isinstance(source, TrainOp)
-            if all(self.network.program.values[value].source is Source.CONSTANT for value in task.results):
+            if all(self.graph.program.values[value].source is Source.CONSTANT for value in task.results):
                 self.constants.add(task, source)
             else:
                 self._do(number, task, source)
@@ -124,7 +122,7 @@ class _SpmdPartitioner:
 
     def _segments(self, value: int) -> Segments:
         """The segments of a value's axes."""
-        found, rank = self.network.program.segments, len(self.network.program.values[value].shape)
+        found, rank = self.graph.program.segments, len(self.graph.program.values[value].shape)
         own = tuple(found.get((value, axis), ()) for axis in range(rank))
         return own if any(own) else ()
 
@@ -193,7 +191,7 @@ class _SpmdPartitioner:
         return () if value in self.constants else self.local[value].addends
 
     def _same_group(self, value: int, task: int) -> bool:
-        producer, group_of = self.network.producer[value], self.network.group_of
+        producer, group_of = self.graph.producer[value], self.graph.group_of
         return producer is not None and group_of[producer] == group_of[task]
 
     def _deferred_levels(self, value: int) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers.base import elements
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
+from npuc.compiler.transforms.parallelize import ParallelizePass, plan_graph_for
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed import AllReduceOp, DistOp, Mesh
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -74,11 +74,11 @@ def blocks(layers: int, *, joint: bool = False, parallel: bool = False) -> Modul
     return read_source(BLOCKS.format(layers=layers, **flags))
 
 
-def megatron(network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
+def megatron(graph: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
     """Megatron-LM's plan (Shoeybi et al., 2019): columns, then rows; heads over devices."""
     found: list[TypeSequence] = []
-    for number, group in enumerate(network.groups):
-        type = "II" if network.is_reshard_point(number) else MEGATRON.get(group.name.split(".")[-1], "III")
+    for number, group in enumerate(graph.groups):
+        type = "II" if graph.is_reshard_point(number) else MEGATRON.get(group.name.split(".")[-1], "III")
         assert type in group.types, group
         found.append((type,) * levels)
     return tuple(found)
@@ -86,11 +86,11 @@ def megatron(network: PlanGraph, levels: int) -> tuple[TypeSequence, ...]:
 
 def by_plan(module: ModuleOp, plan: tuple[TypeSequence, ...], sizes: tuple[int, ...]) -> tuple[PlanGraph, PlanEdges]:
     func = the_function(module)
-    network, edges = network_for(func)
-    partition_spmd(func, network, edges, plan, Mesh(sizes))
+    graph, edges = plan_graph_for(func)
+    partition_spmd(func, graph, edges, plan, Mesh(sizes))
     differentiate(func)
     module.verify()
-    return network, edges
+    return graph, edges
 
 
 def traffic_of(run: Run) -> Traffic:
@@ -105,8 +105,8 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
     module = blocks(layers, joint=joint)
     one = module.clone()
     differentiate(the_function(one))
-    network, _ = network_for(the_function(module.clone()))
-    plan = megatron(network, len(sizes))
+    graph, _ = plan_graph_for(the_function(module.clone()))
+    plan = megatron(graph, len(sizes))
     _, edges = by_plan(module, plan, sizes)
     moving = [op for op in module.walk() if isinstance(op, DistOp) and isinstance(op, AllReduceOp)]
     inside = [op for op in moving if layer_of(op) != "h"]
@@ -131,13 +131,13 @@ def test_a_block_by_megatrons_plan_moves_four_all_reduces(layers: int, joint: bo
 def test_the_least_plan_is_not_above_megatrons(
     strategy: Strategy, layers: int, joint: bool, parallel: bool, devices: int
 ) -> None:
-    network, edges = network_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
+    graph, edges = plan_graph_for(the_function(blocks(layers, joint=joint, parallel=parallel)))
     levels = devices.bit_length() - 1
     terms, sizes = physical_terms(edges), (2,) * levels
-    found = plan_network(network, edges, strategy, "physical", levels)
+    found = plan_network(graph, edges, strategy, "physical", levels)
     assert found.bound is not None
     assert found.bound <= found.total == moved_by(terms, found.sequences, sizes)
-    assert found.total <= moved_by(terms, megatron(network, levels), sizes)
+    assert found.total <= moved_by(terms, megatron(graph, levels), sizes)
 
 
 @pytest.mark.parametrize("strategy", ["mp", "hypar", "joint"])
@@ -168,8 +168,8 @@ def test_two_types_find_megatrons_plan(strategy: str, joint: bool, layers: int, 
 
 def test_a_parallel_block_has_one_all_reduce_forward_and_one_back() -> None:
     """Attention and feed-forward of one input, added: partial sums are added before they are reduced."""
-    network, edges = network_for(the_function(blocks(1, parallel=True)))
-    plan, value = megatron(network, 1), BATCH * LENGTH * WIDTH
+    graph, edges = plan_graph_for(the_function(blocks(1, parallel=True)))
+    plan, value = megatron(graph, 1), BATCH * LENGTH * WIDTH
     assert moved_by(physical_terms(edges), plan, (4,)) == 3 * value * 3  # one of them of the layer in front
     module = blocks(1, parallel=True)
     by_plan(module, plan, (4,))

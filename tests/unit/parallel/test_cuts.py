@@ -15,7 +15,7 @@ from npuc.compiler.analysis.sharding.search.planning import plan_network, terms_
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.report import Report
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends import read_source
 
 MLP = """
@@ -31,7 +31,7 @@ network mlp(batch=8) {
 
 
 def planned_from(text: str) -> tuple[PlanGraph, PlanEdges]:
-    return network_for(the_function(read_source(text, defines={})))
+    return plan_graph_for(the_function(read_source(text, defines={})))
 
 
 def compiled(**more: Unpack[CompileKeywords]) -> Report:
@@ -42,11 +42,11 @@ def compiled(**more: Unpack[CompileKeywords]) -> Report:
 def test_more_devices_than_sequences_are_searched_for() -> None:
     """The best of the plan level by level and that without cuts of outputs; nothing is proved."""
     text = MLP.replace("64", str(1 << 14)).replace("256", str(1 << 15)).replace("batch=8", f"batch={1 << 14}")
-    network, edges = planned_from(text)
-    terms, sizes = terms_of(network, edges, "physical"), (2,) * 13
-    found = plan_network(network, edges, "joint", "physical", 13)
-    two = search_all(network.groups, terms, rule_of("joint", "table2"), sizes)
-    assert found.total <= min(two.elements, plan_network(network, edges, "hypar", "physical", 13).total)
+    graph, edges = planned_from(text)
+    terms, sizes = terms_of(graph, edges, "physical"), (2,) * 13
+    found = plan_network(graph, edges, "joint", "physical", 13)
+    two = search_all(graph.groups, terms, rule_of("joint", "table2"), sizes)
+    assert found.total <= min(two.elements, plan_network(graph, edges, "hypar", "physical", 13).total)
     assert found.bound is None
 
 

@@ -31,7 +31,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers.base import Combine
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends import read_source, read_text
 from tests.chains import LAYERS
 
@@ -158,14 +158,14 @@ def residual_networks(draw: st.DrawFn) -> tuple[PlanGraph, PlanEdges]:
         skip = draw(st.sampled_from((f"b{n}", f"linear(b{n}, {wide}, bias=false)")))
         blocks += BLOCK.format(n=n, next=n + 1, width=draw(SIZE), wide=wide, skip=skip)
     text = NET.format(batch=draw(SIZE), wide=wide, out=draw(SIZE), blocks=blocks, last=count)
-    return network_for(the_function(read_source(text)))
+    return plan_graph_for(the_function(read_source(text)))
 
 
 @settings(max_examples=12)
 @given(residual_networks(), st.sampled_from(CONVENTIONS))
 def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, PlanEdges], convention: Convention) -> None:
-    network, edges = net
-    found = {s: plan_network(network, edges, s, convention, 6) for s in STRATEGIES}
+    graph, edges = net
+    found = {s: plan_network(graph, edges, s, convention, 6) for s in STRATEGIES}
     best = found["accpar-joint"]
     assert best.total == min(plan.total for plan in found.values())
     for strategy in ("accpar", "accpar-joint"):
@@ -179,24 +179,24 @@ def test_plans_of_residual_networks_on_64_devices(net: tuple[PlanGraph, PlanEdge
 def test_no_plan_of_a_network_goes_below_the_relaxation(
     net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int
 ) -> None:
-    network, edges = net
-    terms, sizes = terms_of(network, edges, convention), (2,) * levels
-    bound = relaxation(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
-    assert bound <= search_all(network.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    graph, edges = net
+    terms, sizes = terms_of(graph, edges, convention), (2,) * levels
+    bound = relaxation(graph.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
+    assert bound <= search_all(graph.groups, terms, rule_of("accpar-joint", "table2"), sizes).bound
 
 
 @pytest.mark.parametrize("levels", [6, 10])
 @pytest.mark.parametrize("convention", ["physical", "published"])
 def test_the_plan_of_a_sample_is_proved_to_be_the_least(convention: Convention, levels: int) -> None:
-    network, edges = network_for(the_function(read_source(read_text("samples:alexnet_hypar"))))
-    plan = plan_network(network, edges, "accpar-joint", convention, levels)
+    graph, edges = plan_graph_for(the_function(read_source(read_text("samples:alexnet_hypar"))))
+    plan = plan_network(graph, edges, "accpar-joint", convention, levels)
     assert plan.total == plan.bound
-    level_by_level = plan_network(network, edges, "accpar", convention, levels)
+    level_by_level = plan_network(graph, edges, "accpar", convention, levels)
     assert level_by_level.bound == plan.total < level_by_level.total
 
 
 @pytest.mark.parametrize("strategy", ["accpar", "accpar-joint"])
 def test_the_relaxation_is_of_halves_alone(strategy: Strategy) -> None:
-    network, edges = network_for(the_function(read_source(read_text("samples:lenet_c"))))
+    graph, edges = plan_graph_for(the_function(read_source(read_text("samples:lenet_c"))))
     with pytest.raises(UsageError, match="found 6 levels, not all of 2 parts, expected at most 5"):
-        plan_network(network, edges, strategy, "physical", (2, 2, 2, 2, 2, 3))
+        plan_network(graph, edges, strategy, "physical", (2, 2, 2, 2, 2, 3))

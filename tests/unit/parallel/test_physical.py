@@ -17,7 +17,7 @@ from npuc.compiler.core.options import STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.devices import Traffic
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass, differentiate
-from npuc.compiler.transforms.parallelize import ParallelizePass, network_for
+from npuc.compiler.transforms.parallelize import ParallelizePass, plan_graph_for
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
 from tests.networks import Net, Optimizer, dot_loss, integer_data
@@ -68,8 +68,8 @@ def test_dense_layers_move_what_is_said_of_a_chain_of_their_sizes_and_the_loss(
 ) -> None:
     widths, plan = case
     sizes = (2,) * len(plan[0])
-    network, edges = network_for(the_function(dense(widths)))
-    terms = terms_of(network, edges, "physical")
+    graph, edges = plan_graph_for(the_function(dense(widths)))
+    terms = terms_of(graph, edges, "physical")
     loss = [term for term in terms if term.what == "sum" and term.elements == 1]
     assert total_of(amounts_of(loss, plan, sizes)) == loss_sums(plan[-1])
     chain = chain_terms(layers(widths), "physical")
@@ -83,8 +83,8 @@ def test_three_types_of_a_chain_are_counted(case: tuple[list[int], tuple[TypeSeq
     sizes = (2,) * len(plan[0])
     module = dense(widths)
     func = the_function(module)
-    network, edges = network_for(func)
-    partition_spmd(func, network, edges, plan, Mesh(sizes))
+    graph, edges = plan_graph_for(func)
+    partition_spmd(func, graph, edges, plan, Mesh(sizes))
     differentiate(func)
     found = total_of(amounts_of(chain_terms(layers(widths), "physical"), plan, sizes))
     assert counted(module).total == found + loss_sums(plan[-1])
@@ -96,11 +96,11 @@ def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject
     plan: tuple[TypeSequence, ...] = tuple((data.draw(st.sampled_from(TWO)),) for _ in widths[1:])
     module = dense(widths)
     func = the_function(module)
-    network, edges = network_for(func)
-    partition_spmd(func, network, edges, plan, Mesh((2,)))
+    graph, edges = plan_graph_for(func)
+    partition_spmd(func, graph, edges, plan, Mesh((2,)))
     differentiate(func)
     loss = 1 if plan[-1] == ("I",) else 0
-    expected = total_of(amounts_of(terms_of(network, edges, "table2"), plan, (2,)))
+    expected = total_of(amounts_of(terms_of(graph, edges, "table2"), plan, (2,)))
     assert counted(module).total - loss == expected
 
 
@@ -109,8 +109,8 @@ def test_table2_is_counted_on_two_devices(widths: list[int], data: st.DataObject
 def test_each_level_of_a_physical_plan_is_counted(strategy: Strategy, devices: int) -> None:
     convention: Convention = "physical"
     module = dense([16, 24, 8, 16])
-    network, edges = network_for(the_function(module.clone()))
-    plan = plan_network(network, edges, strategy, convention, devices.bit_length() - 1)
+    graph, edges = plan_graph_for(the_function(module.clone()))
+    plan = plan_network(graph, edges, strategy, convention, devices.bit_length() - 1)
     for step in (ParallelizePass(strategy, devices, convention), AutodiffPass()):
         step.apply(Context(), module)
     traffic = counted(module)

@@ -33,7 +33,7 @@ from npuc.compiler.core.options import Options
 from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.parallelize.memory_limit import room_of
 from npuc.frontends import read_source
 from npuc.frontends.source import text_source
@@ -95,28 +95,28 @@ def test_messages_of_any_plan_take_what_those_of_its_program_do(
     data.draw(precisions(module))
     width = data.draw(st.sampled_from((4, None)))
     times = Times(data.draw(networks_of(sizes)), width, ())
-    network, edges, sequences = spread_by(module, data, sizes)
+    graph, edges, sequences = spread_by(module, data, sizes)
     machine = Hardware({**MACHINE.values, **({"memory.element_bytes": width} if width else {})})
     moved = exchanges(the_function(module), times.place(sizes), machine)
     costs = [exchange.cost for exchange in moved]
-    found = message_seconds(network.program, physical_terms(edges), sequences, times, sizes)
+    found = message_seconds(graph.program, physical_terms(edges), sequences, times, sizes)
     assert found == sum((cost.seconds for cost in costs if cost is not None), Fraction(0))
 
 
-def random_times(data: st.DataObject, network: PlanGraph, levels: int, rule: Rule) -> Times:
+def random_times(data: st.DataObject, graph: PlanGraph, levels: int, rule: Rule) -> Times:
     work: list[dict[str, float]] = []
-    for group in network.groups:
+    for group in graph.groups:
         keys = {key_of(p) for p in product(candidate_types(group, rule), repeat=levels)}
         work.append({key: float(data.draw(st.integers(0, 40))) * 1e-6 for key in sorted(keys)})
     return Times(data.draw(networks_of((2,) * levels)), None, tuple(work), 1e-6)
 
 
 def planned_from(text: str) -> tuple[PlanGraph, PlanEdges]:
-    return network_for(the_function(read_source(text, defines={})))
+    return plan_graph_for(the_function(read_source(text, defines={})))
 
 
-def seconds(network: PlanGraph, edges: PlanEdges, plan: tuple[TypeSequence, ...], times: Times, levels: int) -> float:
-    messages = message_seconds(network.program, physical_terms(edges), plan, times, (2,) * levels)
+def seconds(graph: PlanGraph, edges: PlanEdges, plan: tuple[TypeSequence, ...], times: Times, levels: int) -> float:
+    messages = message_seconds(graph.program, physical_terms(edges), plan, times, (2,) * levels)
     return work_seconds(times, plan) + float(messages)
 
 
@@ -124,26 +124,26 @@ def seconds(network: PlanGraph, edges: PlanEdges, plan: tuple[TypeSequence, ...]
 @given(data=st.data(), rule=st.sampled_from((TWO, THREE)), levels=st.integers(1, 2))
 def test_the_shortest_step_is_that_of_enumeration(data: st.DataObject, rule: Rule, levels: int) -> None:
     text = RESIDUAL if levels == 1 else CHAIN
-    network, edges = planned_from(text)
-    times = random_times(data, network, levels, rule)
-    every = product(*(list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups))
-    best = min(seconds(network, edges, plan, times, levels) for plan in every)
-    found = fastest(network, edges, rule, (2,) * levels, times)
+    graph, edges = planned_from(text)
+    times = random_times(data, graph, levels, rule)
+    every = product(*(list(product(candidate_types(group, rule), repeat=levels)) for group in graph.groups))
+    best = min(seconds(graph, edges, plan, times, levels) for plan in every)
+    found = fastest(graph, edges, rule, (2,) * levels, times)
     assert found.cost == pytest.approx(best, rel=1e-9)
     assert found.bound == pytest.approx(best, rel=1e-9)
-    assert seconds(network, edges, found.sequences, times, levels) == pytest.approx(found.cost, rel=1e-9)
+    assert seconds(graph, edges, found.sequences, times, levels) == pytest.approx(found.cost, rel=1e-9)
 
 
 @settings(max_examples=5)
 @given(data=st.data())
 def test_many_levels_are_searched_by_one_change_of_way(data: st.DataObject) -> None:
-    network, edges = planned_from(RESIDUAL)
-    times = random_times(data, network, 7, TWO)
-    found = fastest(network, edges, TWO, (2,) * 7, times)
-    assert seconds(network, edges, found.sequences, times, 7) == pytest.approx(found.cost, rel=1e-9)
+    graph, edges = planned_from(RESIDUAL)
+    times = random_times(data, graph, 7, TWO)
+    found = fastest(graph, edges, TWO, (2,) * 7, times)
+    assert seconds(graph, edges, found.sequences, times, 7) == pytest.approx(found.cost, rel=1e-9)
     assert found.bound <= found.cost * (1 + 1e-12)
-    alike = tuple(uniform("I", 7) for _ in network.groups)
-    assert found.cost <= seconds(network, edges, alike, times, 7) * (1 + 1e-12)
+    alike = tuple(uniform("I", 7) for _ in graph.groups)
+    assert found.cost <= seconds(graph, edges, alike, times, 7) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 4, 6, 10])
@@ -215,12 +215,12 @@ def test_slow_networks_have_another_plan_than_the_least_movement() -> None:
 @given(levels=st.integers(1, 2), text=st.sampled_from((RESIDUAL, CHAIN)), rule=st.sampled_from((TWO, THREE)))
 def test_the_least_memory_is_that_of_enumeration(levels: int, text: str, rule: Rule) -> None:
     func = the_function(read_source(text, defines={}))
-    network, edges = network_for(func)
+    graph, edges = plan_graph_for(func)
     room, sizes = room_of(func, 0, 4), (2,) * levels
-    labels = [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
-    kept = kept_tensors(network, edges, room)
-    terms = terms_of(network, edges, "physical")
-    found = smallest(network, edges, terms, rule, sizes, room)
+    labels = [list(product(candidate_types(group, rule), repeat=levels)) for group in graph.groups]
+    kept = kept_tensors(graph, edges, room)
+    terms = terms_of(graph, edges, "physical")
+    found = smallest(graph, edges, terms, rule, sizes, room)
 
     def bytes_of(tensor: KeptTensor, plan: tuple[TypeSequence, ...]) -> int:
         if tensor.group is None:
@@ -263,8 +263,8 @@ def test_a_plan_for_memory_takes_less_than_one_for_movement() -> None:
 @settings(max_examples=20)
 @given(data=st.data(), width=st.sampled_from((None, 2)))
 def test_times_are_read_as_they_were_written(data: st.DataObject, width: int | None) -> None:
-    network, _ = planned_from(RESIDUAL)
-    times = random_times(data, network, 2, TWO)
+    graph, _ = planned_from(RESIDUAL)
+    times = random_times(data, graph, 2, TWO)
     times = Times(times.levels, width, times.work, times.rest)
     assert times_from(times_attr(times)) == times
 
@@ -281,9 +281,9 @@ def test_a_plan_for_time_needs_a_network() -> None:
 
 
 def test_a_plan_for_time_needs_times() -> None:
-    network, edges = planned_from(CHAIN)
+    graph, edges = planned_from(CHAIN)
     with pytest.raises(UsageError, match="needs the times of work and messages"):
-        plan_network(network, edges, "joint", "physical", 1, Goal("time"))
+        plan_network(graph, edges, "joint", "physical", 1, Goal("time"))
 
 
 def test_a_mapping_file_is_refused() -> None:

@@ -28,7 +28,7 @@ from npuc.compiler.analysis.sharding.search.planning import Planned, plan_networ
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES, Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.transforms.parallelize import network_for
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.frontends import read_source, read_text
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json"
@@ -64,7 +64,7 @@ def sample(name: str, batch: int) -> tuple[PlanGraph, PlanEdges]:
 
 
 def planned_from(text: str, **defines: int) -> tuple[PlanGraph, PlanEdges]:
-    return network_for(the_function(read_source(text, defines=defines)))
+    return plan_graph_for(the_function(read_source(text, defines=defines)))
 
 
 def choices(plan: Planned) -> list[list[str]]:
@@ -77,10 +77,10 @@ def choices(plan: Planned) -> list[list[str]]:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -> None:
     expected = reference()[name]["conventions"][convention]
-    network, edges = sample(name, reference()[name]["batch"])
+    graph, edges = sample(name, reference()[name]["batch"])
     best = expected["joint_optimum"]
     for entry, strategy in STRATEGY_OF.items():
-        plan = plan_network(network, edges, strategy, convention, reference()[name]["levels"])
+        plan = plan_network(graph, edges, strategy, convention, reference()[name]["levels"])
         assert plan.total == expected[entry]["total"]["elements"]
         assert plan.bound == best["total"]["elements"]
         if strategy == "hypar":
@@ -96,9 +96,9 @@ def test_plans_of_samples_are_the_reference(name: str, convention: Convention) -
 @pytest.mark.parametrize("name", SAMPLES)
 def test_sweeps_of_samples_are_the_reference(name: str) -> None:
     for entry in reference()[name]["sweep_published"]:
-        network, edges = sample(name, entry["batch"])
+        graph, edges = sample(name, entry["batch"])
         for key in ("hypar", "all_dp", "owt", "joint_optimum"):
-            plan = plan_network(network, edges, STRATEGY_OF[key], "published", entry["levels"])
+            plan = plan_network(graph, edges, STRATEGY_OF[key], "published", entry["levels"])
             assert plan.total == entry[f"{key}_elements"]
             if key == "hypar":
                 assert ["".join(type[0] for type in row) for row in choices(plan)] == entry["hypar_choices"]
@@ -108,12 +108,12 @@ def test_sweeps_of_samples_are_the_reference(name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_three_types_of_samples_are_the_reference(name: str) -> None:
     expected, levels = reference()[name]["accpar_three_types"], reference()[name]["levels"]
-    network, edges = sample(name, reference()[name]["batch"])
-    plan = plan_network(network, edges, "accpar", "table2", levels)
+    graph, edges = sample(name, reference()[name]["batch"])
+    plan = plan_network(graph, edges, "accpar", "table2", levels)
     assert [list(row) for row in zip(*plan.sequences, strict=True)] == [e["choices"] for e in expected["levels"]]
     assert plan.total == expected["total"]["elements"]
     assert (
-        plan_network(network, edges, "accpar-joint", "table2", levels).total
+        plan_network(graph, edges, "accpar-joint", "table2", levels).total
         == (expected["joint_optimum_total"]["elements"])
     )
 
@@ -159,9 +159,9 @@ def networks(draw: st.DrawFn) -> tuple[PlanGraph, PlanEdges]:
     return planned_from(NET.format(middle=middle.format(**sizes), **sizes))
 
 
-def every(network: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
+def every(graph: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
     """All sequences of ways of each node."""
-    return [list(product(candidate_types(group, rule), repeat=levels)) for group in network.groups]
+    return [list(product(candidate_types(group, rule), repeat=levels)) for group in graph.groups]
 
 
 def cost(terms: list[CostTerm], plan: tuple[TypeSequence, ...], levels: int) -> Fraction:
@@ -175,10 +175,10 @@ def cost(terms: list[CostTerm], plan: tuple[TypeSequence, ...], levels: int) -> 
 def test_ways_at_the_bottom_are_as_good_as_all_sequences(
     net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int
 ) -> None:
-    network, edges = net
-    terms, sizes, rule = terms_of(network, edges, convention), (2,) * levels, rule_of("joint", "table2")
-    found = search_all(network.groups, terms, rule, sizes)
-    best = minimise(graph_of(terms, every(network, rule, levels), sizes))
+    graph, edges = net
+    terms, sizes, rule = terms_of(graph, edges, convention), (2,) * levels, rule_of("joint", "table2")
+    found = search_all(graph.groups, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(graph, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes) == cost(terms, found.sequences, levels)
 
@@ -189,15 +189,15 @@ def test_nodes_that_lack_ways_are_searched_as_all_sequences_are(
     net: tuple[PlanGraph, PlanEdges], convention: Convention, data: st.DataObject
 ) -> None:
     """As where a batch does not divide."""
-    network, edges = net
+    graph, edges = net
     groups = [
         replace(group, types=data.draw(st.sampled_from([group.types, group.types[1:], group.types[:2]])))
-        for group in network.groups
+        for group in graph.groups
     ]
-    network = replace(network, groups=tuple(groups))
-    terms, sizes, rule = terms_of(network, edges, convention), (2, 2), rule_of("joint", convention)
-    found = search_all(network.groups, terms, rule, sizes)
-    best = minimise(graph_of(terms, every(network, rule, 2), sizes))
+    graph = replace(graph, groups=tuple(groups))
+    terms, sizes, rule = terms_of(graph, edges, convention), (2, 2), rule_of("joint", convention)
+    found = search_all(graph.groups, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(graph, rule, 2), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
 
@@ -217,10 +217,10 @@ def test_joins_have_channels_below_what_is_whole(
 ) -> None:
     """Sizes with which it matters in which order a join is whole at one level and cut along channels at another."""
     given_sizes: dict[str, object] = {"batch": batch, "wide": 1, "h": h, "g": g, "out": out, "bias": "true"}
-    network, edges = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
-    terms, sizes, rule = terms_of(network, edges, "physical"), (2,) * levels, rule_of("joint", "table2")
-    found = search_all(network.groups, terms, rule, sizes)
-    best = minimise(graph_of(terms, every(network, rule, levels), sizes))
+    graph, edges = planned_from(NET.format(middle=middle.format(**given_sizes), **given_sizes))
+    terms, sizes, rule = terms_of(graph, edges, "physical"), (2,) * levels, rule_of("joint", "table2")
+    found = search_all(graph.groups, terms, rule, sizes)
+    best = minimise(graph_of(terms, every(graph, rule, levels), sizes))
     assert best.exact
     assert found.elements == found.bound == elements_of(best.cost, sizes)
 
@@ -230,20 +230,20 @@ def test_joins_have_channels_below_what_is_whole(
 def test_meshes_of_any_sizes_are_searched_as_all_sequences_are(
     net: tuple[PlanGraph, PlanEdges], convention: Convention, sizes: tuple[int, ...]
 ) -> None:
-    network, edges = net
-    terms = terms_of(network, edges, convention)
-    found = plan_network(network, edges, "joint", convention, sizes)
-    best = minimise(graph_of(terms, every(network, rule_of("joint", convention), len(sizes)), sizes))
+    graph, edges = net
+    terms = terms_of(graph, edges, convention)
+    found = plan_network(graph, edges, "joint", convention, sizes)
+    best = minimise(graph_of(terms, every(graph, rule_of("joint", convention), len(sizes)), sizes))
     assert best.exact
     assert found.total == found.bound == elements_of(best.cost, sizes)
     for strategy in ("dp", "mp", "owt", "hypar"):
-        other = plan_network(network, edges, strategy, convention, sizes)
+        other = plan_network(graph, edges, strategy, convention, sizes)
         assert other.bound is not None
         assert found.total == other.bound <= other.total
 
 
-def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[TypeSequence, ...]]:
-    return product(*every(network, rule, levels))
+def plans(graph: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[TypeSequence, ...]]:
+    return product(*every(graph, rule, levels))
 
 
 @settings(max_examples=15)
@@ -251,10 +251,10 @@ def plans(network: PlanGraph, rule: Rule, levels: int) -> Iterator[tuple[TypeSeq
 def test_the_best_plan_is_that_of_enumeration(
     net: tuple[PlanGraph, PlanEdges], convention: Convention, strategy: Strategy
 ) -> None:
-    network, edges = net
-    terms = terms_of(network, edges, convention)
-    found = plan_network(network, edges, strategy, convention, 1)
-    assert found.total == min(cost(terms, plan, 1) for plan in plans(network, rule_of(strategy, convention), 1))
+    graph, edges = net
+    terms = terms_of(graph, edges, convention)
+    found = plan_network(graph, edges, strategy, convention, 1)
+    assert found.total == min(cost(terms, plan, 1) for plan in plans(graph, rule_of(strategy, convention), 1))
 
 
 @pytest.mark.parametrize("convention", CONVENTIONS)
@@ -264,18 +264,18 @@ def test_the_best_plan_is_that_of_enumeration(
 def test_the_best_plan_of_two_levels_is_that_of_enumeration(
     strategy: Strategy, middle: str, convention: Convention
 ) -> None:
-    network, edges = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
-    terms = terms_of(network, edges, convention)
-    found = plan_network(network, edges, strategy, convention, 2)
-    assert found.total == min(cost(terms, plan, 2) for plan in plans(network, rule_of(strategy, convention), 2))
+    graph, edges = planned_from(NET.format(middle=middle, batch=6, wide=40, h=12, out=3, bias="false"))
+    terms = terms_of(graph, edges, convention)
+    found = plan_network(graph, edges, strategy, convention, 2)
+    assert found.total == min(cost(terms, plan, 2) for plan in plans(graph, rule_of(strategy, convention), 2))
 
 
 @settings(max_examples=30)
 @given(networks(), st.sampled_from(CONVENTIONS), st.integers(1, 3))
 def test_order_of_strategies(net: tuple[PlanGraph, PlanEdges], convention: Convention, levels: int) -> None:
     """The optimum is no worse than any other plan, and one more type makes it no worse; bounds are below."""
-    network, edges = net
-    found = {s: plan_network(network, edges, s, convention, levels) for s in STRATEGIES}
+    graph, edges = net
+    found = {s: plan_network(graph, edges, s, convention, levels) for s in STRATEGIES}
     for plan in found.values():
         assert plan.total == total_of(plan.levels) == sum(2**h * amount for h, amount in enumerate(plan.levels))
         assert plan.bound is not None
@@ -287,8 +287,8 @@ def test_order_of_strategies(net: tuple[PlanGraph, PlanEdges], convention: Conve
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("levels", [1, 4])
 def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> None:
-    network, edges = sample("Lenet-c", 256)
-    found = {s: plan_network(network, edges, s, convention, levels) for s in STRATEGIES}
+    graph, edges = sample("Lenet-c", 256)
+    found = {s: plan_network(graph, edges, s, convention, levels) for s in STRATEGIES}
     for plan in found.values():
         assert plan.bound is not None
         assert plan.bound <= plan.total
@@ -301,13 +301,13 @@ def test_order_of_strategies_of_a_chain(levels: int, convention: Convention) -> 
 def test_no_plan_moves_more_than_by_cuts_of_inputs_alone(
     net: tuple[PlanGraph, PlanEdges], strategy: Strategy, levels: int
 ) -> None:
-    network, edges = net
-    terms, sizes = terms_of(network, edges, "physical"), (2,) * levels
+    graph, edges = net
+    terms, sizes = terms_of(graph, edges, "physical"), (2,) * levels
     search = search_levels if strategy == "hypar" else search_all
-    before = search(network.groups, terms, rule_of(strategy, "physical").without_outputs(), sizes)
-    found = plan_network(network, edges, strategy, "physical", levels)
+    before = search(graph.groups, terms, rule_of(strategy, "physical").without_outputs(), sizes)
+    found = plan_network(graph, edges, strategy, "physical", levels)
     assert found.total <= before.elements
     assert found.bound is not None
     assert found.bound <= found.total
     if strategy == "joint":
-        assert found.total == plan_network(network, edges, "accpar-joint", "physical", levels).total
+        assert found.total == plan_network(graph, edges, "accpar-joint", "physical", levels).total

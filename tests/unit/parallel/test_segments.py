@@ -114,7 +114,7 @@ def test_devices_compute_what_one_does_whatever_the_size_of_a_gate(
     for strategy in ("dp", "mp", "joint", "accpar-joint"):
         mesh = "x".join(map(str, sizes))
         own = ParallelizePass(strategy=strategy, mesh=mesh, convention="physical", zero=zero)
-        network, edges, plan = own.plan(the_function(module.clone()), None)
+        graph, edges, plan = own.plan(the_function(module.clone()), None)
         sequences, shared = tuple(plan.sequences), module.clone()
         refused = refusal(own, shared)
         if refused is not None:
@@ -124,7 +124,7 @@ def test_devices_compute_what_one_does_whatever_the_size_of_a_gate(
         shared.verify()
         differentiate(the_function(shared))
         assert check(module, shared, sizes, 1) == modelled(edges, sequences, sizes), strategy
-        assert bytes_moved(shared) == bytes_modelled(network, edges, sequences, sizes), strategy
+        assert bytes_moved(shared) == bytes_modelled(graph, edges, sequences, sizes), strategy
 
 
 @settings(max_examples=40)
@@ -139,16 +139,16 @@ def test_any_plan_of_gates_and_heads_is_right_or_refused(
 ) -> None:
     module, shared = program_of(name), program_of(name)
     try:
-        network, edges, sequences = spread_by(shared, plan, sizes)
+        graph, edges, sequences = spread_by(shared, plan, sizes)
     except CapacityError:
         return
     assert check(module, shared, sizes, seed) == modelled(edges, sequences, sizes)
-    assert bytes_moved(shared) == bytes_modelled(network, edges, sequences, sizes)
+    assert bytes_moved(shared) == bytes_modelled(graph, edges, sequences, sizes)
 
 
-def by_batch(network: PlanGraph) -> list[TypeSequence]:
+def by_batch(graph: PlanGraph) -> list[TypeSequence]:
     """Every node by its batch, or whole."""
-    types: list[PartitionType] = ["I" if "I" in group.types else "whole" for group in network.groups]
+    types: list[PartitionType] = ["I" if "I" in group.types else "whole" for group in graph.groups]
     return [(type,) for type in types]
 
 
@@ -156,31 +156,29 @@ def by_batch(network: PlanGraph) -> list[TypeSequence]:
 @pytest.mark.parametrize("name", ["lstm3", "lstm6", "gru4", "gru5", "heads3x4/3", "heads2x3/1"])
 def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
     """One node in a way that it offers, all others by their batch: a program that holds the rules."""
-    given, _ = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(
-        the_function(program_of(name))
-    )
+    given, _ = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).graph_to_plan(the_function(program_of(name)))
     offered: list[tuple[int, PartitionType]] = [
         (number, type) for number, group in enumerate(given.groups) for type in group.types
     ]
     for chosen, type in offered:
         module = program_of(name)
         func = the_function(module)
-        network, edges = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).network_to_plan(func)
-        plan = by_batch(network)
+        graph, edges = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).graph_to_plan(func)
+        plan = by_batch(graph)
         plan[chosen] = (type,)
-        partition_spmd(func, network, edges, plan, Mesh((devices,)))
+        partition_spmd(func, graph, edges, plan, Mesh((devices,)))
         module.verify()
         differentiate(func)
         module.verify()
-        assert bytes_moved(module) == bytes_modelled(network, edges, tuple(plan), (devices,)), (chosen, type)
+        assert bytes_moved(module) == bytes_modelled(graph, edges, tuple(plan), (devices,)), (chosen, type)
 
 
 def test_a_plan_that_cuts_across_gates_is_refused() -> None:
     module = program_of("lstm3")
     func = the_function(module)
-    network, edges = ParallelizePass(strategy="dp", devices=2).network_to_plan(func)
-    plan = by_batch(network)
-    plan[next(n for n, group in enumerate(network.groups) if group.name == "h.0.1.recurrent")] = ("III",)
+    graph, edges = ParallelizePass(strategy="dp", devices=2).graph_to_plan(func)
+    plan = by_batch(graph)
+    plan[next(n for n, group in enumerate(graph.groups) if group.name == "h.0.1.recurrent")] = ("III",)
     expected = "found 3, one of the parts side by side in the 12 of 3x12, expected a multiple of 2, the devices"
     with pytest.raises(CapacityError, match=expected):
-        partition_spmd(func, network, edges, plan, Mesh((2,)))
+        partition_spmd(func, graph, edges, plan, Mesh((2,)))

@@ -20,7 +20,7 @@ from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_heterogeneous
 from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
-from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, LocalWork, Workload, boundaries, left_in
+from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, LocalWork, Workload, boundaries, local_work_in
 from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_chain
 from npuc.compiler.report import Parallel
 
@@ -138,35 +138,35 @@ def pair_of(layers: Sequence[Layer]) -> tuple[Workload, LocalWork]:
 def test_a_side_reads_what_it_needs_and_does_not_have(
     before: BasicType, after: BasicType, a: Fraction, b: Fraction, first: Layer, second: Layer
 ) -> None:
-    step, left = pair_of([first, second])
-    read = boundaries(step, left, chosen([before, after], [a, b]))
+    step, local = pair_of([first, second])
+    read = boundaries(step, local, chosen([before, after], [a, b]))
     for side in (0, 1):
         assert read[side].tolist() == [second.input * crossed(before, after, a, b, side)]
 
 
 @given(st.sampled_from(BASIC_TYPES), st.sampled_from(BASIC_TYPES), LAYER, LAYER)
 def test_equal_shares_are_those_of_halves(before: BasicType, after: BasicType, first: Layer, second: Layer) -> None:
-    step, left = pair_of([first, second])
+    step, local = pair_of([first, second])
     choice = chosen([before, after], [HALF, HALF])
     expected = between(before, after, Fraction(second.input), "table2")
-    assert [read.tolist() for read in boundaries(step, left, choice)] == [[expected], [expected]]
+    assert [read.tolist() for read in boundaries(step, local, choice)] == [[expected], [expected]]
     for side in (0, 1):
-        rest = left_in(step, left, choice, side)
+        rest = local_work_in(step, local, choice, side)
         types: list[BasicType] = [before, after]
         for n, layer in enumerate((first, second)):
             sizes = LayerSizes.of(layer).split(types[n])
             assert rest.within[:, n].tolist() == [sizes.weight, sizes.output, sizes.input, 0]
-            assert rest.work[n] == HALF * left.work[n]
+            assert rest.work[n] == HALF * local.work[n]
         assert rest.entering.tolist() == [LayerSizes.of(second).split(after).input]
 
 
 @given(st.sampled_from(BASIC_TYPES), SHARE, LAYER)
 def test_sides_have_their_shares_of_what_is_cut(kind: BasicType, share: Fraction, layer: Layer) -> None:
-    step, left = pair_of([layer])
+    step, local = pair_of([layer])
     choice = chosen([kind], [share])
     for side, part in ((0, share), (1, 1 - share)):
         own = owns([layer], [1])[0].part(kind, part)
-        rest = left_in(step, left, choice, side)
+        rest = local_work_in(step, local, choice, side)
         assert rest.within[:, 0].tolist() == [own.weight, own.output, own.input, 0]
         assert rest.work.tolist() == [own.work]
 
@@ -216,9 +216,9 @@ EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
 """A layer, a hub, a layer on one of two branches, their join."""
 
 
-def none_balanced(halves: Halves, left: LocalWork) -> list[list[tuple[Fraction, ...]]]:
+def none_balanced(halves: Halves, local: LocalWork) -> list[list[tuple[Fraction, ...]]]:
     """No shares of alone_seconds' own: fewer labels for brute force."""
-    return [[()] * len(left.work)] * len(left.within)
+    return [[()] * len(local.work)] * len(local.within)
 
 
 @given(st.tuples(LAYER, LAYER), st.lists(MACS, min_size=4, max_size=4), GROUP, GROUP)

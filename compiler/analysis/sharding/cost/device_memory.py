@@ -67,29 +67,29 @@ class KeptTensor:
         return -(-self.size // part_count(layout, sizes))
 
 
-def kept_tensors(network: PlanGraph, edges: PlanEdges, room: DeviceMemory) -> list[KeptTensor]:
+def kept_tensors(graph: PlanGraph, edges: PlanEdges, room: DeviceMemory) -> list[KeptTensor]:
     """All tensors that are kept for the backward pass, and the parameters."""
     found: list[KeptTensor] = []
-    for number, value in enumerate(network.program.values):
+    for number, value in enumerate(graph.program.values):
         if value.argument is ArgumentKind.PARAM:
             placement = edges.placements.get(number)
             copies = 1 + room.states if value.active else 1
             group, produced = (None, UNSHARDED) if placement is None else (placement.group, placement.produced)
             found.append(KeptTensor(number, copies * value.bytes(room.float_bytes), group, produced))
-    for number, task in enumerate(network.program.tasks):
+    for number, task in enumerate(graph.program.tasks):
         for place, result in enumerate(task.results):
             if result in room.by_others and not task.reshard_point:
-                size = network.program.values[result].bytes(room.float_bytes)
+                size = graph.program.values[result].bytes(room.float_bytes)
                 found.append(
                     KeptTensor(result, size, edges.shardings[number].group, edges.shardings[number].produced(place))
                 )
     inputs = set[int]()
     for edge in edges.reads:
-        own = network.program.values[edge.value]
+        own = graph.program.values[edge.value]
         if own.argument is ArgumentKind.INPUT and edge.value not in inputs:
             inputs.add(edge.value)
             found.append(KeptTensor(edge.value, own.bytes(room.float_bytes), edge.consumer, edge.required))
-        weighted = edge.consumer is not None and network.groups[edge.consumer].kind is not None
+        weighted = edge.consumer is not None and graph.groups[edge.consumer].kind is not None
         if edge.value in room.by_weights and weighted:
             there = edge.produced if edge.value in room.by_others else None
             found.append(
@@ -154,12 +154,12 @@ def bytes_by_label(
 
 
 def largest(
-    network: PlanGraph, kept: Sequence[KeptTensor], plan: Sequence[TypeSequence], sizes: tuple[int, ...], count: int
+    graph: PlanGraph, kept: Sequence[KeptTensor], plan: Sequence[TypeSequence], sizes: tuple[int, ...], count: int
 ) -> list[tuple[str, int]]:
     """The layer groups whose tensors take most under a plan, by name, with their bytes."""
     total: dict[str, int] = {}
     for tensor in kept:
-        name = "all layers" if tensor.group is None else network.groups[tensor.group].name
+        name = "all layers" if tensor.group is None else graph.groups[tensor.group].name
         size = tensor.size if tensor.group is None else tensor.bytes(plan[tensor.group], sizes)
         total[name] = total.get(name, 0) + size
     return sorted(total.items(), key=lambda item: -item[1])[:count]

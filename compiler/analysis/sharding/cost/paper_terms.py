@@ -114,28 +114,28 @@ class InterLayerRate:
         return 0 if gives == "all" else 2 if takes == "all" else 1
 
 
-def layer_of_group(network: PlanGraph, group: int) -> Layer | None:
+def layer_of_group(graph: PlanGraph, group: int) -> Layer | None:
     """A weighted layer group as a layer of the papers; `output` is the value that it gives. None for others."""
-    own = network.groups[group]
+    own = graph.groups[group]
     if own.kind is None:
         return None
-    values = network.program.values
-    weighted, handed = _weighted(network, group)
+    values = graph.program.values
+    weighted, handed = _weighted(graph, group)
     assert weighted.weight is not None
     weight = values[weighted.operands[weighted.weight]].elements
     data = values[weighted.operands[1 - weighted.weight]].elements
     return Layer(own.name, own.kind, data, weight, values[handed].elements)
 
 
-def _weighted(network: PlanGraph, group: int) -> tuple[Task, int]:
+def _weighted(graph: PlanGraph, group: int) -> tuple[Task, int]:
     """The first task of a group that reads its weights, and the number of the value that the group gives."""
-    own, tasks = network.groups[group], network.program.tasks
+    own, tasks = graph.groups[group], graph.program.tasks
     weighted = next(tasks[n] for n in own.tasks if tasks[n].weight is not None)
     handed = weighted.results[0]
     for number in own.tasks:
         for result in tasks[number].results:
             # losses and batch statistics are not given to other layers
-            if result in network.task_cuts.batch:
+            if result in graph.task_cuts.batch:
                 handed = result
     return weighted, handed
 
@@ -153,28 +153,28 @@ def layer_terms(group: int, layer: Layer, values: Mapping[PartitionType, int] | 
     ]
 
 
-def paper_terms(network: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
+def paper_terms(graph: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
     """The cost terms of `table2` or `published`, with only those gradients that the program has (`_summed`)."""
     found: list[CostTerm] = []
-    layers = [layer_of_group(network, group) for group in range(len(network.groups))]
-    behind = _behind_parameters(network.program)
+    layers = [layer_of_group(graph, group) for group in range(len(graph.groups))]
+    behind = _behind_parameters(graph.program)
     for group, layer in enumerate(layers):
         if layer is not None:
-            found += layer_terms(group, layer, _summed(network, group, behind))
+            found += layer_terms(group, layer, _summed(graph, group, behind))
     seen: dict[tuple[int, int, int], bool] = {}
     for edge in edges.reads:
         producer, consumer = edge.producer, edge.consumer
-        if producer is None or consumer is None or producer == consumer or not is_data(network, edge.value):
+        if producer is None or consumer is None or producer == consumer or not is_data(graph, edge.value):
             continue
         key = (edge.value, producer, consumer)
         seen[key] = seen.get(key, False) or edge.active
     for (value, producer, consumer), active in seen.items():
         rate = InterLayerRate(convention, (layers[producer] is not None, layers[consumer] is not None), active)
-        found.append(CostTerm(value, network.program.values[value].elements, (producer, consumer), rate, "boundary"))
+        found.append(CostTerm(value, graph.program.values[value].elements, (producer, consumer), rate, "boundary"))
     return found
 
 
-def _summed(network: PlanGraph, group: int, behind: frozenset[int]) -> dict[PartitionType, int]:
+def _summed(graph: PlanGraph, group: int, behind: frozenset[int]) -> dict[PartitionType, int]:
     """
     The tensor of which a layer computes partial sums under each type: its weights if they have a gradient, its output,
     and its input if that has a gradient.
@@ -182,10 +182,10 @@ def _summed(network: PlanGraph, group: int, behind: frozenset[int]) -> dict[Part
     As in the papers, the first layer is no exception: a network's input counts as having a gradient where the layer's
     weights have one.
     """
-    weighted, handed = _weighted(network, group)
+    weighted, handed = _weighted(graph, group)
     assert weighted.weight is not None
     weight, data = weighted.operands[weighted.weight], weighted.operands[1 - weighted.weight]
-    values = network.program.values
+    values = graph.program.values
     found: dict[PartitionType, int] = {"II": handed}
     if values[weight].active:
         found["I"] = weight

@@ -92,7 +92,7 @@ class PlanEdges:
     shardings: tuple[TaskSharding, ...]
 
 
-def edges_of(network: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> PlanEdges:
+def edges_of(graph: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> PlanEdges:
     """
     The edges of a network.
 
@@ -101,14 +101,14 @@ def edges_of(network: PlanGraph, *, cut_parameters: bool = True, scatter_over: i
     of their axes is divisible by it, as are their gradients and the optimizer's states: they are gathered before they
     are read, and their gradients are reduce-scattered (Rajbhandari et al., "ZeRO", SC 2020).
     """
-    return _Builder(placements_of(network, cut_parameters=cut_parameters, scatter_over=scatter_over)).edges()
+    return _Builder(placements_of(graph, cut_parameters=cut_parameters, scatter_over=scatter_over)).edges()
 
 
 class _Builder:
     """Collects edges and reductions task by task."""
 
     def __init__(self, placements: Placements):
-        self.network = placements.network
+        self.graph = placements.graph
         self.placements = placements
         self.reads: dict[Edge, int] = {}
         self.read_of: dict[tuple[int, int], int] = {}
@@ -117,7 +117,7 @@ class _Builder:
         self.passes: set[tuple[int, int | None, Requirement]] = set()
 
     def edges(self) -> PlanEdges:
-        placements, tasks = self.placements, self.network.program.tasks
+        placements, tasks = self.placements, self.graph.program.tasks
         requirement = {
             (number, place): placements.requirement(number, place)
             for number, task in enumerate(tasks)
@@ -137,10 +137,10 @@ class _Builder:
         )
 
     def _read(self, task: int, value: int, requirement: Requirement) -> int:
-        network, argument = self.network, self.placements.argument(value)
-        group, reshard_point = self.placements.shardings[task].group, network.program.tasks[task].reshard_point
+        graph, argument = self.graph, self.placements.argument(value)
+        group, reshard_point = self.placements.shardings[task].group, graph.program.tasks[task].reshard_point
         producer, produced = self.placements.produced(value)
-        own = network.program.values[value]
+        own = graph.program.values[value]
         if own.argument is ArgumentKind.INPUT:
             # inputs are given in any layout
             producer, produced = None, UNSHARDED
@@ -157,23 +157,23 @@ class _Builder:
             scatter_gradient=kept or reshard_point,
             deferred_gradient=NO_TYPES
             if argument is not None or producer == group
-            else deferred_gradient_types(network, producer),
+            else deferred_gradient_types(graph, producer),
             partial_value=requirement.partial_value,
         )
         return self.reads.setdefault(edge, len(self.reads))
 
     def _sum(self, task: int, place: int, result: int) -> None:
-        network, sharding = self.network, self.placements.shardings[task]
+        graph, sharding = self.graph, self.placements.shardings[task]
         adds = tuple(axis if isinstance(axis, Combine) else None for axis in sharding.results(place))
         if any(adds) and sharding.group is not None:
-            elements, target = network.program.values[result].elements, network.deferred_reductions.get(result)
+            elements, target = graph.program.values[result].elements, graph.deferred_reductions.get(result)
             own = Reduction(result, elements, sharding.group, sharding.produced(place), adds)
             if target is not None:
                 deferred = self.placements.requirement(target.task, target.place).partial_value
-                own = replace(own, deferred_to=network.group_of[target.task], deferred=deferred)
+                own = replace(own, deferred_to=graph.group_of[target.task], deferred=deferred)
             self.reductions.append(own)
 
 
-def is_data(network: PlanGraph, value: int) -> bool:
+def is_data(graph: PlanGraph, value: int) -> bool:
     """Whether a value depends on the network's inputs."""
-    return network.program.values[value].source is Source.DATA
+    return graph.program.values[value].source is Source.DATA

@@ -162,7 +162,7 @@ def _layer_group(
     return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, deferred_gradient)
 
 
-def with_paper_types(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
+def with_paper_types(graph: PlanGraph, *, by_batch: bool) -> PlanGraph:
     """
     The network with only those partition types of joins and reshard points that the papers' conventions have.
 
@@ -174,4 +174,4 @@ def with_paper_types(network: PlanGraph, *, by_batch: bool) -> PlanGraph:
             return ("II",) if by_batch else ("whole",)
         return group.types if group.kind is not None else tuple(type for type in group.types if type != "II")
 
-    return replace(network, groups=tuple(replace(group, types=known(group)) for group in network.groups))
+    return replace(graph, groups=tuple(replace(group, types=known(group)) for group in graph.groups))

@@ -81,65 +81,63 @@ class Placements:
     `origins` has, for each value that is computed from one argument alone, that argument.
     """
 
-    network: PlanGraph
+    graph: PlanGraph
     placements: Mapping[int, Placement]
     shardings: tuple[TaskSharding, ...]
     origins: Mapping[int, int]
 
     def produced(self, value: int) -> tuple[int | None, AxisByType]:
         """The layer group that produces or stores a value, and its sharded axis by type."""
-        return _produced(self.network, self.placements, self.shardings, value)
+        return _produced(self.graph, self.placements, self.shardings, value)
 
     def requirement(self, task: int, place: int) -> Requirement:
         """The layout that a task requires of an operand."""
-        return _requirement(self.network, self.shardings, task, place)
+        return _requirement(self.graph, self.shardings, task, place)
 
     def argument(self, value: int) -> ArgumentKind | None:
         """The kind of the argument that a value is, or is computed from alone; None for other values."""
-        return self.network.program.values[self.origins.get(value, value)].argument
+        return self.graph.program.values[self.origins.get(value, value)].argument
 
 
-def placements_of(network: PlanGraph, *, cut_parameters: bool, scatter_over: int | None) -> Placements:
+def placements_of(graph: PlanGraph, *, cut_parameters: bool, scatter_over: int | None) -> Placements:
     """The placements of a network's arguments; `cut_parameters` and `scatter_over` as in `edges_of`."""
-    return _Placer(network, cut_parameters, scatter_over).placements_of()
+    return _Placer(graph, cut_parameters, scatter_over).placements_of()
 
 
-def deferred_gradient_types(network: PlanGraph, group: int | None) -> TypeFlags:
+def deferred_gradient_types(graph: PlanGraph, group: int | None) -> TypeFlags:
     """The types of a layer group under which the gradients of its results stay partial sums."""
     return (
-        NO_TYPES
-        if group is None
-        else tuple(type in network.groups[group].deferred_gradient for type in PARTITION_TYPES)
+        NO_TYPES if group is None else tuple(type in graph.groups[group].deferred_gradient for type in PARTITION_TYPES)
     )
 
 
-def _task_sharding(network: PlanGraph, number: int) -> TaskSharding:
+def _task_sharding(graph: PlanGraph, number: int) -> TaskSharding:
     """The sharding of a task as part of its layer group."""
-    task, cut_of = network.program.tasks[number], network.task_cuts.cut_of
+    task, cut_of = graph.program.tasks[number], graph.task_cuts.cut_of
     chosen = [cut_of[type][number] for type in PARTITION_TYPES]
-    return TaskSharding(network.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
+    return TaskSharding(graph.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
 
 
 def _produced(
-    network: PlanGraph, placements: Mapping[int, Placement], sharding: Sequence[TaskSharding], value: int
+    graph: PlanGraph, placements: Mapping[int, Placement], sharding: Sequence[TaskSharding], value: int
 ) -> tuple[int | None, AxisByType]:
-    producer = network.producer[value]
+    producer = graph.producer[value]
     if producer is None:
         placement = placements.get(value, Placement(None, UNSHARDED))
         return placement.group, placement.produced
-    place = network.program.tasks[producer].results.index(value)
+    place = graph.program.tasks[producer].results.index(value)
     return sharding[producer].group, sharding[producer].produced(place)
 
 
-def _requirement(network: PlanGraph, sharding: Sequence[TaskSharding], task: int, place: int) -> Requirement:
+def _requirement(graph: PlanGraph, sharding: Sequence[TaskSharding], task: int, place: int) -> Requirement:
     """The requirement; a layer group with deferred gradients has partial gradients of all that it reads of others."""
-    own, cuts, group = network.program.tasks[task], sharding[task].cuts, network.group_of[task]
+    own, cuts, group = graph.program.tasks[task], sharding[task].cuts, graph.group_of[task]
     axes = sharding[task].required(place)
     partial_value = tuple(cut is not None and cut.addends for cut in cuts)
     partial_gradient = tuple(cut is not None and cut.operands[place] is None and not cut.addends for cut in cuts)
-    producer = network.producer[own.operands[place]]
-    if own.reshard_point or producer is None or network.group_of[producer] != group:
-        deferred_gradient = deferred_gradient_types(network, group)
+    producer = graph.producer[own.operands[place]]
+    if own.reshard_point or producer is None or graph.group_of[producer] != group:
+        deferred_gradient = deferred_gradient_types(graph, group)
         partial_gradient = tuple(
             one or (other and axis is None)
             for one, other, axis in zip(partial_gradient, deferred_gradient, axes, strict=True)
@@ -150,17 +148,17 @@ def _requirement(network: PlanGraph, sharding: Sequence[TaskSharding], task: int
 class _Placer:
     """Chooses the placement of arguments task by task."""
 
-    def __init__(self, network: PlanGraph, cut_parameters: bool, scatter_over: int | None):
-        self.network = network
+    def __init__(self, graph: PlanGraph, cut_parameters: bool, scatter_over: int | None):
+        self.graph = graph
         self.cut_parameters = cut_parameters
         self.scatter_over = scatter_over
         self.placements: dict[int, Placement] = {}
-        self.shardings = [_task_sharding(network, number) for number in range(len(network.program.tasks))]
+        self.shardings = [_task_sharding(graph, number) for number in range(len(graph.program.tasks))]
         self.origins: dict[int, int] = {}
 
     def placements_of(self) -> Placements:
         alone: list[int] = []
-        for number, task in enumerate(self.network.program.tasks):
+        for number, task in enumerate(self.graph.program.tasks):
             if self._is_alone(number):
                 alone.append(number)
                 (operand,), (result,) = task.operands, task.results
@@ -169,30 +167,30 @@ class _Placer:
             for place, operand in enumerate(task.operands):
                 self._keep(operand, number, place)
         for number in alone:
-            (operand,) = self.network.program.tasks[number].operands
-            group, produced = _produced(self.network, self.placements, self.shardings, operand)
+            (operand,) = self.graph.program.tasks[number].operands
+            group, produced = _produced(self.graph, self.placements, self.shardings, operand)
             self.shardings[number] = TaskSharding(group, tuple(self._cut_along(number, axis) for axis in produced))
-        return Placements(self.network, self.placements, tuple(self.shardings), self.origins)
+        return Placements(self.graph, self.placements, tuple(self.shardings), self.origins)
 
     def _is_alone(self, number: int) -> bool:
         """Whether a task outside all layer groups computes one value from one argument alone."""
-        network, task = self.network, self.network.program.tasks[number]
-        if network.group_of[number] is not None or len(task.operands) != 1 or len(task.results) != 1:
+        graph, task = self.graph, self.graph.program.tasks[number]
+        if graph.group_of[number] is not None or len(task.operands) != 1 or len(task.results) != 1:
             return False
-        argument = network.program.values[task.operands[0]].argument
+        argument = graph.program.values[task.operands[0]].argument
         return task.operands[0] in self.origins or argument not in (None, ArgumentKind.INPUT)
 
     def _keep(self, value: int, task: int, place: int) -> None:
         """Store an argument as a task requires it, or the value computed from it, unless an earlier task read it."""
         argument = self.origins.get(value, value)
-        own, group = self.network.program.values[argument], self.network.group_of[task]
+        own, group = self.graph.program.values[argument], self.graph.group_of[task]
         if own.argument is None or argument in self.placements:
             return
         is_param = own.argument is ArgumentKind.PARAM
         if group is None or (is_param and not self.cut_parameters):
             self.placements[argument] = Placement(None, UNSHARDED)
             return
-        requirement, path = _requirement(self.network, self.shardings, task, place), self._path_to(value)
+        requirement, path = _requirement(self.graph, self.shardings, task, place), self._path_to(value)
         before = {self._axis_behind(path, axis): axis for axis in range(len(own.shape))}
         produced = tuple(None if axis is None else before.get(axis) for axis in requirement.axes)
         axis = self._scatter_axis(argument, path) if is_param else None
@@ -207,10 +205,10 @@ class _Placer:
         """The tasks that compute a value from its argument, in order."""
         found: list[int] = []
         while value in self.origins:
-            producer = self.network.producer[value]
+            producer = self.graph.producer[value]
             assert producer is not None
             found.append(producer)
-            (value,) = self.network.program.tasks[producer].operands
+            (value,) = self.graph.program.tasks[producer].operands
         return found[::-1]
 
     def _scatter_axis(self, argument: int, path: Sequence[int]) -> int | None:
@@ -218,7 +216,7 @@ class _Placer:
         The first axis of a parameter that `scatter_over` divides, in each of its segments, and that the tasks on the
         path preserve; None where parameters are not scattered.
         """
-        program, devices = self.network.program, self.scatter_over
+        program, devices = self.graph.program, self.scatter_over
         own = program.values[argument]
         if devices is None or not own.trained:
             return None
@@ -238,7 +236,7 @@ class _Placer:
 
     def _cut_along(self, number: int, axis: int | None) -> Cut | None:
         """The cut of a unary task along an axis that the result has in the same length; None without one."""
-        task, values = self.network.program.tasks[number], self.network.program.values
+        task, values = self.graph.program.tasks[number], self.graph.program.values
         (operand,), (result,) = task.operands, task.results
         for cut in task.cuts:
             (produced,) = cut.results

@@ -26,10 +26,10 @@ from npuc.compiler.analysis.sharding.heterogeneous.shares import (
     Choice,
     LocalWork,
     Workload,
-    addends,
     amount,
     boundaries,
-    left_in,
+    local_work_in,
+    partial_sums,
 )
 from npuc.compiler.analysis.solvers.choices.graph import Table
 
@@ -85,10 +85,10 @@ Chooser = Callable[[Halves, LocalWork, Pair | None], Choice]
 
 def plan_heterogeneous(step: Workload, fleet: Fleet) -> HeterogeneousPlans:
     """The plan for at least two devices."""
-    left = step.whole.as_floats()
+    local = step.whole.as_floats()
 
     def grown(choose: Chooser, like: Pair | None = None) -> Pair:
-        pair = _Grower(step, choose).pair(fleet, left, like)
+        pair = _Grower(step, choose).pair(fleet, local, like)
         assert pair is not None, "there are at least two devices"
         return pair
 
@@ -105,14 +105,14 @@ def plan_heterogeneous(step: Workload, fleet: Fleet) -> HeterogeneousPlans:
 def _searching(step: Workload, *, shares: bool, only: PartitionType | None = None) -> Chooser:
     """The best for each pair."""
     search = ShareSearch(step, shares=shares, only=only)
-    return lambda halves, left, _: search.choose(halves, left)
+    return lambda halves, local, _: search.choose(halves, local)
 
 
 def _length(pair: Pair) -> float:
     return pair.step_seconds
 
 
-def _with_halves(halves: Halves, left: LocalWork, like: Pair | None) -> Choice:
+def _with_halves(halves: Halves, local: LocalWork, like: Pair | None) -> Choice:
     """The types of a plan, in equal shares."""
     assert like is not None, "a plan is followed as far as it goes"
     return Choice(like.choice.types, np.array([HALF] * len(like.choice.types), np.object_))
@@ -126,24 +126,24 @@ class _Grower:
         self.choose = choose
         self._known: dict[tuple[Fleet, bytes, int], Pair] = {}
 
-    def pair(self, fleet: Fleet, left: LocalWork, like: Pair | None) -> Pair | None:
+    def pair(self, fleet: Fleet, local: LocalWork, like: Pair | None) -> Pair | None:
         """The pair at the top of a fleet; None for one device."""
         if fleet.devices == 1:
             return None
-        key = fleet, left.key, id(like)
+        key = fleet, local.key, id(like)
         if key not in self._known:
-            self._known[key] = self._made(fleet, left, like)
+            self._known[key] = self._made(fleet, local, like)
         return self._known[key]
 
-    def _made(self, fleet: Fleet, left: LocalWork, like: Pair | None) -> Pair:
+    def _made(self, fleet: Fleet, local: LocalWork, like: Pair | None) -> Pair:
         halves = Halves(self.step, fleet)
-        choice = self.choose(halves, left, like)
+        choice = self.choose(halves, local, like)
         rounded = Choice(choice.types, choice.shares.astype(np.float64))
-        own, read = addends(left, rounded), boundaries(self.step, left, rounded)
+        own, read = partial_sums(local, rounded), boundaries(self.step, local, rounded)
         found: list[tuple[Table, Table, Table, Table]] = []
         within: list[Pair | None] = []
         for side, half in enumerate(fleet.halves()):
-            rest = left_in(self.step, left, rounded, side)
+            rest = local_work_in(self.step, local, rounded, side)
             below = self.pair(half, rest, None if like is None else like.within[side])
             within.append(below)
             work, moved = halves.seconds(side, rest.work, own)
@@ -169,15 +169,15 @@ def rows_of(step: Workload, plan: Pair) -> Iterator[Row]:
     waiting = [(0, 0, 1, plan, step.whole)]
     while waiting:
         below: list[tuple[int, int, int, Pair, LocalWork]] = []
-        for level, first, count, pair, left in waiting:
+        for level, first, count, pair, local in waiting:
             groups = len(pair.fleet.groups)
-            yield Row(level, (first, first + groups - 1), count, pair, amount(step, left, pair.choice))
+            yield Row(level, (first, first + groups - 1), count, pair, amount(step, local, pair.choice))
             unlike = groups > 1
             for side in (0, 1) if unlike else (0,):
                 within = pair.within[side]
                 if within is not None:
                     start = first + side * (groups // 2)
-                    rest = left_in(step, left, pair.choice, side)
+                    rest = local_work_in(step, local, pair.choice, side)
                     below.append((level + 1, start, count if unlike else 2 * count, within, rest))
         waiting = below
 

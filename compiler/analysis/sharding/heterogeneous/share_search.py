@@ -76,11 +76,11 @@ class ShareSearch:
             beside[consumer].add(producer)
         self._neighbours = [sorted(groups) for groups in beside]
 
-    def choose(self, halves: Halves, left: LocalWork) -> Choice:
+    def choose(self, halves: Halves, local: LocalWork) -> Choice:
         """The best choice for what is left; of equally good ones halves and the first type."""
-        labels, order = self._labels_of(halves, left)
+        labels, order = self._labels_of(halves, local)
         sizes = [len(own.floats.types) for own in labels]
-        graph = Choices(sizes, _of_groups(halves, left, labels), _of_edges(halves, left, labels))
+        graph = Choices(sizes, _of_groups(halves, local, labels), _of_edges(halves, local, labels))
         result = minimise_in(order, graph, max_table=MAX_TABLE)
         chosen = list(zip(labels, result.choice, strict=True))
         return Choice(
@@ -88,7 +88,7 @@ class ShareSearch:
             np.array([own.exact.shares[label] for own, label in chosen], np.object_),
         )
 
-    def _labels_of(self, halves: Halves, left: LocalWork) -> tuple[list[_Labels], Order]:
+    def _labels_of(self, halves: Halves, local: LocalWork) -> tuple[list[_Labels], Order]:
         """
         The labels of all layer groups, and an elimination order; groups with the same labels share one object.
 
@@ -99,7 +99,7 @@ class ShareSearch:
             return labels, self._order(labels)
         first, second = (half.speed for half in halves.fleet.halves())
         ratio = first / (first + second)
-        balanced, usual = balanced_shares(halves, left), (HALF, ratio, *(Fraction(k, GRID) for k in range(1, GRID)))
+        balanced, usual = balanced_shares(halves, local), (HALF, ratio, *(Fraction(k, GRID) for k in range(1, GRID)))
         labels: list[_Labels] = []
         for group, types in enumerate(self.types):
             own: list[tuple[PartitionType, Shares]] = [
@@ -132,16 +132,16 @@ class ShareSearch:
         return self._labels[types]
 
 
-def _of_groups(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> list[Table]:
+def _of_groups(halves: Halves, local: LocalWork, labels: Sequence[_Labels]) -> list[Table]:
     alike: dict[_Labels, list[int]] = {}
     for group, own in enumerate(labels):
         alike.setdefault(own, []).append(group)
     found: list[Table] = [np.zeros(0)] * len(labels)
     for own, groups in alike.items():
-        read = left.within[own.floats.types][:, groups]
+        read = local.within[own.floats.types][:, groups]
         sides: list[Table] = []
         for side in (0, 1):
-            computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * left.work[groups], read)
+            computing, moving = halves.seconds(side, own.floats.part(side)[:, None] * local.work[groups], read)
             sides.append(computing + moving)
         slower = np.maximum(sides[0], sides[1])
         for place, group in enumerate(groups):
@@ -149,11 +149,11 @@ def _of_groups(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> li
     return found
 
 
-def _of_edges(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
+def _of_edges(halves: Halves, local: LocalWork, labels: Sequence[_Labels]) -> dict[tuple[int, int], Table]:
     step = halves.step
     rates: dict[tuple[_Labels, _Labels, bool, bool], Table] = {}
     found: dict[tuple[int, int], Table] = {}
-    for producer, consumer, elements in zip(step.producers, step.consumers, left.entering.tolist(), strict=True):
+    for producer, consumer, elements in zip(step.producers, step.consumers, local.entering.tolist(), strict=True):
         key = labels[producer], labels[consumer], step.is_layer[producer], step.is_layer[consumer]
         if key not in rates:
             before, after = key[0].floats, key[1].floats
@@ -166,16 +166,16 @@ def _of_edges(halves: Halves, left: LocalWork, labels: Sequence[_Labels]) -> dic
     return found
 
 
-def balanced_shares(halves: Halves, left: LocalWork) -> list[list[Shares]]:
+def balanced_shares(halves: Halves, local: LocalWork) -> list[list[Shares]]:
     """
     By type and layer group, the share that balances both sides for the group alone, if there is one.
 
     With work c0 and c1 on either side alone and movement m0 and m1, that is a c0 + m0 = (1 - a) c1 + m1.
     """
     found: list[list[Shares]] = []
-    for moved in left.within:
-        (work0, read0), (work1, read1) = (halves.seconds(side, left.work, moved) for side in (0, 1))
-        known = left.work > 0
+    for moved in local.within:
+        (work0, read0), (work1, read1) = (halves.seconds(side, local.work, moved) for side in (0, 1))
+        known = local.work > 0
         shares = (work1 + read1 - read0) / np.where(known, work0 + work1, 1)
         rounded = [Fraction(share).limit_denominator(FINEST) for share in shares.tolist()]
         found.append([(share,) if ok and 0 < share < 1 else () for share, ok in zip(rounded, known, strict=True)])

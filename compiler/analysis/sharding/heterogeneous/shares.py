@@ -87,11 +87,11 @@ class LocalWork:
         return self.within.tobytes() + self.work.tobytes() + self.entering.tobytes()
 
     @staticmethod
-    def of(addends: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> LocalWork:
+    def of(partial_sums: Sequence[Sequence[int]], work: Sequence[int], entering: Sequence[int]) -> LocalWork:
         """
-        Integers as exact arrays; `addends` are elements of the weights, the output and the input of each group.
+        Integers as exact arrays; `partial_sums` are elements of the weights, the output and the input of each group.
         """
-        rows = [*addends, [0] * len(work)]
+        rows = [*partial_sums, [0] * len(work)]
         return LocalWork(*(np.array(numbers, np.object_) for numbers in (rows, work, entering)))
 
     def as_floats(self) -> LocalWork:
@@ -142,32 +142,32 @@ def crossing(
     return there[0] + back[0], there[1] + back[1]
 
 
-def boundaries(step: Workload, left: LocalWork, choice: Choice) -> tuple[Table, Table]:
+def boundaries(step: Workload, local: LocalWork, choice: Choice) -> tuple[Table, Table]:
     """The elements that each side reads at each boundary."""
     is_layer = np.array(step.is_layer, np.bool_)
     producers, consumers = list(step.producers), list(step.consumers)
     first, second = crossing(choice.at(producers), choice.at(consumers), is_layer[producers], is_layer[consumers])
-    return first * left.entering, second * left.entering
+    return first * local.entering, second * local.entering
 
 
-def addends(left: LocalWork, choice: Choice) -> Table:
+def partial_sums(local: LocalWork, choice: Choice) -> Table:
     """The elements of the other side's partial sums that each side reads for each layer group."""
-    return left.within[choice.types, np.arange(len(choice.types))]
+    return local.within[choice.types, np.arange(len(choice.types))]
 
 
-def left_in(step: Workload, left: LocalWork, choice: Choice, side: int) -> LocalWork:
+def local_work_in(step: Workload, local: LocalWork, choice: Choice, side: int) -> LocalWork:
     """What is left of a group in one of its sides."""
     part = choice.part(side)
-    within = left.within.copy()
+    within = local.within.copy()
     within[:3] = np.where(_CUTS[:, choice.types], within[:3] * part, within[:3])
     taken, _ = choice.parts(np.array(step.is_layer, np.bool_))
     consumers = list(step.consumers)
-    entering = np.where(taken[consumers] == ALL, left.entering, left.entering * part[consumers])
-    return LocalWork(within, left.work * part, entering)
+    entering = np.where(taken[consumers] == ALL, local.entering, local.entering * part[consumers])
+    return LocalWork(within, local.work * part, entering)
 
 
-def amount(step: Workload, left: LocalWork, choice: Choice) -> Fraction:
-    """What a pair moves: half of what both sides read of each other, in elements; `left` and shares are exact."""
-    first, second = boundaries(step, left, choice)
-    both = 2 * addends(left, choice).sum() + first.sum() + second.sum()
+def amount(step: Workload, local: LocalWork, choice: Choice) -> Fraction:
+    """What a pair moves: half of what both sides read from each other, in elements; `local` and shares are exact."""
+    first, second = boundaries(step, local, choice)
+    both = 2 * partial_sums(local, choice).sum() + first.sum() + second.sum()
     return Fraction(both) / 2

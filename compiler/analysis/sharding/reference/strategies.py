@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from npuc.compiler.analysis.sharding.graph.chain import BASIC_TYPES, BasicType, Layer, LayerKind
 from npuc.compiler.analysis.sharding.reference.joint import joint
 from npuc.compiler.analysis.sharding.reference.level_by_level import Choices, greedy
-from npuc.compiler.core.options import Convention, Strategy, is_joint, names_three_types
+from npuc.compiler.core.options import Convention, Strategy, is_joint, names_three_types, uses_mp
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def rule_of(strategy: Strategy, convention: Convention) -> Rule:
 
 def has_cuts(strategy: str, convention: str, objective: str = "bytes") -> bool:
     """Whether `mp` leaves open along which channels, so that a plan says so beside it."""
-    return (convention == "physical" or objective == "time") and strategy in ("mp", "owt", "hypar", "joint")
+    return (convention == "physical" or objective == "time") and uses_mp(strategy)
 
 
 def chain_types(strategy: Strategy) -> tuple[BasicType, ...]:

@@ -89,15 +89,15 @@ class Side:
 class Explainer:
     """What there is to say of a plan of a network; `float_bytes` are those of every float, where a machine says."""
 
-    def __init__(self, network: PlanGraph, edges: PlanEdges, planned: Planned, float_bytes: int | None = None):
-        self.network = network
+    def __init__(self, graph: PlanGraph, edges: PlanEdges, planned: Planned, float_bytes: int | None = None):
+        self.graph = graph
         self.planned = planned
         self.sizes: Sizes = planned.sizes
         self.float_bytes = float_bytes
-        self.terms = terms_of(network, edges, planned.convention)
+        self.terms = terms_of(graph, edges, planned.convention)
         self.bytes = self.bytes_of(planned.sequences)
         self.free = rule_of(planned.strategy, planned.convention).all_free()
-        self._touching: list[list[CostTerm]] = [[] for _ in network.groups]
+        self._touching: list[list[CostTerm]] = [[] for _ in graph.groups]
         for term in self.terms:
             for group in term.groups:
                 self._touching[group].append(term)
@@ -131,7 +131,7 @@ class Explainer:
     def sources(self) -> list[MovementPart]:
         """The communication of all layer groups by kind, largest first."""
         found: dict[What, list[MovementPart]] = {}
-        for group in range(len(self.network.groups)):
+        for group in range(len(self.graph.groups)):
             for part in self.parts(group):
                 found.setdefault(part.what, []).append(part)
         zero = Fraction(0)
@@ -159,13 +159,13 @@ class Explainer:
         if not isinstance(rate, EdgeRate):
             return [("outputs", whole)]
         there, back, summed = rate.split(sequences, self.sizes)
-        if is_data(self.network, term.value):
+        if is_data(self.graph, term.value):
             return [("forward", there), ("gradient", back), ("input_gradients", summed)]
         return [("weights", there), ("weight_gradients", tuple(a + b for a, b in zip(back, summed, strict=True)))]
 
     def best_other(self, group: int) -> Other | None:
         """The best other type sequence of a layer group with all else as planned; None where it has no other."""
-        now, types = self.planned.sequences[group], candidate_types(self.network.groups[group], self.free)
+        now, types = self.planned.sequences[group], candidate_types(self.graph.groups[group], self.free)
         sides = tuple((self._side(term, group), term.elements) for term in self._touching[group])
         # many layer groups of a network are equal
         key = now, types, sides
@@ -262,17 +262,17 @@ class Explainer:
 
     def bytes_of(self, sequences: Sequence[TypeSequence], terms: Sequence[CostTerm] | None = None) -> Fraction:
         """What a plan moves in bytes, one direction: by all terms, or by some."""
-        return bytes_of(self.network, self.terms if terms is None else terms, sequences, self.sizes, self.float_bytes)
+        return bytes_of(self.graph, self.terms if terms is None else terms, sequences, self.sizes, self.float_bytes)
 
     def _width(self, value: int, what: What) -> int:
         """The bytes of an element of a value or its gradient."""
-        own = self.network.program.values[value]
+        own = self.graph.program.values[value]
         return (own.gradient() if what in GRADIENTS else own).element_bytes(self.float_bytes)
 
     @cached_property
     def _one_width(self) -> int | None:
         """The bytes of an element of all that a plan may move; None where tensors differ."""
-        values = self.network.program.values
+        values = self.graph.program.values
         # an input is given in any form
         moved = [values[t.value] for t in self.terms if values[t.value].argument is not ArgumentKind.INPUT]
         widths = {own.element_bytes(self.float_bytes) for value in moved for own in (value, value.gradient())}
@@ -283,7 +283,7 @@ class Explainer:
         """The candidate type sequences of all layer groups; None where they are too many."""
         if self.free.has_outputs and len(self.sizes) > MOST_LEVELS_ON_GRAPHS:
             return None
-        labels = labels_of(self.network.groups, self.free, self.sizes)
+        labels = labels_of(self.graph.groups, self.free, self.sizes)
         return labels, graph_of(self.terms, labels, self.sizes)
 
 

@@ -119,7 +119,7 @@ def search_all(
 
 
 def search_within(
-    network: PlanGraph,
+    graph: PlanGraph,
     edges: PlanEdges,
     terms: Sequence[CostTerm],
     rule: Rule,
@@ -134,18 +134,18 @@ def search_within(
     Where none does, it is the plan that keeps least. Raises `CapacityError` where the parameters and states of that
     plan alone are too much.
     """
-    labels = labels_of(network.groups, rule, sizes)
-    result = choose_within(network, edges, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
+    labels = labels_of(graph.groups, rule, sizes)
+    result = choose_within(graph, edges, labels, graph_of(terms, labels, sizes), sizes, room, exact=exact)
     return MovementPlan(
         chosen(labels, result.choice), elements_of(result.cost, sizes), elements_of(result.bound, sizes)
     )
 
 
 def choose_within(
-    network: PlanGraph,
+    graph: PlanGraph,
     edges: PlanEdges,
     labels: Sequence[Sequence[TypeSequence]],
-    graph: Choices,
+    choices: Choices,
     sizes: Sizes,
     room: DeviceMemory,
     *,
@@ -156,26 +156,26 @@ def choose_within(
 
     Raises `CapacityError` where the parameters and states of these alone are too much.
     """
-    fixed, resource = bytes_by_label(kept_tensors(network, edges, room), labels, sizes)
-    found = minimise_within(graph, resource, room.limit - fixed, solve_exactly=exact)
+    fixed, resource = bytes_by_label(kept_tensors(graph, edges, room), labels, sizes)
+    found = minimise_within(choices, resource, room.limit - fixed, solve_exactly=exact)
     if found.choice is not None:
         return Result(found.choice, found.cost, found.bound, found.exact, found.width)
-    _check_parameters(network, edges, room, labels, sizes)
+    _check_parameters(graph, edges, room, labels, sizes)
     least = tuple(int(table.argmin()) for table in resource)
-    return Result(least, graph.cost(least), 0, exact=False, width=found.width)
+    return Result(least, choices.cost(least), 0, exact=False, width=found.width)
 
 
 def _check_parameters(
-    network: PlanGraph, edges: PlanEdges, room: DeviceMemory, labels: Sequence[Sequence[TypeSequence]], sizes: Sizes
+    graph: PlanGraph, edges: PlanEdges, room: DeviceMemory, labels: Sequence[Sequence[TypeSequence]], sizes: Sizes
 ) -> None:
     """Raise `CapacityError` where no plan has room for the parameters and states: by how much, and for which."""
-    kept = kept_tensors(network, edges, replace(room, by_weights=frozenset(), by_others=frozenset()))
+    kept = kept_tensors(graph, edges, replace(room, by_weights=frozenset(), by_others=frozenset()))
     fixed, resource = bytes_by_label(kept, labels, sizes)
     needed = fixed + sum(int(table.min()) for table in resource)
     if needed <= room.limit:
         return
     least = [int(table.argmin()) for table in resource]
-    tensors = largest(network, kept, chosen(labels, least), sizes, SHOWN)
+    tensors = largest(graph, kept, chosen(labels, least), sizes, SHOWN)
     shown = ", ".join(f"{name} {size / MIB:,.1f} MiB" for name, size in tensors)
     raise CapacityError(
         f"parameters and optimizer states alone take {needed / MIB:,.1f} MiB a device under any plan, "
@@ -217,21 +217,21 @@ def graph_of(
     terms: Sequence[CostTerm],
     labels: Sequence[Sequence[TypeSequence]],
     sizes: Sizes,
-    price: Callable[[Rate, tuple[TypeSequence, ...]], int] | None = None,
+    cost_of: Callable[[Rate, tuple[TypeSequence, ...]], int] | None = None,
 ) -> Choices:
-    """The terms as costs of labels: `price` of what one element moves, by default the sum over the levels."""
+    """The terms as costs of labels; `cost_of` is the cost of one element, by default the sum over the levels."""
     keys = [tuple(own) for own in labels]
 
     def summed(rate: Rate, sequences: tuple[TypeSequence, ...]) -> int:
         return sum(rate.amounts(sequences, sizes))
 
-    priced = price or summed
+    element_cost = cost_of or summed
 
     @cache
     def table(rate: Rate, own: tuple[tuple[TypeSequence, ...], ...]) -> Table:
-        if price is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
+        if cost_of is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
             return totals(rate, *own)
-        costs = [priced(rate, sequences) for sequences in product(*own)]
+        costs = [element_cost(rate, sequences) for sequences in product(*own)]
         found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
         return found.reshape([len(sequences) for sequences in own])
 

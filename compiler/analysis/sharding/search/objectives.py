@@ -59,13 +59,13 @@ def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Typ
     return [uniform(type, levels) for type in types] + twos
 
 
-def sequences_for_time(network: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
+def sequences_for_time(graph: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
     """The candidate type sequences of each layer group for the shortest step."""
-    return [candidate_sequences(candidate_types(group, rule), levels) for group in network.groups]
+    return [candidate_sequences(candidate_types(group, rule), levels) for group in graph.groups]
 
 
 def fastest(
-    network: PlanGraph,
+    graph: PlanGraph,
     edges: PlanEdges,
     rule: Rule,
     sizes: Sizes,
@@ -79,19 +79,19 @@ def fastest(
 
     Raises `CapacityError` where parameters alone take more, or where the network has no place for the devices.
     """
-    labels, terms = sequences_for_time(network, rule, len(sizes)), physical_terms(edges)
-    graph = time_graph(network.program, terms, labels, times, sizes)
+    labels, terms = sequences_for_time(graph, rule, len(sizes)), physical_terms(edges)
+    choices = time_graph(graph.program, terms, labels, times, sizes)
     if room is None:
-        found = minimise(graph, solve_exactly=exact)
+        found = minimise(choices, solve_exactly=exact)
     else:
-        found = choose_within(network, edges, labels, graph, sizes, room, exact=exact)
+        found = choose_within(graph, edges, labels, choices, sizes, room, exact=exact)
     sequences = chosen(labels, found.choice)
-    messages = message_seconds(network.program, terms, sequences, times, sizes)
+    messages = message_seconds(graph.program, terms, sequences, times, sizes)
     return Best(sequences, work_seconds(times, sequences) + float(messages), float(found.bound) + times.rest)
 
 
 def smallest(
-    network: PlanGraph,
+    graph: PlanGraph,
     edges: PlanEdges,
     terms: Sequence[CostTerm],
     rule: Rule,
@@ -101,8 +101,8 @@ def smallest(
     exact: bool = False,
 ) -> Best:
     """The plan that keeps least in a device's memory, and of these moves least by `terms`."""
-    labels = labels_of(network.groups, rule, sizes)
-    fixed, kept = kept_graph(kept_tensors(network, edges, room), labels, sizes)
+    labels = labels_of(graph.groups, rule, sizes)
+    fixed, kept = kept_graph(kept_tensors(graph, edges, room), labels, sizes)
     moved = graph_of(terms, labels, sizes)
     # one byte counts for more than all that a plan may move
     byte = 1 + sum(int(table.max()) for table in (*moved.unary, *moved.pairs.values()))

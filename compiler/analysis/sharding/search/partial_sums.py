@@ -23,25 +23,25 @@ MOST = 64
 
 
 def with_addends(
-    network: PlanGraph, edges: PlanEdges, sequences: Sequence[TypeSequence], sizes: Sizes
+    graph: PlanGraph, edges: PlanEdges, sequences: Sequence[TypeSequence], sizes: Sizes
 ) -> tuple[TypeSequence, ...]:
     """The plan with deferred reductions, and reshard points of weights in any layout, of least communication."""
     devices = prod(sizes)
-    groups = [_even(network, group, devices) for group in network.groups]
+    groups = [_even(graph, group, devices) for group in graph.groups]
     labels = [_variants(group, own) for group, own in zip(groups, sequences, strict=True)]
     if all(len(own) == 1 for own in labels):
         return tuple(sequences)
     return chosen(labels, minimise(graph_of(physical_terms(edges), labels, sizes)).choice)
 
 
-def _even(network: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
+def _even(graph: PlanGraph, group: LayerGroup, devices: int) -> LayerGroup:
     """A reshard point of weights without the type that is not divisible."""
     if not group.weights or "III" not in group.types:
         return group
     for number in group.tasks:
-        task, cut = network.program.tasks[number], network.task_cuts.cut_of["III"][number]
+        task, cut = graph.program.tasks[number], graph.task_cuts.cut_of["III"][number]
         for value, axis in zip(task.operands, task.cuts[cut].operands if cut is not None else (), strict=False):
-            if axis is not None and network.program.values[value].shape[axis] % devices:
+            if axis is not None and graph.program.values[value].shape[axis] % devices:
                 return replace(group, types=tuple(type for type in group.types if type != "III"))
     return group
 

@@ -37,7 +37,15 @@ from npuc.compiler.analysis.sharding.search.many_levels import MOST_LEVELS, has_
 from npuc.compiler.analysis.sharding.search.objectives import fastest, smallest
 from npuc.compiler.analysis.sharding.search.partial_sums import with_addends
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import STRATEGIES, Convention, PlanObjective, Strategy, is_joint, names_three_types
+from npuc.compiler.core.options import (
+    STRATEGIES,
+    Convention,
+    PlanObjective,
+    Strategy,
+    is_joint,
+    is_level_by_level,
+    names_three_types,
+)
 
 PLAN = "dist.plan"
 """The attribute of a function that says by which plan it was shared among devices."""
@@ -97,13 +105,13 @@ def total_of(levels: Sequence[Fraction], sizes: Sizes | None = None) -> Fraction
     return sum((prod(parts[:h]) * amount for h, amount in enumerate(levels)), start=Fraction(0))
 
 
-def terms_of(network: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
+def terms_of(graph: PlanGraph, edges: PlanEdges, convention: Convention) -> list[CostTerm]:
     """What a convention charges."""
-    return physical_terms(edges) if convention == "physical" else paper_terms(network, edges, convention)
+    return physical_terms(edges) if convention == "physical" else paper_terms(graph, edges, convention)
 
 
 def plan_network(
-    network: PlanGraph,
+    graph: PlanGraph,
     edges: PlanEdges,
     strategy: Strategy,
     convention: Convention,
@@ -120,45 +128,50 @@ def plan_network(
     goal = goal or Goal()
     sizes = (2,) * levels if isinstance(levels, int) else levels
     if convention != "physical" and goal.objective != "time":
-        known = with_paper_types(network, by_batch=strategy == "dp")
+        known = with_paper_types(graph, by_batch=rule_of(strategy, convention).by_batch)
         plan = _plan(known, edges, strategy, convention, sizes, goal)
-        return replace(plan, sequences=with_addends(network, edges, plan.sequences, sizes))
-    return _plan(network, edges, strategy, convention, sizes, goal)
+        return replace(plan, sequences=with_addends(graph, edges, plan.sequences, sizes))
+    return _plan(graph, edges, strategy, convention, sizes, goal)
 
 
 def _plan(
-    network: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
+    graph: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: Sizes, goal: Goal
 ) -> Planned:
     """The plan among the types that a network's layer groups have."""
     halves, room, rule = all(size == 2 for size in sizes), goal.room, goal.rule(strategy, convention)
     if goal.objective != "bytes":
-        return _for_goal(network, edges, strategy, convention, sizes, goal)
-    terms = terms_of(network, edges, convention)
-    chain = chain_of(network, terms) if halves and convention != "physical" else None
+        return _for_goal(graph, edges, strategy, convention, sizes, goal)
+    terms = terms_of(graph, edges, convention)
+    chain = chain_of(graph, terms) if halves and convention != "physical" else None
     if room is not None and rule.joint:
-        within = search_within(network, edges, terms, rule, sizes, room, exact=goal.exact)
+        within = search_within(graph, edges, terms, rule, sizes, room, exact=goal.exact)
         amounts = amounts_of(terms, within.sequences, sizes)
         # what is kept is estimated: no plan at all goes below the bound without a limit
-        bound = least(network.groups, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
+        bound = least(graph.groups, terms, rule_of(strategy, convention), sizes, exact=goal.exact)
         return Planned(strategy, convention, sizes, within.sequences, amounts, bound)
     if chain is not None:
         return plan_chain(chain, strategy, convention, len(sizes))
     _check_levels(strategy, convention, sizes)
-    if strategy in ("hypar", "accpar"):
+    if is_level_by_level(strategy):
         # one level's least may leave more to those below it: mp along the input alone is tried, too
-        rules = [rule, rule.without_outputs()] if strategy == "hypar" and rule.has_outputs else [rule]
-        plans = [search_levels(network.groups, terms, one, sizes, exact=goal.exact) for one in rules]
+        rules = [rule, rule.without_outputs()] if not names_three_types(strategy) and rule.has_outputs else [rule]
+        plans = [search_levels(graph.groups, terms, one, sizes, exact=goal.exact) for one in rules]
         plan = min(plans, key=lambda one: one.elements)
     else:
-        plan = search_joint(network.groups, terms, rule, sizes, exact=goal.exact)
+        plan = search_joint(graph.groups, terms, rule, sizes, exact=goal.exact)
     known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
-    bound = plan.bound if known else least(network.groups, terms, rule, sizes, exact=goal.exact)
+    bound = plan.bound if known else least(graph.groups, terms, rule, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, plan.sequences, amounts_of(terms, plan.sequences, sizes), bound)
 
 
 def _check_levels(strategy: Strategy, convention: Convention, sizes: Sizes) -> None:
     """Raise `UsageError` where accpar-joint is asked for more devices than it is searched for."""
-    if strategy == "accpar-joint" and has_many(rule_of(strategy, convention), sizes) and len(sizes) > MOST_LEVELS:
+    if (
+        is_joint(strategy)
+        and names_three_types(strategy)
+        and has_many(rule_of(strategy, convention), sizes)
+        and len(sizes) > MOST_LEVELS
+    ):
         raise UsageError(
             f"{strategy}: found {2 ** len(sizes):,} devices, expected at most {2**MOST_LEVELS:,}",
             hint="accpar and joint take any number of devices",
@@ -170,7 +183,7 @@ def plan_chain(chain: Sequence[Layer], strategy: Strategy, convention: Conventio
     groups, terms, sizes = chain_groups(chain), chain_terms(chain, convention), (2,) * levels
     # a chain's mp is that of the papers under every convention
     rule = rule_of(strategy, "table2")
-    printed, level_by_level = convention != "physical", strategy in ("hypar", "accpar")
+    printed, level_by_level = convention != "physical", is_level_by_level(strategy)
     # the optimum is known of two types, and by the papers' conventions of three
     known = not names_three_types(strategy) or (printed and levels <= MOST_LEVELS_OF_THREE)
     if level_by_level and not printed:
@@ -198,7 +211,7 @@ def columns(choices: Choices, layers: int) -> tuple[TypeSequence, ...]:
 
 
 def _for_goal(
-    network: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
+    graph: PlanGraph, edges: PlanEdges, strategy: Strategy, convention: Convention, sizes: tuple[int, ...], goal: Goal
 ) -> Planned:
     """The plan for another objective than movement, which is counted all the same."""
     if not is_joint(strategy):
@@ -207,20 +220,20 @@ def _for_goal(
             f"{strategy} is a rule of movement: a plan for {goal.objective} is searched by {joints} only",
             hint=f"--parallel joint --plan-objective {goal.objective}",
         )
-    terms, rule = terms_of(network, edges, convention), goal.rule(strategy, convention)
+    terms, rule = terms_of(graph, edges, convention), goal.rule(strategy, convention)
     if goal.objective == "time":
         if goal.times is None:
             raise UsageError(
                 "a plan for time needs the times of work and messages",
                 hint="npuc compile --devices N --plan-objective time finds them on the backend and the hardware",
             )
-        best = fastest(network, edges, rule, sizes, goal.times, goal.room, exact=goal.exact)
+        best = fastest(graph, edges, rule, sizes, goal.times, goal.room, exact=goal.exact)
     else:
         assert goal.room is not None, "a plan for memory is given what a device keeps"
-        best = smallest(network, edges, terms, rule, sizes, goal.room, exact=goal.exact)
+        best = smallest(graph, edges, terms, rule, sizes, goal.room, exact=goal.exact)
     amounts = amounts_of(terms, best.sequences, sizes)
     known = rule if goal.outputs else replace(goal, outputs=True).rule(strategy, convention)
-    bound = least(network.groups, terms, known, sizes, exact=goal.exact)
+    bound = least(graph.groups, terms, known, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, best.sequences, amounts, bound, goal.objective, best.cost, best.bound)
 
 
@@ -233,7 +246,7 @@ def amounts_of(
 
 
 def bytes_of(
-    network: PlanGraph,
+    graph: PlanGraph,
     terms: Sequence[CostTerm],
     sequences: Sequence[TypeSequence],
     sizes: Sizes,
@@ -243,22 +256,22 @@ def bytes_of(
     What a plan moves in all, one direction, in bytes: each tensor's by its own element type; `float_bytes` are those of
     every float, where the machine says.
     """
-    values = network.program.values
+    values = graph.program.values
     return elements_of(sum(term.bytes(values, sequences, sizes, float_bytes) for term in terms), sizes)
 
 
-def chain_of(network: PlanGraph, terms: Sequence[CostTerm]) -> list[Layer] | None:
+def chain_of(graph: PlanGraph, terms: Sequence[CostTerm]) -> list[Layer] | None:
     """
     The layers of a network in which each hands on to the next alone, may have any type and has all its gradients; None
     for others.
     """
-    layers = [layer_of_group(network, group) for group in range(len(network.groups))]
+    layers = [layer_of_group(graph, group) for group in range(len(graph.groups))]
     chain = [layer for layer in layers if layer is not None]
     boundaries = [term.groups for term in terms if len(term.groups) == 2]
     has_all = len(terms) == len(BASIC_TYPES) * len(chain) + len(boundaries)
     if not has_all or any(isinstance(term.rate, InterLayerRate) and not term.rate.active for term in terms):
         return None
-    if any(set(group.types) < set(BASIC_TYPES) for group in network.groups):
+    if any(set(group.types) < set(BASIC_TYPES) for group in graph.groups):
         return None
     if len(chain) < len(layers) or boundaries != [(n, n + 1) for n in range(len(layers) - 1)]:
         return None
