@@ -28,14 +28,14 @@ YOUNG_OBJECTS = 200_000
 search walks all that caches keep."""
 
 SETTINGS = "_hypothesis_internal_use_settings"
-PROFILES = {"ci": None, "dev": 10}
+PROFILES = {"full": None, "ci": 100, "dev": 10}
 """The most random examples of a property by profile; None: as many as the property's own settings say."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the choice of a profile."""
     default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-    text = "random examples of a property: at most 10 (dev), or as many as it says (ci; or $HYPOTHESIS_PROFILE)"
+    text = "random examples of a property: at most 10 (dev) or 100 (ci), or all (full); or $HYPOTHESIS_PROFILE"
     golden = "write what pages, tables and the schema say of the program anew, and then run the tests"
     parser.addoption("--update-golden", action="store_true", help=golden)
     parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)
