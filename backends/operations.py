@@ -1,5 +1,6 @@
 """The fields of a row that do not depend on its cost: name, place, phase, repetitions, and the sizes of a product."""
 
+from collections.abc import Iterable
 from typing import TypedDict
 
 from xdsl.ir import Operation
@@ -8,7 +9,7 @@ from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.report import Kind, OpRow, Phase
 from npuc.dialects.npu import VectorOp
 from npuc.dialects.npu.nest import Nest
-from npuc.dialects.provenance import layer_of, location_text, repeat_of, role_of
+from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
 
 
 class Place(TypedDict):
@@ -56,3 +57,9 @@ def uncosted_row(op: Operation, index: int) -> OpRow:
     vector = isinstance(op, VectorOp)
     kind: Kind = "vector" if vector else "data"
     return OpRow(index=index, **identity_of(op), kind=kind, macs=0, vector_ops=op.ops if vector else 0)
+
+
+def sparsity_warnings(ops: Iterable[Operation], reason: str) -> list[str]:
+    """A warning that the sparsity of layers is left out, for a `reason`; none where all layers are dense."""
+    sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)
+    return [f"the N:M of {sparse:,} layers does not count: {reason}"] if sparse else []

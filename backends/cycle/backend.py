@@ -19,7 +19,7 @@ from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stationary import contractions_reusing_tiles
 from npuc.backends.cycle.stream import stream_row
-from npuc.backends.operations import place_of
+from npuc.backends.operations import place_of, sparsity_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report, make_report
@@ -36,6 +36,7 @@ from npuc.dialects.structural import structural_key
 from npuc.hardware import Hardware, machine_target
 
 EDGE = "array.edge_elements"
+DENSE = "this model's arrays compute dense products (--set cycle.compat=scalesim3 models sparse ones)"
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without work: no row."""
 
@@ -50,7 +51,9 @@ class CycleBackend(Backend):
     default_hardware = "igo-large"
 
     def supports(self, op: Operation) -> str | None:
-        """None for operations of the npu level; tiles are not priced."""
+        """None for operations of the npu level without a mapping; tiles are not priced."""
+        if isinstance(op, ContractOp) and op.mapping_attr is not None:
+            return "it has a mapping, which this backend does not follow"
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
@@ -70,6 +73,7 @@ class CycleBackend(Backend):
             return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
         rows, warnings = _cycle_rows(ops, machine), [*edge_warnings(hardware), *pool_warnings(ops, machine)]
+        warnings += sparsity_warnings(ops, DENSE)
         certificates = layer_certificates(ops, rows, machine)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
 

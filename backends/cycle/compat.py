@@ -20,7 +20,7 @@ from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.sparsity import storage
-from npuc.backends.operations import identity_of, sizes_of, uncosted_row
+from npuc.backends.operations import identity_of, sizes_of, sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
@@ -96,9 +96,8 @@ def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
     resident = sum(isinstance(op, HasResidency) and bool(op.resident.names) for op in ops)
     if resident:
         found.append(f"SCALE-Sim has no resident values: {resident:,} rows cost as if nothing were resident")
-    sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)
-    if sparse and hardware.get("scalesim.sparsity", bool) is not True:
-        found.append(f"the N:M of {sparse:,} layers does not count: scalesim.sparsity is false")
+    if hardware.get("scalesim.sparsity", bool) is not True:
+        found += sparsity_warnings(ops, "scalesim.sparsity is false")
     return found
 
 

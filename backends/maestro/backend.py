@@ -18,7 +18,7 @@ from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_
 from npuc.backends.maestro.rows import buffer_need, contract_row
 from npuc.backends.maestro.statements import statement_cost
 from npuc.backends.maestro.words import WORDS
-from npuc.backends.operations import uncosted_row
+from npuc.backends.operations import sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.mapping import Clusters, Mapping
@@ -97,7 +97,8 @@ class MaestroBackend(Backend):
                 scorer.add(op)
             elif isinstance(op, OTHERS):
                 scorer.rows.append(uncosted_row(op, len(scorer.rows)))
-        return make_report(self.name, hardware.as_dict(), scorer.rows, warnings=scorer.warnings())
+        sparse = sparsity_warnings(module.walk(), "MAESTRO's mappings are of dense products")
+        return make_report(self.name, hardware.as_dict(), scorer.rows, warnings=[*scorer.warnings(), *sparse])
 
 
 @dataclass

@@ -9,6 +9,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from npuc.backends.base import Backend
+from npuc.backends.operations import sparsity_warnings
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, read_options, resolved
@@ -21,6 +22,8 @@ from npuc.compiler.report import Report, make_report
 from npuc.compiler.report.sections import columns
 from npuc.dialects.train.base import TrainOp
 from npuc.hardware import Hardware
+
+DENSE = "this model's layers compute dense products"
 
 
 class RooflineBackend(Backend):
@@ -53,7 +56,8 @@ class RooflineBackend(Backend):
         (facts,) = iteration_facts(plan, times, options)
         nearness = planner.nearness(options.conventions)
         bound = nearness.facts(plan, times, 0, options.capacity, options) if options.bound else None
-        warnings = nearness.remarks(options.capacity) if options.optimal else ()
+        warnings = [*nearness.remarks(options.capacity)] if options.optimal else []
+        warnings += sparsity_warnings(module.walk(), DENSE)
         rows = plan_rows(plan, times, options)
         return make_report(NAME, resolved(hardware).as_dict(), rows, native=columns(facts, bound), warnings=warnings)
 
@@ -95,6 +99,7 @@ class RooflineBackend(Backend):
             except CapacityError as error:
                 yield number, error
         waiting, nearness = iter(fitting), planner.nearness(options.conventions)
+        sparse = sparsity_warnings(planner.module.walk(), DENSE)
         for plan, times in planner.planned(options, [choices[number].capacity for number in fitting]):
             totals, every = lane_totals(plan, times, options), iteration_facts(plan, times, options)
             for lane, (one, facts) in enumerate(zip(totals, every, strict=True)):
@@ -102,7 +107,8 @@ class RooflineBackend(Backend):
                 hardware, capacity = resolved(machines[number]).as_dict(), choices[number].capacity
                 bound = nearness.facts(plan, times, lane, capacity, options) if options.bound else None
                 native = columns(facts, bound)
-                warnings = nearness.remarks(capacity) if options.optimal else []
+                warnings = [*nearness.remarks(capacity)] if options.optimal else []
+                warnings += sparse
                 report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=native, warnings=warnings)
                 yield number, report
 

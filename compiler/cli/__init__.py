@@ -16,6 +16,7 @@ from typing import Annotated, cast
 import typer
 
 from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, map, opt, reuse, run, study, sweep
+from npuc.compiler.cli.once import VerbCommand
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -28,6 +29,8 @@ app = typer.Typer(
 )
 for verb in (compile, explain, run, check, fmt, lint, opt, reuse, sweep, map, study, listing):
     verb.register(app)
+for registered in app.registered_commands:
+    registered.cls = VerbCommand
 
 # What typer raises for a wrong command line. It has no public name of its own: BadParameter is one kind of it.
 WrongCommandLine = cast("type[Exception]", typer.BadParameter.__mro__[1])
@@ -67,6 +70,8 @@ def run_command(arguments: list[str]) -> int:
         status = app(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
     except WrongCommandLine as e:
         return report_error(_usage_error(e))
+    except UsageError as e:
+        return report_error(e)
     except typer.Abort:
         return 130
     except SystemExit as e:

@@ -18,6 +18,7 @@ from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 from typer.models import OptionInfo
 
 from npuc.compiler.cli.shared import parse_defines
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 
 KEYWORDS = {"hw": "hardware", "setting": "overrides", "define": "defines"}
@@ -51,7 +52,12 @@ class Group:
 def _settings(items: list[str]) -> dict[str, object]:
     from npuc.hardware import parse_setting
 
-    return dict(map(parse_setting, items))
+    found: dict[str, object] = {}
+    for key, value in map(parse_setting, items):
+        if key in found:
+            raise UsageError(f"--set {key} is given twice", hint=f"npuc sweep --vary {key}=A,B compares both")
+        found[key] = value
+    return found
 
 
 _READ: Mapping[str, Callable[[Any], object]] = {"overrides": _settings, "defines": parse_defines}

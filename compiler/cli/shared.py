@@ -136,12 +136,20 @@ def flush(status: int) -> int:
 
 
 def parse_defines(items: list[str] | None) -> dict[str, int | str]:
-    """`NAME=VALUE` items as a dictionary; a value that is an integer becomes one. Raises `UsageError`."""
+    """
+    `NAME=VALUE` items as a dictionary; a value that is an integer becomes one.
+
+    Raises `UsageError` for another form and for a name given twice.
+    """
     result: dict[str, int | str] = {}
     for item in items or []:
         name, equals, value = item.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"-D {item}: expected NAME=VALUE", hint="for example -D batch=8")
+        if name.strip() in result:
+            raise UsageError(
+                f"-D {name.strip()} is given twice", hint=f"npuc sweep --vary {name.strip()}=A,B compares both"
+            )
         digits = value.strip().removeprefix("-")
         whole = digits.isascii() and digits.isdecimal() and len(digits) < 20
         result[name.strip()] = int(value) if whole else value

@@ -11,6 +11,7 @@ from npuc.compiler.driver.session import Session
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
 
     from npuc.backends.base import Backend
     from npuc.compiler.core.verify import SourceTexts
@@ -34,6 +35,7 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
+    _check_mapped(module, session)
     lowered = lower(module, session)
     # npuc's own passes leave no operation wrong that was right.
     trusted = frontend.trusted and session.options.pipeline is None
@@ -43,6 +45,36 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     check_budgets(module, machine, session.sources)
     check_supported(module, model, session.sources)
     return replace(lowered, peak=None) if frontend.lists_layers else lowered
+
+
+def _check_mapped(module: ModuleOp, session: Session) -> None:
+    """
+    Raise `SourceError` for a contraction of the source whose mapping the backend does not follow, before a pass may
+    replace it. Layers of a mapping file lose theirs, with a warning: the backend schedules their contractions.
+    """
+    from npuc.dialects.npu import ContractOp
+    from npuc.dialects.provenance import MAPPING, mapping_of
+
+    mapped = [op for op in module.walk() if mapping_of(op) is not None]
+    for op in mapped:
+        if isinstance(op, ContractOp) and (reason := session.model.supports(op)) is not None:
+            raise _unsupported(op, reason, session.model, session.sources)
+    layers = [op for op in mapped if MAPPING in op.attributes]
+    if layers and session.model.mapping_pass(session.machine, None) is None:
+        for op in layers:
+            del op.attributes[MAPPING]
+        session.warnings.append(
+            f"the backend '{session.model.name}' follows no mappings: those of {len(layers):,} layers have no effect"
+        )
+
+
+def _unsupported(op: Operation, reason: str, model: Backend, sources: SourceTexts) -> SourceError:
+    """The error of an operation that a backend cannot score."""
+    from npuc.compiler.core.verify import error_at
+    from npuc.dialects.provenance import mapping_of
+
+    hint = None if mapping_of(op) is None else "-b maestro, or compile the program as it was before npuc map"
+    return error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources, hint)
 
 
 def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> None:
@@ -60,7 +92,7 @@ def check_supported(module: ModuleOp, model: Backend, sources: SourceTexts) -> N
             place = "above" if above else "below"
             raise error_at(op, f"backend '{model.name}' scores the npu level, {op.name} is {place} it", sources, hint)
         if reason is not None:
-            errors.append(error_at(op, f"backend '{model.name}' cannot score {op.name}: {reason}", sources))
+            errors.append(_unsupported(op, reason, model, sources))
             if len(errors) == UNSUPPORTED_SHOWN:
                 break
     raise_all(errors)

@@ -2,7 +2,8 @@
 Reading a table: which of the kinds it is, by its header and the number of its cells, and its rows as layers.
 
 A header that names columns M, N and K makes a table of products, whose other columns are known by name as well. Any
-other header makes a topology of SCALE-Sim: 8 or 9 cells are a convolution, 4 or 5 a product.
+other header makes a topology of SCALE-Sim: 8 or 9 cells are a convolution, 4 or 5 a product. Where the header itself
+has cells for one of the two, all rows are of this kind.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.dialects.train.base import MAX_ELEMENTS
@@ -30,6 +32,8 @@ _SIZES = (
     "the number of filters",
 )
 _SPARSITY = re.compile(r"n:m|spars.*")
+Kind = Literal["convolution", "product"]
+_CELLS: dict[Kind, str] = {"convolution": "8 or 9 (a convolution)", "product": "4 or 5 (name, M, N, K)"}
 _FOREIGN = re.compile(r"[^A-Za-z0-9_\-+./]")
 _NAMED = ("layer", "count", "has_dx", "m", "n", "k")
 
@@ -62,9 +66,10 @@ def read_table(
         location = Location(filename, 1, 1)
         hint = "a header such as layer,M,N,K and a line a layer"
         raise SourceError("the table is empty", location=location, hint=hint)
-    columns = _columns(lines[0], filename)
+    columns, kind = _columns(lines[0], filename), _kind_of(len(lines[0].cells))
     warnings: list[str] = []
     if columns is None and _looks_like_layer(lines[0]):
+        kind = None  # there is no header
         place = f"{filename}:{lines[0].number}"
         warnings.append(f"{place}: the first line is taken as a layer; SCALE-Sim skips it as the header")
         body = lines
@@ -80,7 +85,7 @@ def read_table(
     for number, line in enumerate(body):
         if number in kept:
             reader = RowReader(filename, line)
-            layer = _layer(reader, columns, names[number])
+            layer = _layer(reader, columns or kind, names[number])
             errors += reader.errors
             layers += [] if layer is None else [layer]
     _raise(errors)
@@ -138,21 +143,34 @@ def _name(line: Line, columns: _Columns | None, number: int) -> str:
     return layer_name("/".join(line.cells[i].text for i in parts if i < len(line.cells)), number)
 
 
-def _layer(reader: RowReader, columns: _Columns | None, name: str) -> TableLayer | None:
-    """The layer of a row, None for no layer at all; what is wrong with it, the reader notes."""
+def _kind_of(cells: int, *, noted: bool = False) -> Kind | None:
+    """What so many cells of a topology's line describe; `noted`: notes stand behind an empty cell."""
+    return "convolution" if cells in (8, 9) or noted else "product" if cells in (4, 5) else None
+
+
+def _layer(reader: RowReader, expected: _Columns | Kind | None, name: str) -> TableLayer | None:
+    """
+    The layer of a row, None for no layer at all; what is wrong with it, the reader notes.
+
+    `expected` is what the header says of all rows: columns of products, the kind of all layers, or nothing.
+    """
     cells = reader.line.cells
-    if columns is not None:
-        layer = _product(reader, columns, name)
-    elif len(cells) in (8, 9) or [cell.text for cell in cells[8:9]] == [""]:  # notes stand behind an empty cell
-        layer = _convolution(reader, name)
-    elif len(cells) in (4, 5):
-        layer = _gemm(reader, name)
-    else:
+    kind = _kind_of(len(cells), noted=[cell.text for cell in cells[8:9]] == [""])
+    if isinstance(expected, _Columns):
+        layer = _product(reader, expected, name)
+    elif kind is None or expected not in (None, kind):
         hint = "a header with columns M, N and K makes a table of products, in any order"
+        if expected is not None:
+            hint = f"the header has the cells of a {expected}; {hint}"
         place = Cell("", len(reader.line.text) - len(reader.line.text.lstrip()) + 1)
         found = f"found {len(cells)} cell{'s' * (len(cells) != 1)}"
-        reader.fail(f"{found}, expected 8 or 9 (a convolution) or 4 or 5 (name, M, N, K)", place, hint)
+        wanted = " or ".join(text for one, text in _CELLS.items() if expected in (None, one))
+        reader.fail(f"{found}, expected {wanted}", place, hint)
         return None
+    elif kind == "convolution":
+        layer = _convolution(reader, name)
+    else:
+        layer = _gemm(reader, name)
     if not reader.errors and max(layer.work.elements) > MAX_ELEMENTS:
         reader.fail(f"a tensor of {max(layer.work.elements):,} elements, expected at most {MAX_ELEMENTS:,}", cells[0])
     return layer

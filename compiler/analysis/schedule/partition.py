@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import part_nest
+from npuc.compiler.analysis.nest.cores import core_count, part_nest
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -74,16 +74,24 @@ def searched_partition(
 
 
 def equal_partitions(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:
-    """The partitions that `best_partition` tries: M, N and K in 2, 4, 8 parts over time, and in one part per core."""
+    """
+    The partitions that `best_partition` tries: M, N and K in 2, 4, 8 parts over time, and in one part per core.
+
+    A schedule over cores already has its loops over some of them: a part is then one of the cores that each leaves.
+    """
     view = forward_view(nest)
+    over_cores = {loop.dim for loop in schedule.loops if loop.cores}
+    left = machine.cores // core_count(nest, schedule)
     for dims in (view.m, view.n, view.k):
         for kind in ("time", "cores"):
             if over not in (None, kind):
                 continue
-            for parts in TIME_PARTS if kind == "time" else (machine.cores,):
-                found = (d for d in dims if extent_of(nest, schedule, d, kind) % parts == 0)
-                dim = next(found, None)
-                if dim is not None and parts > 1:
+            open_dims = dims if kind == "time" else [dim for dim in dims if dim not in over_cores]
+            for parts in TIME_PARTS if kind == "time" else (left,):
+                if parts < 2:
+                    continue
+                dim = next((d for d in open_dims if extent_of(nest, schedule, d, kind) % parts == 0), None)
+                if dim is not None:
                     yield EqualParts(dim, parts, kind)
 
 

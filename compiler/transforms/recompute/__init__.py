@@ -34,7 +34,7 @@ from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.recompute.remake import remake
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import training_functions
+from npuc.dialects.train.signature import is_differentiated, training_functions
 
 POLICIES = ("none", "every-k", "optimal")
 EXACT = 1500
@@ -77,7 +77,7 @@ class RecomputePass(ModulePass):
 
     def _check_level(self, func: FuncOp) -> None:
         """Refuse what is to be differentiated still, and what is lowered already."""
-        if "train.optimizer" in func.attributes:  # autodiff takes it away
+        if not is_differentiated(func):
             raise PassFailedException(f"{self.name}: there is no backward pass: run it after autodiff")
         lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
         if lowered is not None:

@@ -5,10 +5,14 @@ from pathlib import Path
 import pytest
 from typing_extensions import Unpack
 
+from npuc.backends.registry import get_backend
 from npuc.compiler import Report, compile_source
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES, Template
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.session import silent
+from npuc.frontends.source import text_source
 
 NETWORK = """network net(batch=2) {
   input x: f32[batch, 4, 8, 8]
@@ -142,6 +146,38 @@ def test_other_backends_take_mapping_files() -> None:
     reports = compile_source(mapping_file("a"), "m", "net.m", backend=["cycle", "maestro"], hardware="nvdla")
     assert [report.backend for report in reports] == ["cycle", "maestro"]
     assert reports[0].ops[0].macs == reports[1].ops[0].macs
+    assert "the backend 'cycle' follows no mappings: those of 1 layers have no effect" in reports[0].warnings
+
+
+def mapped_program() -> str:
+    """The text of a small program whose contractions have mappings."""
+    source = text_source(NETWORK, "dsl", "net.dsl")
+    module, _ = lowered_module(source, get_backend("maestro"), {"hardware": MACHINE}, silent, [])
+    return str(module)
+
+
+@pytest.mark.parametrize("overrides", [{}, {"cycle.compat": "scalesim3", "array.dataflow": "ws"}])
+def test_a_mapping_of_a_contraction_is_not_ignored_by_other_backends(overrides: dict[str, object]) -> None:
+    hardware = "scalesim" if overrides else "igo-small"
+    with pytest.raises(SourceError, match="it has a mapping") as caught:
+        compile_source(mapped_program(), "mlir", "net.mlir", backend="cycle", hardware=hardware, overrides=overrides)
+    assert str(caught.value.location).startswith("net.mlir:")
+    assert "-b maestro" in str(caught.value.hint)
+
+
+def test_a_mapping_of_a_pass_is_not_ignored_either() -> None:
+    passes = "autodiff,lower-to-npu,map{mapping=rs num-pes=16},schedule"
+    with pytest.raises(SourceError, match="it has a mapping"):
+        compile_source(NETWORK, backend="cycle", pipeline=passes)
+
+
+@pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
+def test_sparsity_that_does_not_count_is_a_warning(backend: str) -> None:
+    table = "Layer, M, N, K, Sparsity,\na,8,8,8,2:4,\nb,8,8,8,,\n"
+    report = compile_source(table, "csv", "t.csv", backend=backend)
+    assert [text for text in report.warnings if "N:M of 1 layers does not count" in text]
+    dense = compile_source(table.replace("2:4", ""), "csv", "t.csv", backend=backend)
+    assert not [text for text in dense.warnings if "N:M" in text]
 
 
 def test_layers_of_a_network_take_the_mappings_of_a_file(tmp_path: Path) -> None:

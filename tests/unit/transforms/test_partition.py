@@ -246,3 +246,20 @@ def test_the_predictor_leaves_one_dimension_to_cut(sizes: tuple[int, int, int]) 
     assert found.cycles >= best.cycles
     assert found.schedule is not None
     assert found.schedule.partition is None or found.schedule.partition.dim == scheme
+
+
+@pytest.mark.parametrize(
+    "source", [CONVOLUTION.replace("3, 3, 8, 8", "64, 20, 12, 12").replace("6, 3", "50, 5"), network(96, 64, 320)]
+)
+def test_a_rule_takes_the_cores_that_a_schedule_leaves(source: str) -> None:
+    """A schedule over all cores is not split over them again; one over two of four may be over two more."""
+    for first in ("schedule", "partition{dim=m parts=2 over=cores}", "partition{dim=m parts=4 over=cores}"):
+        passes = f"autodiff,lower-to-npu,{first}"
+        both = f"{passes},partition{{rule=best over=cores}},schedule"
+        plain, split = (
+            compile_source(source, pipeline=text, hardware="igo-small", overrides={"array.cores": 4})
+            for text in (f"{passes},schedule", both)
+        )
+        assert plain.totals.cycles is not None
+        assert split.totals.cycles is not None
+        assert split.totals.cycles <= plain.totals.cycles

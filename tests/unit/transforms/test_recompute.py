@@ -283,9 +283,10 @@ def test_where_the_proof_takes_too_long_it_is_searched(monkeypatch: pytest.Monke
     assert peak(module) <= budget
 
 
-def test_without_a_backward_pass_it_is_an_error() -> None:
+@pytest.mark.parametrize("optimizer", [Optimizer("sgd", {"lr": 0.5}), None])
+def test_without_a_backward_pass_it_is_an_error(optimizer: Optimizer | None) -> None:
     net = Net()
-    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), Optimizer("sgd", {"lr": 0.5}))
+    module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), optimizer)
     with pytest.raises(PassFailedException, match="run it after autodiff"):
         RecomputePass().apply(Context(), module)
 
