@@ -1,11 +1,11 @@
 """
 The registry of backends.
 
-npuc's own are the packages beside this file with a `BACKEND` in their `backend.py`, under their folder's name; others
-are published by any installed distribution through the entry point group `npuc.backends`:
+npuc's own are the instances `BACKEND` in the `backend.py` of the packages beside this file, under their folder's name;
+others are published by any installed distribution through the entry point group `npuc.backends`:
 
     [project.entry-points."npuc.backends"]
-    mine = "my_package:MyBackend"          # a class, or a function without arguments that returns a backend
+    mine = "my_package:MyBackend"          # a class, a function without arguments that returns a backend, or a backend
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ class Outside(Backend):
 def _load(name: str, path: str) -> Backend:
     module, _, attribute = path.partition(":")
     with Foreign(lambda e: UsageError(f"backend '{name}' cannot be loaded from {path}: {summary(e)}")):
-        factory = cast("Callable[[], Backend]", getattr(import_module(module), attribute))
-        backend = factory()
+        found = cast("Backend | Callable[[], Backend]", getattr(import_module(module), attribute))
+        backend = found if isinstance(found, Backend) else found()
         level = backend.level
     if level not in LEVELS:
         raise UsageError(f"backend '{name}' scores level '{level}', expected {' or '.join(LEVELS)}")

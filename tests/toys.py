@@ -202,7 +202,7 @@ class Even(Backend):
         return make_report(self.name, hardware.as_dict(), rows)
 
 
-BACKEND = Even
+BACKEND = Even()
 ''',
     "mapper": '''"""The mapper `unseeded`: random mappings, the same ones for every seed."""
 

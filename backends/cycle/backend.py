@@ -195,4 +195,4 @@ def cycle_machine(hardware: Hardware) -> Machine:
     return machine
 
 
-BACKEND = CycleBackend
+BACKEND = CycleBackend()

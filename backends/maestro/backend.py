@@ -152,4 +152,4 @@ def _told(kind: str, layers: Sequence[str]) -> str:
     return f"{distinct[0]}{more}: {kind}"
 
 
-BACKEND = MaestroBackend
+BACKEND = MaestroBackend()

@@ -113,4 +113,4 @@ class RooflineBackend(Backend):
                 yield number, report
 
 
-BACKEND = RooflineBackend
+BACKEND = RooflineBackend()

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import cast
+from typing import Literal, cast
 
 from npuc.compiler.core.options import UNLIMITED
 
@@ -194,6 +194,8 @@ COUNT = Integer(1, 1 << 20)
 """Of parts of a machine."""
 BANDWIDTH = Real(1e7)
 """In 10^9 bytes, or in words, whatever the key says."""
+Reduction = Literal["dram", "on-chip"]
+"""How partial sums pass from core to core (`array.reduction`)."""
 
 
 def _found(value: object) -> str:

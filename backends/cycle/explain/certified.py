@@ -38,8 +38,8 @@ def certified_pair(report: Report, rows: Sequence[OpRow], machine: Machine) -> s
 def residency_condition(rows: Sequence[OpRow]) -> str:
     """The condition under which the lower bounds of these rows hold: with or without resident operands."""
     if any(has_residents(row) for row in rows):
-        return "with what is kept from other operations here"
-    return "with nothing kept from other operations"
+        return "with no more resident between operations than here"
+    return "with nothing resident between operations"
 
 
 def certified_text(found: Certificate, room: int, what: str, condition: str) -> str:

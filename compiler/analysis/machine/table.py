@@ -9,16 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, FromKey, always, rows_of, values_of
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Text
+from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
 
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
-Reduction = Literal["dram", "on-chip"]
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Machine:
         Policy,
         FromKey(
             "memory.policy",
-            Text(("explicit", "lru")),
+            Text(get_args(Policy)),
             "management of the SPM: explicit blocks, or an LRU pool of tiles",
         ),
     ] = "explicit"
@@ -124,7 +123,7 @@ class Machine:
     reduction: Annotated[
         Reduction,
         FromKey(
-            "array.reduction", Text(("dram", "on-chip")), "where partial sums of several cores are added", _has_cores
+            "array.reduction", Text(get_args(Reduction)), "where partial sums of several cores are added", _has_cores
         ),
     ] = "dram"
     accumulator_bits: Annotated[
@@ -134,12 +133,12 @@ class Machine:
 
     @property
     def channel(self) -> Fraction:
-        """Bytes a cycle of the DRAM channel of all cores."""
+        """Bytes per cycle of the DRAM channel of all cores."""
         return self.bytes_per_cycle * self.cores
 
     @property
     def channel_bits(self) -> Fraction:
-        """Bits a cycle of the DRAM channel of all cores."""
+        """Bits per cycle of the DRAM channel of all cores."""
         return 8 * self.channel
 
     @property
@@ -149,7 +148,7 @@ class Machine:
 
     @property
     def elements(self) -> int:
-        """MACs a cycle of all arrays."""
+        """MACs per cycle of all arrays."""
         return self.array.elements * self.cores
 
     @property

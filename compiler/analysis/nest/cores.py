@@ -17,15 +17,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
-from typing import Literal
 
 from npuc.compiler.analysis.nest.blocks import Stream, inside, is_plain, streams, touched
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, volume
+from npuc.compiler.core.kinds import Reduction
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
 
-Reduction = Literal["dram", "on-chip"]
-"""How partial sums pass from core to core."""
 Range = tuple[int, int]
 """First index and number of indices."""
 Key = tuple[tuple[str, Range], ...]

@@ -10,7 +10,8 @@ from itertools import islice
 from types import MappingProxyType
 
 from npuc.compiler.analysis.nest.blocks import Stream, max_trips, streams
-from npuc.compiler.analysis.nest.cores import Reduction, core_traffic
+from npuc.compiler.analysis.nest.cores import core_traffic
+from npuc.compiler.core.kinds import Reduction
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 

@@ -10,7 +10,7 @@ from npuc.compiler import compile_file
 from npuc.compiler.cli import run_command
 from npuc.compiler.report import OpRow
 
-ALONE = "with nothing kept from other operations"
+ALONE = "with nothing resident between operations"
 PAIR = """
 network pair(batch=64) {
   input x: f32[batch, 128]
