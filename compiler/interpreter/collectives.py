@@ -1,7 +1,7 @@
 """
-The dist dialect on numpy: an array a device in, an array a device out, and what devices read from each other.
+The operations of the dist dialect on numpy: each takes and returns one array per device.
 
-Nothing is computed that a device could not know: what it needs of another goes through a `Wire`, which counts it.
+A device reads the data of another only through a `Wire`, which counts the elements.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,7 +32,7 @@ from npuc.dialects.train.base import ints
 
 OpT = TypeVar("OpT", bound=DistOp)
 Arrays: TypeAlias = Sequence[Array]
-"""A value: an array a device, by number."""
+"""A value: one array per device, by number."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Wire:
     read: dict[int, int] = field(default_factory=dict[int, int])
 
     def take(self, level: int, reader: int, owner: int, array: Array) -> Array:
-        """What a device has once it has read an array of a device of its group, which may be itself."""
+        """The array of a device `owner` as read by another of its group; a device reads its own for nothing."""
         if reader == owner:
             return array
         self.read[level] = self.read.get(level, 0) + array.size
@@ -52,9 +52,9 @@ class Wire:
 @dataclass(frozen=True)
 class _Digit:
     """
-    The digit of a level in an axis that is whole at it: so many values stand `outside` of it and `parts` in it.
+    The digit of a level in an axis that is not sharded at it: it has `parts` values, the digits before it `outside`.
 
-    Each of the `segments` of the axis has the digit for itself.
+    Each of the `segments` of the axis has this digit.
     """
 
     axis: int
@@ -68,12 +68,12 @@ class _Digit:
         return [np.concatenate(same, self.axis) for same in zip(*pieces, strict=True)]
 
     def join(self, arrays: Arrays) -> Array:
-        """The array of which these are the parts: the inverse of `split`."""
+        """The array with these parts: the inverse of `split`."""
         pieces = [self._pieces(array) for array in arrays]
         return np.concatenate([self._join(same) for same in zip(*pieces, strict=True)], self.axis)
 
     def _pieces(self, array: Array) -> list[Array]:
-        """What an array has of each segment."""
+        """The part of an array in each segment."""
         if not self.segments:
             return [array]
         of = sum(self.segments) // array.shape[self.axis]
@@ -101,7 +101,7 @@ def _total(arrays: Arrays) -> Array:
 
 
 def exchange(op: DistOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
-    """The result of an operation on every device for the operand on every device."""
+    """The result of an operation on every device, from its operand on every device."""
     return _MEANINGS[type(op)](op, mesh, arrays, wire)
 
 
@@ -112,7 +112,7 @@ def _slice(op: SliceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
 
 
 def _in_groups(mesh: Mesh, level: int, made: Callable[[int, int, tuple[int, ...]], Array]) -> list[Array]:
-    """What `made` gives for each device, its part at the level, and the devices of its group."""
+    """The arrays that `made` returns for each device, its part at the level, and the devices of its group."""
     found: dict[int, Array] = {}
     for group in mesh.groups(level):
         for part, device in enumerate(group):
@@ -149,7 +149,7 @@ def _reduce_scatter(op: ReduceScatterOp, mesh: Mesh, arrays: Arrays, wire: Wire)
 
 
 def _scattered(mesh: Mesh, level: int, parts: Sequence[Arrays], wire: Wire) -> list[Array]:
-    """Each device sums its part of what the devices of its group have; `parts` are all parts of each device."""
+    """Reduce-scatter within each group of a level; `parts` are all parts of each device."""
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
         return _total([wire.take(level, device, owner, parts[owner][part]) for owner in group])
@@ -159,9 +159,9 @@ def _scattered(mesh: Mesh, level: int, parts: Sequence[Arrays], wire: Wire) -> l
 
 def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     """
-    Sums part by part, from the innermost level out, and gathers the parts back.
+    A reduce-scatter from the innermost level out, then an all-gather back.
 
-    A device so reads each element once each way, whatever the number of levels. Parts need not be equal.
+    A device reads each element once in each of them, whatever the number of levels. Parts need not be equal.
     """
     over = levels_of(op)
     flat = [array.reshape(-1) for array in arrays]
@@ -175,7 +175,7 @@ def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
 
 
 def _collected(mesh: Mesh, level: int, arrays: Arrays, wire: Wire) -> list[Array]:
-    """Each device gets the parts of its group, one behind the other."""
+    """All-gather within each group of a level, of flat arrays."""
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
         return np.concatenate([wire.take(level, device, owner, arrays[owner]) for owner in group])

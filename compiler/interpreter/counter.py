@@ -1,4 +1,4 @@
-"""Counting what a tile-level program moves and holds while it runs: the check of every closed form about traffic."""
+"""Counts the traffic and the SPM footprint of a tile-level program while it runs, to check the closed forms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from npuc.dialects.provenance import Role, layer_of, role_of
 
 
 class Place(NamedTuple):
-    """Whose tensor it is: layer and role of the contraction, and the tensor's name in its nest."""
+    """A tensor of a contraction: the layer and role of the contraction, and the name of the tensor in its nest."""
 
     layer: str
     role: Role
@@ -33,7 +33,7 @@ class Moved:
 
 @dataclass
 class _Streams:
-    """Round-robin streams: bytes held before them and their peak, and the summed peaks of those that are done."""
+    """Round-robin streams: footprint and peak before them, and the summed peaks of those completed."""
 
     held: int
     peak: int
@@ -43,11 +43,11 @@ class _Streams:
 @dataclass
 class TrafficCounter(Interpreter.Listener):
     """
-    Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks take.
+    Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks occupy.
 
-    `moved` has an entry for each tensor; `held` is the room of the blocks that are live now and `peak` its maximum. A
-    block lives from its load or zero to the last operation of the same IR block that uses it. Streams that run
-    round-robin are executed one after another, but hold their blocks at the same time: what they hold at most adds up.
+    `moved` has an entry for each tensor; `held` is the size of all live blocks and `peak` its maximum. A block is live
+    from its load or zero to the last operation of the same IR block that uses it. Streams that run round-robin are
+    executed one after another, but their blocks are live at the same time: their peaks add up.
     """
 
     moved: dict[Place, Moved] = field(default_factory=dict[Place, Moved])
@@ -107,10 +107,9 @@ def _tensor(op: Operation) -> str:
 
 def last_use(value: SSAValue) -> Operation:
     """
-    The last operation that uses a block, in the IR block where it was made; its maker if nothing does.
+    The last operation that uses a block, in the IR block that defines it; the defining operation if nothing does.
 
-    Updates of the block by `npu.start`, `npu.mac`, `npu.apply` and `npu.convert`, and loops that carry it,
-    are the same memory.
+    Results of `npu.start`, `npu.mac`, `npu.apply`, `npu.convert` and of loops that carry the block share its memory.
     """
     maker = value.owner
     assert isinstance(maker, Operation)
@@ -128,7 +127,7 @@ def last_use(value: SSAValue) -> Operation:
 
 
 def _uses(value: SSAValue, home: IRBlock) -> Iterator[tuple[Operation, SSAValue | None]]:
-    """The operations of `home` that use a value, themselves or inside, each with the result that is the same memory."""
+    """The operations of `home` that use a value, or whose regions do, each with the result that shares its memory."""
     for use in value.uses:
         user = use.operation
         outer = home.find_ancestor_op_in_block(user)

@@ -1,9 +1,8 @@
 """
-Running a function on the devices of its mesh, in lockstep: every operation on all of them before the next.
+Execution of a function on the devices of its mesh, in lockstep: each operation runs on all devices before the next.
 
-Each device has an interpreter of its own, with the values that it has; what is no operation of the dist dialect runs in
-each as it would alone. Whole tensors go in and come out: arguments are spread as their shardings say, results put
-together.
+Each device has an interpreter with its values; operations outside the dist dialect run in it as on a single device.
+Arguments and results are global tensors: arguments are sharded on entry, and results assembled at the end.
 """
 
 from collections.abc import Sequence
@@ -42,10 +41,9 @@ from npuc.dialects.train.signature import result_names
 @dataclass(frozen=True)
 class Exchanged:
     """
-    What devices read from others in one operation at one of its levels.
+    The elements that devices read from others in one operation at one of its levels.
 
-    `elements` are those of one direction: half of what all devices read, which between two devices is what one of them
-    reads.
+    `elements` counts one direction: half of what all devices read, which between two devices is what one of them reads.
     """
 
     op: str
@@ -57,7 +55,7 @@ class Exchanged:
 
 @dataclass(frozen=True)
 class Traffic:
-    """What devices read from others in one run of a function: an entry for each operation and level, in their order."""
+    """The elements that devices read from others in one run: a row per operation and level, in program order."""
 
     rows: tuple[Exchanged, ...] = ()
 
@@ -73,14 +71,14 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a function on a mesh returned, each result put together, and what moved."""
+    """The results of a function on a mesh as global tensors, and the traffic between devices."""
 
     results: tuple[Array, ...]
     traffic: Traffic
 
 
 def shard(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
-    """The part that each device has of a tensor, which holds no addends."""
+    """The part of each device of a global tensor, whose sharding has no addends."""
     return [array[np.ix_(*sharding.positions(mesh, array.shape, device))] for device in range(mesh.devices)]
 
 
@@ -88,9 +86,9 @@ def assemble(
     mesh: Mesh, sharding: Sharding, arrays: Arrays, name: str = "value", location: Location | None = None
 ) -> Array:
     """
-    The tensor of which each device has a part or an addend.
+    The global tensor from the part or the addend of each device.
 
-    Raises `SourceError`, which names it and two devices, where these have not the same and should have.
+    Raises `SourceError` with `name` and two devices where a replicated tensor differs between them.
     """
     shape = sharding.global_shape(mesh, arrays[0].shape)
     whole = np.zeros(shape, arrays[0].dtype)
@@ -106,7 +104,7 @@ def assemble(
             raise SourceError(
                 f"'{name}' differs between the devices {earlier} and {device}, expected the same on both",
                 location=location,
-                hint="a sum over devices is missing, or dist.sharding does not say how it is spread",
+                hint="a sum over devices is missing, or dist.sharding is wrong",
             )
     return whole
 
@@ -117,7 +115,7 @@ def run_on_devices(
     """
     Run a function on values of all its arguments, with an interpreter for each device.
 
-    Raises `SourceError` where devices that should have the same of a result have not.
+    Raises `SourceError` where a replicated result differs between devices.
     """
     block = func.body.block
     for argument, sharding, value in zip(block.args, argument_shardings(func), values, strict=True):
@@ -151,7 +149,7 @@ def _alone(op: Operation, interpreter: Interpreter) -> None:
 
 
 def _together(op: DistOp, mesh: Mesh, interpreters: Sequence[Interpreter], numbers: Numbers) -> list[Exchanged]:
-    """Run an operation on all devices; what it moved at each of its levels."""
+    """Run an operation on all devices; returns what it moved at each of its levels."""
     wire = Wire()
     arrays = numbers.operands(tuple(_values(op.x, interpreters)))
     with np.errstate(all="ignore"):
@@ -165,7 +163,7 @@ def _together(op: DistOp, mesh: Mesh, interpreters: Sequence[Interpreter], numbe
 
 
 def sharding_of(func: FuncOp, value: SSAValue) -> Sharding | None:
-    """How a value is spread that is an argument, or was cut from one or put together; None for what is computed."""
+    """The sharding of an argument, or of a slice, gather or copy of one; None for a computed value."""
     if isinstance(value, BlockArgument):
         return argument_sharding(func, value.index)
     op = value.owner

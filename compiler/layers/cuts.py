@@ -1,4 +1,4 @@
-"""Ways to share work that operations of several families have."""
+"""Partitions of an operation (`Cut`) that several families of operations have in common."""
 
 from collections.abc import Collection, Mapping
 from itertools import accumulate
@@ -12,9 +12,9 @@ from npuc.dialects.train.base import TrainOp
 
 def same_axes(op: TrainOp, *, but: Collection[int] = ()) -> list[Cut]:
     """
-    The cuts of work that is repeated along axes: of each axis that all operands and results have in one size.
+    The cuts of elementwise work: along each axis that has the same size in all operands and results.
 
-    The work goes along the axes `but`, which cannot be cut.
+    The axes `but` cannot be cut, since the work depends on all of their elements.
     """
     shapes = [shape_of(value) for value in (*op.operands, *op.results)]
     return [
@@ -30,7 +30,7 @@ def image_cuts(op: TrainOp) -> list[Cut]:
 
 
 def row_cuts(op: TrainOp, rows: int) -> list[Cut]:
-    """The cuts of work on rows of the first operand, which it has along its first axes; others are needed whole."""
+    """The cuts of work on rows, the first `rows` axes of the first operand; other operands are needed whole."""
     whole = (None,) * (len(op.operands) - 1)
     sizes = shape_of(op.operands[0])[:rows]
     return [Cut((axis, *whole), (axis,) * len(op.results)) for axis, size in enumerate(sizes) if size > 1]
@@ -38,9 +38,9 @@ def row_cuts(op: TrainOp, rows: int) -> list[Cut]:
 
 def channel_cuts(op: TrainOp, *, but: Collection[int] = ()) -> list[Cut]:
     """
-    The cuts of work on [batch, channels, …] beside vectors of one value a channel.
+    The cuts of work on [batch, channels, …] with vectors of one value per channel.
 
-    Vectors are cut with the channels and needed whole by all others. The work goes along the axes `but`.
+    Vectors are cut with the channels and needed whole for other cuts. The axes `but` cannot be cut.
     """
     ranks = [len(shape_of(value)) for value in (*op.operands, *op.results)]
     found: list[Cut] = []
@@ -53,7 +53,7 @@ def channel_cuts(op: TrainOp, *, but: Collection[int] = ()) -> list[Cut]:
 
 
 def loss_cuts(op: TrainOp, reduction: str) -> list[Cut]:
-    """The cuts of a loss that is the mean or sum of terms, one each element; `batchmean` is the mean of sums."""
+    """The cuts of a loss, the mean or sum of one term per element; `batchmean` is the mean over the batch of sums."""
     found: list[Cut] = []
     for axis, size in enumerate(shape_of(op.operands[-1])):
         mean = reduction == "mean" or (reduction == "batchmean" and axis == 0)
@@ -63,7 +63,7 @@ def loss_cuts(op: TrainOp, reduction: str) -> list[Cut]:
 
 
 def reduce_cuts(op: TrainOp) -> list[Cut]:
-    """The cuts of a sum over the axes of its operand that broadcasting its result added."""
+    """The cuts of a sum over the axes along which its result would be broadcast to its operand."""
     (x,), (out,) = map(shape_of, op.operands), map(shape_of, op.results)
     lead = len(x) - len(out)
     kept: list[Cut] = []
@@ -76,7 +76,7 @@ def reduce_cuts(op: TrainOp) -> list[Cut]:
 
 
 def reshape_cuts(op: TrainOp) -> list[Cut]:
-    """The cuts of axes that begin at the same place of both shapes, so that their first digits are the same."""
+    """The cuts along axes with the same leading stride in both shapes, so that their leading digits agree."""
     (x,), (out,) = map(shape_of, op.operands), map(shape_of, op.results)
     places = [{before: axis for axis, (before, size) in enumerate(_starts(shape)) if size > 1} for shape in (x, out)]
     both = [Cut((axis,), (places[1][before],)) for before, axis in places[0].items() if before in places[1]]
@@ -84,15 +84,15 @@ def reshape_cuts(op: TrainOp) -> list[Cut]:
 
 
 def _starts(shape: tuple[int, ...]) -> list[tuple[int, int]]:
-    """For each axis the number of its copies, the product of the sizes before it; and its size."""
+    """For each axis the product of the sizes before it, and its size."""
     return list(zip(accumulate(shape, mul, initial=1), shape, strict=False))
 
 
 def nest_cuts(op: TrainOp, nest: Nest, divided: Mapping[str, str] | None = None) -> list[Cut]:
     """
-    The cuts of products: of each dimension of the nest that gives each axis in which it stands its first digits.
+    The cuts of products: along each dimension of the nest that is the leading digit of every axis in which it occurs.
 
-    `divided` names the properties that count what some dimensions run over. The nest's tensors are the operation's.
+    `divided` maps dimensions to the properties that count them. The tensors of the nest are those of the operation.
     """
     found: list[Cut] = []
     for dim, size in nest.dims:
@@ -107,7 +107,7 @@ def nest_cuts(op: TrainOp, nest: Nest, divided: Mapping[str, str] | None = None)
 
 
 def _axis(tensor: Tensor, dim: str, sizes: Mapping[str, int]) -> int | None:
-    """The axis of a tensor whose first digits a dimension is; None where it does not stand, -1 where it is not."""
+    """The axis of a tensor whose leading digit a dimension is; None if it is in no axis, -1 if it is no such digit."""
     for number, (axis, size) in enumerate(zip(tensor.axes, tensor.shape, strict=True)):
         terms = dict(axis.terms)
         if dim in terms:
@@ -118,7 +118,7 @@ def _axis(tensor: Tensor, dim: str, sizes: Mapping[str, int]) -> int | None:
 
 
 def _order(cut: Cut) -> tuple[bool, tuple[int, ...]]:
-    """Where a cut of a product comes: by the axis of the result, those of a sum last, by the operands' axes."""
+    """The order of the cuts of a product: by the axis of the result, sums last, then by the axes of the operands."""
     (result,) = cut.results
     summed = isinstance(result, Combine)
     return summed, tuple(-1 if axis is None else axis for axis in cut.operands) if summed else (result or 0,)

@@ -1,4 +1,4 @@
-"""The `dist` dialect: a mesh of devices, how values are spread over it, and what devices do together."""
+"""The `dist` dialect: a mesh of devices, shardings of values over it, and collective operations."""
 
 from xdsl.ir import Dialect
 

@@ -1,14 +1,14 @@
 """
-Operations that all devices of a mesh do together: what moves between them, and what changes how a value is spread.
+Collective operations of a mesh: they exchange data between devices, or change the sharding of a value.
 
     %1 = dist.all_to_all %0 split 1 concat 0 over [0] : (tensor<4x16xf32>) -> tensor<8x8xf32>
     %3 = dist.all_reduce %2 over [0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
 
-Types are those of one device. `over` names the levels of the mesh that an operation works over: the sums take several,
-every other operation one. Devices that differ at these levels alone are a group, and no other reads from it. A level
-is always the same digit of an axis (`sharding.py`), so that an operation has to know the other levels at which its
-axis is cut, whose digits a device does not have: these stand in `within`. Where an axis has segments that are cut each
-for itself, `segments` has their sizes as a whole.
+Types are those of one device. `over` names the levels of the mesh that an operation works over: reductions take
+several, other operations one. Devices whose coordinates differ at these levels only form a group, and exchange data
+within it. A level shards the same digit of an axis in every operation (`sharding.py`), so that an operation has to know
+the other levels that shard its axis: these are `within`. Where the segments of an axis are sharded separately,
+`segments` has their global sizes.
 """
 
 from collections.abc import Sequence
@@ -128,7 +128,7 @@ def _check_within(mesh: Mesh, name: str, level: int, within: Sequence[int]) -> N
 
 
 def _cut(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int], segments: Sequence[int] = ()) -> Shape:
-    """A shape whose axis is cut at one more level, besides those `within`."""
+    """The shape with its axis sharded at one more level, besides those `within`."""
     _check_size(mesh, shape, axis, within, segments)
     return (*shape[:axis], shape[axis] // mesh.sizes[level], *shape[axis + 1 :])
 
@@ -136,14 +136,15 @@ def _cut(mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int],
 def _joined(
     mesh: Mesh, shape: Shape, axis: int, level: int, within: Sequence[int], segments: Sequence[int] = ()
 ) -> Shape:
-    """A shape whose axis is cut at one level less, but still at those `within`."""
+    """The shape with its axis sharded at one level less, but still at those `within`."""
     _check_size(mesh, shape, axis, (*within, level), segments)
     return (*shape[:axis], shape[axis] * mesh.sizes[level], *shape[axis + 1 :])
 
 
 def _check_size(mesh: Mesh, shape: Shape, axis: int, cuts: Sequence[int], segments: Sequence[int]) -> None:
     """
-    The rule for an axis that some levels cut: what is left of it has the digits of all others, in each segment.
+    The rule for an axis that some levels shard: its local size is divisible by the parts of all others, in each
+    segment.
     """
     parts = mesh.parts(level for level in mesh.levels if level not in cuts)
     if shape[axis] % parts:
@@ -160,7 +161,7 @@ def _check_size(mesh: Mesh, shape: Shape, axis: int, cuts: Sequence[int], segmen
 
 
 class CuttingOp(DistOp):
-    """Base of the operations after which the axis is cut."""
+    """Base of the operations that shard an axis."""
 
     axis = prop_def(IntegerAttr)
     over = prop_def(_INTEGERS)
@@ -177,10 +178,10 @@ class CuttingOp(DistOp):
 @irdl_op_definition
 class SliceOp(CuttingOp):
     """
-    `dist.slice %x axis 0 over [1] within [0]`: of a value that a group has whole, each device keeps its part.
+    `dist.slice %x axis 0 over [1] within [0]`: of a value that is replicated in a group, each device keeps its part.
 
-    Nothing moves. The gradient is `dist.all_gather`. With `addends` the gradient of the whole is kept as addends, of
-    which each device has one: the gradient is `dist.place` then, and nothing moves either.
+    Nothing moves. The gradient is `dist.all_gather`. With `addends` the gradient of the operand stays in addends, one
+    per device: the gradient is `dist.place` then, and nothing moves either.
     """
 
     name = "dist.slice"
@@ -223,7 +224,7 @@ class AllGatherOp(DistOp):
     """
     `dist.all_gather %x axis 0 over [1] within [0]`: every device gets the parts of its group.
 
-    With `addends` the whole is read by work that is cut at the level, so that each device has an addend of its
+    With `addends` the result is read by work that is sharded at the level, so that each device has an addend of its
     gradient: this is how a parameter that is stored in parts is read. The gradient is `dist.reduce_scatter` then, and
     `dist.slice` otherwise.
     """
@@ -254,10 +255,11 @@ class AllGatherOp(DistOp):
 @irdl_op_definition
 class AllToAllOp(DistOp):
     """
-    `dist.all_to_all %x split 1 concat 0 over [0]`: a value that is cut on the axis `concat` is cut on `split` instead.
+    `dist.all_to_all %x split 1 concat 0 over [0]`: a value sharded along the axis `concat` is sharded along `split`
+    instead.
 
-    `split_within` and `concat_within` are the other levels that cut these axes, `split_segments` and `concat_segments`
-    the sizes of their segments. The gradient is the same with the axes exchanged.
+    `split_within` and `concat_within` are the other levels that shard these axes, `split_segments` and
+    `concat_segments` the sizes of their segments. The gradient is the same with the axes exchanged.
     """
 
     name = "dist.all_to_all"
@@ -330,7 +332,7 @@ class AllReduceOp(DistOp):
     """
     `dist.all_reduce %x over [0, 1] mean`: every device gets the sum of its group's addends, or their mean.
 
-    The sum is of whole tensors, so that it does not matter how they are cut at other levels. The gradient is that of
+    The reduction is elementwise, so that the sharding at other levels does not matter. The gradient is that of
     the result, divided by the number of addends for the mean.
     """
 
@@ -355,7 +357,7 @@ class AllReduceOp(DistOp):
 @irdl_op_definition
 class CopyOp(DistOp):
     """
-    `dist.copy %x over [0, 1]`: the value, which a group has whole, read by work that is cut at these levels.
+    `dist.copy %x over [0, 1]`: the value, replicated in a group, read by work that is sharded at these levels.
 
     Nothing moves. Each device has an addend of the result's gradient: the gradient is `dist.all_reduce`.
     """
@@ -374,9 +376,9 @@ class CopyOp(DistOp):
 @irdl_op_definition
 class OnceOp(DistOp):
     """
-    `dist.once %x over [0]`: of a value whose gradient is kept as addends, read by work that all of a group do alike.
+    `dist.once %x over [0]`: a value whose gradient stays in addends, read by work that is replicated in a group.
 
-    Nothing moves. The result's gradient, which all have whole, counts once: the gradient is `dist.addend`.
+    Nothing moves. The result's gradient, which is replicated, counts once: the gradient is `dist.addend`.
     """
 
     name = "dist.once"
@@ -393,7 +395,7 @@ class OnceOp(DistOp):
 @irdl_op_definition
 class AddendOp(DistOp):
     """
-    `dist.addend %x over [0, 1]`: a value that a group has whole, as addends: one device keeps it, others have 0.
+    `dist.addend %x over [0, 1]`: a value that is replicated in a group, as addends: one device keeps it, others have 0.
 
     Nothing moves. The gradient is that of the result.
     """

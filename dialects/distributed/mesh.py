@@ -3,9 +3,9 @@ The mesh of devices that a function runs on, and how devices are numbered.
 
     func.func @step(…) attributes {dist.mesh = #dist.mesh<[2, 2, 2]>} { … }
 
-A mesh has levels, the outermost first. Each splits every group of devices of the level above in equal parts; a device's
-coordinates say its part at each level, and its number is the mixed-radix number of these digits, level 0 the most
-significant.
+A mesh has levels, the outermost first. Each splits every group of devices of the level above into equal parts; the
+coordinates of a device are its part at each level, and its number is the mixed-radix number of these digits, level 0
+the most significant.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ MAX_DEVICES = 1 << 16
 
 @dataclass(frozen=True)
 class Mesh:
-    """Devices in levels: the number of parts that each level splits a group in, outermost first."""
+    """Devices in levels: the number of parts into which each level splits a group, outermost first."""
 
     sizes: tuple[int, ...]
 
@@ -57,11 +57,11 @@ class Mesh:
         return number
 
     def parts(self, levels: Iterable[int]) -> int:
-        """In how many parts some levels together split."""
+        """The number of parts into which some levels together split."""
         return prod(self.sizes[level] for level in levels)
 
     def groups(self, level: int) -> tuple[tuple[int, ...], ...]:
-        """The devices that differ in nothing but their part at a level, ordered by that part; each device is in one."""
+        """The groups of devices that differ in their part at a level only, ordered by that part."""
         inner = self.parts(range(level + 1, len(self.sizes)))
         span = inner * self.sizes[level]
         return tuple(
@@ -71,7 +71,7 @@ class Mesh:
         )
 
     def outside(self, level: int, within: Sequence[int] = ()) -> int:
-        """How many values the digits before that of `level` have together, of an axis that is cut `within` others."""
+        """The number of values of the digits before that of `level`, for an axis that levels `within` shard."""
         return self.parts(other for other in range(level) if other not in within)
 
 

@@ -1,17 +1,18 @@
 """
-How a tensor is spread over the devices of a mesh.
+The sharding of a tensor over the devices of a mesh.
 
-    #dist.sharding<[[0], [1, 2]]>            axis 0 is cut at level 0, axis 1 at the levels 1 and 2
-    #dist.sharding<[[0], []] partial [1]>    axis 0 is cut at level 0; devices that differ at level 1 have addends
+    #dist.sharding<[[0], [1, 2]]>            axis 0 is sharded at level 0, axis 1 at the levels 1 and 2
+    #dist.sharding<[[0], []] partial [1]>    axis 0 is sharded at level 0; devices that differ at level 1 have addends
 
-A level cuts one axis at most. An axis is read as digits: one a level of the mesh, of as many values as the level has
-parts, then the rest, so that its size is a multiple of the number of devices. A cut at a level gives each device the
-positions whose digit of that level is its part there. Cuts at different levels therefore commute, whatever axes they
-are of, and undoing one leaves the others as they are. The positions that a device has stand in ascending order.
+A level shards one axis at most. A position of an axis is a mixed-radix number: one digit per level of the mesh, with as
+many values as the level has parts, then the rest, so that the size of the axis is a multiple of the number of devices.
+Sharding at a level gives each device the positions whose digit of that level is its coordinate there. Shardings at
+different levels therefore commute, whatever axes they are of, and undoing one leaves the others as they are. The
+positions of a device are in ascending order.
 
     #dist.sharding<[[], [0]] segments [[], [8, 8, 8]]>      queries, keys and values side by side: each has its digits
 
-An axis of several segments, which are parts of their own later, is cut in each of them.
+An axis of several segments, which later operations take apart, is sharded in each of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,17 +30,17 @@ from xdsl.printer import Printer
 from npuc.dialects.distributed.mesh import Mesh, parse_integers
 
 SHARDING = "dist.sharding"
-"""The attribute of an argument or result that says how it is spread; without it every device has the whole."""
+"""The attribute of an argument or result that gives its sharding; without it the value is replicated."""
 Positions: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Sharding:
     """
-    Of each axis the levels that cut it, ascending; the levels whose devices hold addends.
+    For each axis the levels that shard it, ascending; `partial` are the levels whose devices hold addends.
 
-    At all other levels every device has the same. `segments` are the sizes of those of each axis, as a whole; of an
-    axis that is none but itself there are none.
+    At all other levels the tensor is replicated. `segments` has the global sizes of the segments of each axis; it is
+    empty for an axis without segments.
     """
 
     axes: tuple[tuple[int, ...], ...]
@@ -48,12 +49,12 @@ class Sharding:
 
     @staticmethod
     def whole(rank: int) -> "Sharding":
-        """Every device has the whole tensor."""
+        """The tensor is replicated on all devices."""
         return Sharding(((),) * rank)
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """The levels that cut an axis, ascending."""
+        """The levels that shard an axis, ascending."""
         return tuple(sorted(level for levels in self.axes for level in levels))
 
     def with_cut(self, axis: int, level: int) -> "Sharding":
@@ -132,14 +133,14 @@ class Sharding:
 
 
 def sharding_entry(entries: Mapping[str, Attribute]) -> dict[str, Attribute]:
-    """The one of the attributes of an argument or result, if it has it, that says how it is spread."""
+    """The sharding among the attributes of an argument or result, if it has one."""
     return {SHARDING: entries[SHARDING]} if SHARDING in entries else {}
 
 
 def positions_of(
     mesh: Mesh, size: int, levels: Sequence[int], coordinates: Sequence[int], segments: Sequence[int] = ()
 ) -> Positions:
-    """The positions, ascending, that a device has of an axis of `size` that some levels cut; all if none does."""
+    """The positions, ascending, of an axis of `size` that a device has if some levels shard it; all if none does."""
     if segments:
         starts = accumulate(segments, initial=0)
         parts = [
@@ -155,7 +156,7 @@ def positions_of(
 
 @irdl_attr_definition
 class ShardingAttr(Data[Sharding]):
-    """How an argument or result is spread, written `#dist.sharding<[[0], [1, 2]] partial [3]>`."""
+    """The sharding of an argument or result, written `#dist.sharding<[[0], [1, 2]] partial [3]>`."""
 
     name = "dist.sharding"
 

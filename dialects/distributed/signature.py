@@ -1,11 +1,11 @@
 """
-How the arguments and results of a function on a mesh are spread: their attributes `dist.sharding`.
+The shardings of the arguments and results of a function on a mesh: their attributes `dist.sharding`.
 
     func.func @step(%w: tensor<8x8xf32> {train.param = "w", dist.sharding = #dist.sharding<[[0], []]>})
         -> (tensor<8x8xf32> {train.updates = 0 : i64, dist.sharding = #dist.sharding<[[0], []]>})
         attributes {dist.mesh = #dist.mesh<[2]>}
 
-Types are those of one device. An argument or result without the attribute is whole on every device.
+Types are those of one device. An argument or result without the attribute is replicated.
 """
 
 from collections.abc import Iterator
@@ -21,22 +21,22 @@ from npuc.dialects.train.signature import Entries, argument_entries, arguments_o
 
 
 def argument_shardings(func: FuncOp) -> list[Sharding]:
-    """How each argument of a function is spread."""
+    """The sharding of each argument of a function."""
     return [argument_sharding(func, index) for index in range(len(func.function_type.inputs.data))]
 
 
 def result_shardings(func: FuncOp) -> list[Sharding]:
-    """How each result of a function is spread."""
+    """The sharding of each result of a function."""
     return [result_sharding(func, index) for index in range(len(func.function_type.outputs.data))]
 
 
 def argument_sharding(func: FuncOp, index: int) -> Sharding:
-    """How an argument of a function, given by number, is spread."""
+    """The sharding of an argument of a function, given by number."""
     return _sharding(func.arg_attrs, index, func.function_type.inputs.data[index])
 
 
 def result_sharding(func: FuncOp, index: int) -> Sharding:
-    """How a result of a function, given by number, is spread."""
+    """The sharding of a result of a function, given by number."""
     return _sharding(func.res_attrs, index, func.function_type.outputs.data[index])
 
 
@@ -52,12 +52,12 @@ def _shape(type: Attribute) -> tuple[int, ...]:
 
 
 def global_type(mesh: Mesh, sharding: Sharding, local: Tensor) -> Tensor:
-    """The type of a tensor of which a device has `local`."""
+    """The global type of a tensor whose type on a device is `local`."""
     return tensor_of(local.element_type, sharding.global_shape(mesh, local.get_shape()))
 
 
 def sharding_problems(func: FuncOp) -> Iterator[str]:
-    """What is wrong with a function's mesh and with how its arguments and results are spread, a sentence each."""
+    """What is wrong with the mesh of a function and the shardings of its arguments and results, a sentence each."""
     stated, mesh = func.attributes.get(MESH), mesh_of(func)
     if stated is not None and mesh is None:
         yield f"{MESH} is {stated}, expected #dist.mesh<[…]>"
@@ -88,7 +88,7 @@ def _problems(mesh: Mesh | None, entries: Entries, type: Attribute) -> Iterator[
 
 
 def _disagreements(func: FuncOp, names: dict[int, str]) -> Iterator[str]:
-    """Results that are spread otherwise than what they are: arguments after the step, gradients, the loss."""
+    """Results whose sharding differs from that of the argument which they update or whose gradient they are."""
     arguments, results = argument_shardings(func), result_shardings(func)
     for number, sharding in enumerate(arguments):
         if sharding.partial:
@@ -101,4 +101,4 @@ def _disagreements(func: FuncOp, names: dict[int, str]) -> Iterator[str]:
         if number is not None and 0 <= number < len(arguments) and sharding.axes != arguments[number].axes:
             what = "which it updates" if result.gradient is None else "whose gradient it is"
             place = names.get(number, f"argument {number}")
-            yield f"result {result.index} is spread as {sharding}, {place}, {what}, as {arguments[number]}"
+            yield f"result {result.index} is sharded as {sharding}, {place}, {what}, as {arguments[number]}"

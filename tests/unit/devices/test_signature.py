@@ -53,7 +53,11 @@ _NEW = "train.updates = 1 : i64, dist.sharding = #dist.sharding<[[1]]>"
         (_W, _W.replace("[[1]]", "[[1]] partial [0]"), "argument 'w': it holds addends, expected a whole or cut value"),
         (_W, _W.replace("#dist.sharding<[[1]]>", "1 : i64"), "expected #dist.sharding<[…]>"),
         (_NEW, _NEW.replace("[[1]]", "[[1]] partial [0]"), "result 1: it holds addends, expected a whole or cut value"),
-        (_NEW, _NEW.replace("[[1]]", "[[0]]"), "result 1 is spread as [[0]], argument 'w', which it updates, as [[1]]"),
+        (
+            _NEW,
+            _NEW.replace("[[1]]", "[[0]]"),
+            "result 1 is sharded as [[0]], argument 'w', which it updates, as [[1]]",
+        ),
         ("[[1]] partial", "[[]] partial", "argument 'w', whose gradient it is, as [[1]]"),
         ("{train.loss}", "{train.loss, dist.sharding = #dist.sharding<[] partial [0]>}", "result 0: it holds addends"),
         ("#dist.mesh<[2, 2]>", "#dist.mesh<[]>", "the mesh has no levels, expected one or more"),
