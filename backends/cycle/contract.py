@@ -113,7 +113,7 @@ def nest_cost(
     turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
     traffic = _traffic(nest, schedule, machine, widths, share, resident, turned)
     moving = widths.without(nest, resident)
-    timing = pipeline(nest, schedule, machine, moving, tile_loaded) if share is None else share.timing
+    timing = pipeline(nest, schedule, machine, moving, tile_loaded=tile_loaded) if share is None else share.timing
     transposes = _transposes(nest, schedule, machine, widths, turned)
     cycles = timing.cycles
     if transposes is not None and machine.transpose == "explicit":

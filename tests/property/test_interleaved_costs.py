@@ -159,7 +159,7 @@ def test_time_equals_simulation(seed: int, draw: Draw, explicit_walk: Walk) -> N
         streams: list[list[Op]] = []
         tail = 0
         for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True):
-            sequence = tile_sequence(nest, schedule, machine.array, width, apart=True)
+            sequence = tile_sequence(nest, schedule, machine.array, width, isolated=True)
             streams.append(flat(sequence.root, sequence.head))
             tail += sequence.tail
         for number, name in (block for blocks in shared_blocks(together) for block in blocks[1:]):

@@ -117,7 +117,7 @@ def test_prices_are_those_of_the_report(text: str, machine: dict[str, Any], mode
             together = RoundRobin((op.nest,), (op.schedule,), (tuple(range(len(op.nest.ins))),))
             cost = pool_cost(together, target, widths, "sequential")
         else:
-            cost = scheduled_cost(op.nest, op.schedule, target, widths[0], bool(row.native.get("held")))
+            cost = scheduled_cost(op.nest, op.schedule, target, widths[0], tile_loaded=bool(row.native.get("held")))
         assert row.energy_j is not None
         assert cost.joules is not None
         assert cost.cycles == row.cycles

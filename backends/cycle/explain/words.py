@@ -83,8 +83,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         resident, fused = unmoved_tensors(op), fused_with(op)
         unmoved = resident | unstored_outputs(op, fused)
         moving = widths.without(nest, unmoved)
-        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, tile_loaded).cycles
-        line = timeline(nest, schedule, machine, moving, tile_loaded, extra)
+        extra = int(row.cycles or 0) - pipeline(nest, schedule, machine, moving, tile_loaded=tile_loaded).cycles
+        line = timeline(nest, schedule, machine, moving, tile_loaded=tile_loaded, extra=extra)
         facts = (
             *_product(nest, row.macs or 0),
             *_schedule(nest, schedule, row, machine),

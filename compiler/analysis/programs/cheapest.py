@@ -93,7 +93,7 @@ def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> Costed
         together = RoundRobin(problem.nests, own, problem.values)
         return CostedProgram("sequential", own, pool_cost(together, machine, problem.widths, "sequential"))
     costs = [
-        scheduled_cost(nest, schedule, machine, widths, _may_find(nest, schedule, machine))
+        scheduled_cost(nest, schedule, machine, widths, tile_loaded=_may_find(nest, schedule, machine))
         for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
     ]
     return CostedProgram("sequential", own, total(costs))

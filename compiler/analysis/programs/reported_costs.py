@@ -55,16 +55,20 @@ def total(costs: Sequence[ReportedCost]) -> ReportedCost:
     )
 
 
-def scheduled_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False) -> ReportedCost:
-    """The cost of a scheduled nest; `held`: the operation before left the stationary tile in the array."""
-    timing = pipeline(nest, schedule, machine, widths, held)
+def scheduled_cost(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, *, tile_loaded: bool = False
+) -> ReportedCost:
+    """The cost of a scheduled nest; `tile_loaded`: the operation before left the stationary tile in the array."""
+    timing = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded)
     turned = _turned(nest, machine, widths)
     moved = timing.moved + turned
     passed = moved
     if schedule.core_depth:
         moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
         passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
-    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=held) for part in core_parts(nest, schedule)]
+    works = [
+        compute(part.nest, part.schedule, machine.array, tile_loaded=tile_loaded) for part in core_parts(nest, schedule)
+    ]
     accessed = sum(_accessed(nest, work, widths) for work in works)
     return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 

@@ -1,21 +1,21 @@
 """
 The time of a scheduled nest on cores whose SPMs are double buffered: an exact recurrence over their tile operations.
 
-With `bits(t)` what operation t waits for (its reads, and before them the write-backs of the blocks they displace), one
-DRAM channel and half of the SPM as the room for data that is on its way:
+Operation t waits for `bits(t)`: its reads, and before them the write-backs of the blocks that they displace. There is
+one DRAM channel, and data in flight may occupy half of the SPM:
 
     load_start(t) = max(load_end(t-1), comp_end(s-1))     s = least index with bits(s..t) <= SPM / 2, at most t
     load_end(t)   = load_start(t) + bits(t) / bits_per_cycle
     comp_end(t)   = max(comp_end(t-1), load_end(t)) + cycles(t)
 
-What is written after the last operation follows it, and so does the fill and drain that `fill = "overlap"` pays once.
-The model bills write-backs with the load that displaces the block; it does not order a write-back after the operation
-that finished the block. Without double buffering nothing overlaps. Time is counted in units of 1/p cycle, p being the
-numerator of the channel's bits a cycle, so that all of it is integers. `recurrence.py` runs it without a walk.
+Final writes follow the last operation, and so do the fill and drain that `fill = "overlap"` pays once. The model
+charges write-backs to the load that displaces the block; it does not order a write-back after the operation that
+completed the block. Without double buffering nothing overlaps. The unit of time is 1/p cycle, with p the numerator of
+the channel's bits per cycle, so that all times are integers. `recurrence.py` evaluates the recurrence without a walk.
 
-Cores run side by side and share the DRAM channel in equal parts; the nest takes as long as its slowest core. What is
-multicast takes the channel once for all cores that read it: each of them is billed its share, spread evenly over all
-of its transfers. Partial sums that pass from core to core on chip take no time.
+Cores run in parallel and share the DRAM channel equally; the nest takes as long as its slowest core. Multicast data
+occupies the channel once for all cores that read it: each is charged its share, spread evenly over its transfers.
+Partial sums that pass from core to core on chip take no time.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import CorePart, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
-from npuc.compiler.analysis.timing.epilogue_tiles import Finish, finishing_parts, finishing_sequence
+from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_parts, epilogue_sequence
 from npuc.compiler.analysis.timing.recurrence import Run
 from npuc.compiler.analysis.timing.sequence import TileSequence
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
@@ -57,28 +57,29 @@ def pipeline(
     schedule: Schedule,
     machine: Machine,
     widths: Bits,
-    held: bool = False,
-    finish: Finish = (),
+    *,
+    tile_loaded: bool = False,
+    epilogue: EpilogueWork = (),
 ) -> Timing:
     """
     The time of a scheduled nest.
 
-    Over several cores it is that of the slowest, and `moved` what passes the DRAM channel. `held`: the operation before
-    left the stationary tile in the array. `finish` is vector work on blocks that are finished, by the vector unit of
-    the core that finishes them, whose array keeps no tile.
+    Over several cores it is the time of the slowest, and `moved` the traffic of the DRAM channel. With `tile_loaded`
+    the operation before left the stationary tile in the array. `epilogue` is vector work on completed blocks, by the
+    vector unit of the core that completes them; its array then keeps no stationary tile.
     """
     if schedule.core_depth:
-        timings = core_timings(nest, schedule, machine, widths, finish)
+        timings = core_timings(nest, schedule, machine, widths, epilogue)
         slowest = timings[_slowest(timings)]
         traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
         moved = moved_bits(nest, traffic, widths)
         time = max(slowest.time, moved / machine.channel_bits)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
-    work = compute(nest, schedule, machine.array, tile_loaded=held)
-    if finish:
-        sequence = finishing_sequence(nest, schedule, machine.array, widths, finish)
+    work = compute(nest, schedule, machine.array, tile_loaded=tile_loaded)
+    if epilogue:
+        sequence = epilogue_sequence(nest, schedule, machine.array, widths, epilogue)
     else:
-        sequence = tile_sequence(nest, schedule, machine.array, widths, held)
+        sequence = tile_sequence(nest, schedule, machine.array, widths, tile_loaded=tile_loaded)
     return _timing(sequence, work, machine, sequence.moved)
 
 
@@ -97,7 +98,7 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int)
 
 @dataclass(frozen=True)
 class CoreRun:
-    """What one core runs: its part, the tile operations, and its machine, whose channel is the core's share."""
+    """One core's part of a nest, its tile operations, and its machine, whose channel is the core's share."""
 
     part: CorePart
     sequence: TileSequence
@@ -105,23 +106,23 @@ class CoreRun:
     moved: int
 
     def timing(self) -> Timing:
-        """Its time, and what it takes in and gives out."""
+        """The core's time and traffic."""
         work = compute(self.part.nest, self.part.schedule, self.machine.array)
         return _timing(self.sequence, work, self.machine, self.moved)
 
 
 @lru_cache(maxsize=2048)
 def core_runs(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[CoreRun, ...]:
-    """What each core of a schedule over cores runs."""
+    """The parts that the cores of a schedule over cores run."""
     cores = core_parts(nest, schedule)
     traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     on_chip = machine.reduction == "on-chip"
-    if finish:
-        sequences = finishing_parts(nest, schedule, machine.array, widths, finish, on_chip)
+    if epilogue:
+        sequences = epilogue_parts(nest, schedule, machine.array, widths, epilogue, on_chip_reduction=on_chip)
     else:
-        sequences = part_sequences(nest, schedule, machine.array, widths, on_chip)
+        sequences = part_sequences(nest, schedule, machine.array, widths, on_chip_reduction=on_chip)
     stored, outs = widths.by_name(nest), {out.name for out in nest.outs}
     readers: dict[tuple[str, object], int] = {}
     for part, rows in zip(cores, traffic.moved, strict=True):
@@ -148,12 +149,12 @@ def core_runs(
 
 @lru_cache(maxsize=2048)
 def core_timings(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, finish: Finish = ()
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[Timing, ...]:
-    """The time of each core of a schedule over cores, and what each takes in and gives out."""
+    """The time and traffic of each core of a schedule over cores."""
     known: dict[object, Timing] = {}
     timings: list[Timing] = []
-    for run in core_runs(nest, schedule, machine, widths, finish):
+    for run in core_runs(nest, schedule, machine, widths, epilogue):
         key = run.sequence, run.machine, run.moved
         if key not in known:
             known[key] = run.timing()
@@ -162,7 +163,7 @@ def core_timings(
 
 
 def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> int:
-    """The number of the core that takes longest, of several the first."""
+    """The index of the slowest core, the first of several."""
     return _slowest(core_timings(nest, schedule, machine, widths))
 
 

@@ -22,7 +22,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
-from npuc.compiler.analysis.timing.epilogue_tiles import Finish
+from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, is_stored
@@ -118,7 +118,7 @@ def fused_widths(nest: Nest, widths: Bits, work: tuple[Epilogue, ...]) -> Bits:
     return replace(widths, stored=tuple(own.values()))
 
 
-def finish_of(work: tuple[Epilogue, ...], machine: Machine) -> Finish:
+def vector_work(work: tuple[Epilogue, ...], machine: Machine) -> EpilogueWork:
     """The cycles of a core's vector unit for an element of each output."""
     return tuple((entry.output, entry.ops / machine.lanes) for entry in work if entry.ops)
 
@@ -128,7 +128,7 @@ def fused_pipeline(
 ) -> Timing:
     """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
     own = fused_widths(nest, widths, work)
-    timing = pipeline(nest, schedule, machine, own, finish=finish_of(work, machine))
+    timing = pipeline(nest, schedule, machine, own, epilogue=vector_work(work, machine))
     once = sum(entry.once for entry in work) * readers(nest, schedule, machine)
     return replace(timing, time=timing.time + once / machine.channel, moved=timing.moved + BYTE * once)
 

@@ -1,11 +1,11 @@
 """
-The tile operations of a nest with vector work on the blocks of outputs that it finishes.
+The tile operations of a nest with an epilogue: vector work on completed blocks of its outputs.
 
-The vector unit works on a finished block while the array goes on with the next one of the same output, and must be
-done when that is finished: the array waits for what is left then. To be safe, the block before is taken to be of the
-largest size. Of several outputs, blocks that are visited in inner loops come first at the vector unit, so that the work
-on an outer one has what these leave of its time. Such a wait is an operation more, which moves nothing. The last blocks
-stream: what moves with them moves while the vector unit works on them.
+The vector unit processes a completed block while the array computes the next block of the same output, and must be done
+when that one completes: otherwise the array waits for the rest. The previous block is assumed to have the largest size,
+which is safe. With several outputs, blocks of inner loops have priority at the vector unit, and the work on a block of
+an outer loop gets the time that they leave. A wait is an additional operation that moves nothing. The last blocks
+stream: their transfers overlap with the vector work on them.
 """
 
 from dataclasses import replace
@@ -21,59 +21,64 @@ from npuc.compiler.analysis.timing.tiles import TileBuilder
 from npuc.dialects.npu.epilogue import block_elements
 from npuc.dialects.npu.nest import Nest, Schedule
 
-Finish = tuple[tuple[str, Fraction], ...]
-"""Outputs that are worked on, and the cycles of the vector unit for an element of each."""
+EpilogueWork = tuple[tuple[str, Fraction], ...]
+"""Outputs with an epilogue, and the cycles of the vector unit per element of each."""
 
 
-def finishing_sequence(nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish) -> TileSequence:
+def epilogue_sequence(
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, epilogue: EpilogueWork
+) -> TileSequence:
     """
-    The tile operations of a scheduled nest on one core, with vector work.
+    The tile operations of a scheduled nest with an epilogue, on one core.
 
-    The schedule finishes these outputs block by block (`npuc.dialects.npu.epilogue`), and the array keeps no tile.
+    The schedule completes these outputs block by block (`npuc.dialects.npu.epilogue`); the array keeps no stationary
+    tile between nests.
     """
-    return _FinishingBuilder(nest, schedule, array, widths, finish).finishing()
+    return _EpilogueBuilder(nest, schedule, array, widths, epilogue).with_epilogue()
 
 
-def finishing_parts(
-    nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish, reduction: bool
+def epilogue_parts(
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, epilogue: EpilogueWork, *, on_chip_reduction: bool
 ) -> tuple[TileSequence, ...]:
-    """The same on each core of a schedule over cores (`part_sequences`): a core's vector unit has its own blocks."""
-    return tuple(_FinishingBuilder(nest, schedule, array, widths, finish).parts(reduction))
+    """The sequences of each core of a schedule over cores (`part_sequences`), with a vector unit on every core."""
+    return tuple(_EpilogueBuilder(nest, schedule, array, widths, epilogue).parts(on_chip_reduction))
 
 
-class _FinishingBuilder(TileBuilder):
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, finish: Finish):
-        super().__init__(nest, schedule, array, widths, apart=False)
+class _EpilogueBuilder(TileBuilder):
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, epilogue: EpilogueWork):
+        super().__init__(nest, schedule, array, widths, isolated=False)
         by_name = {moved.stream.tensor.name: moved for moved in self.moved}
-        self.finish = [(by_name[name], cycles) for name, cycles in finish]
-        sizes = {name: block_elements(nest, schedule, name) for name, _ in finish}
-        self.largest = [ceil(cycles * sizes[moved.stream.tensor.name]) for moved, cycles in self.finish]
+        self.epilogue = [(by_name[name], cycles) for name, cycles in epilogue]
+        sizes = {name: block_elements(nest, schedule, name) for name, _ in epilogue}
+        self.largest = [ceil(cycles * sizes[moved.stream.tensor.name]) for moved, cycles in self.epilogue]
         self.ended: dict[tuple[int, Place], SequenceNode] = {}
         self.busy: dict[SequenceNode, int] = {}
-        """The cycles of the vector unit on the blocks that a node finishes."""
+        """The cycles of the vector unit on the blocks that a node completes."""
 
-    def finishing(self) -> TileSequence:
-        """The sequence with the vector unit's cycles, in all and on the last blocks."""
-        return self._with_work(self.sequence(False), self.whole())
+    def with_epilogue(self) -> TileSequence:
+        """The sequence, with the vector unit's cycles in total and on the last blocks."""
+        return self._with_work(self.sequence(tile_loaded=False), self.whole())
 
     def part(self, place: Place, spare: int) -> TileSequence:
         return self._with_work(super().part(place, spare), place)
 
     def _with_work(self, sequence: TileSequence, place: Place) -> TileSequence:
         level = self.schedule.core_depth - 1
-        last = sum(ceil(cycles * self._block(moved, level, place, last=True)[0]) for moved, cycles in self.finish)
+        last = sum(ceil(cycles * self._block(moved, level, place, last=True)[0]) for moved, cycles in self.epilogue)
         return replace(sequence, vector=self._busy(sequence.root), beside=last)
 
     def _node(self, level: int, place: Place) -> SequenceNode:
         node = super()._node(level, place)
-        depths = [self._depth(moved) for moved, _ in self.finish]
+        depths = [self._depth(moved) for moved, _ in self.epilogue]
         if level not in depths:
             return node
         key = level, place
         if key not in self.ended:
-            own = sum(self._work(moved, cycles, place) for moved, cycles in self.finish if self._depth(moved) == level)
+            own = sum(
+                self._work(moved, cycles, place) for moved, cycles in self.epilogue if self._depth(moved) == level
+            )
             inside = self._busy(node)
-            # What is left of the block before and of inner ones, less the time of this one; a single block has none.
+            # Work on the previous block and on inner blocks beyond the time of this block; a single block has none.
             due = sum(work for work, depth in zip(self.largest, depths, strict=True) if depth >= level) + inside
             wait = max(0, due - node.cycles) if level > self.schedule.core_depth else 0
             items = ((node, 0, 1), (SequenceNode((), wait, wait), 0, 1))
@@ -83,7 +88,7 @@ class _FinishingBuilder(TileBuilder):
         return self.ended[key]
 
     def _depth(self, moved: Moved) -> int:
-        """The loops around a block of an output; what a core does is inside all loops over cores."""
+        """The number of loops around a block of an output, at least those over cores."""
         return max(moved.stream.depth, self.schedule.core_depth)
 
     def _busy(self, node: SequenceNode) -> int:
@@ -96,10 +101,10 @@ class _FinishingBuilder(TileBuilder):
         tensor = moved.stream.tensor
         extents = dict(zip(self.nest.sizes, place.extents, strict=True))
         axes = zip(tensor.axes, tensor.shape, strict=True)
-        # An axis with a window is not cut, or the block would not be final.
+        # An axis with a window is not tiled, or the block would be incomplete.
         return ceil(cycles * prod(extents[axis.dims[0]] if is_plain(axis) else size for axis, size in axes))
 
 
 def _same(node: SequenceNode) -> SequenceNode:
-    """A node like another, which may be visited elsewhere without finishing anything."""
+    """A copy of a node that may also occur where it completes no block."""
     return replace(node)

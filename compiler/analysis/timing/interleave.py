@@ -1,11 +1,11 @@
 """
-What nests cost that run round-robin, one tile operation each, in one SPM: `npu.interleave`.
+Time and traffic of nests that run round-robin, one tile operation each, in one SPM: `npu.interleave`.
 
-Traffic is the sum of theirs, but what several keep whole is read once. Time is the recurrence of `double_buffer.py`
-over the tile operations A1 B1 A2 B2 …; what each nest writes after its last operation follows the end. Fill and drain
-that hide behind neighbours are paid once; folds of different nests are neighbours as others are, and one may wait for
-what crosses the array's edge for the other. The array never finds the tile it needs in its elements: another nest's
-operation came between. (One that goes on alone could find it; the model does not count on that.)
+The traffic is the sum over the nests, with operands that several keep whole read once. The time follows the recurrence
+of `double_buffer.py` over the tile operations A1 B1 A2 B2 …; the final writes of all nests follow the last operation.
+Fill and drain that overlap with neighbouring folds are paid once, also between folds of different nests, which may wait
+for each other's traffic across the array's edge. No operation finds its stationary tile in the array, because
+operations of another nest ran in between (conservatively also after the other nests have ended).
 """
 
 from dataclasses import replace
@@ -26,11 +26,11 @@ from npuc.compiler.analysis.timing.tiles import tile_sequence
 from npuc.dialects.npu.shared import RoundRobin, shared_blocks
 
 Widths = tuple[Bits, ...]
-"""Of each nest, the bits of an element of each tensor."""
+"""The bits per element of each tensor, by nest."""
 
 
 def interleaved_traffic(together: RoundRobin) -> tuple[dict[str, TensorTraffic], ...]:
-    """The elements that each nest moves, for every tensor; a block that is held once is read by the first nest."""
+    """The elements that each nest moves, by tensor; the first nest reads the shared blocks."""
     pairs = zip(together.nests, together.schedules, strict=True)
     moved = tuple(traffic(nest, schedule) for nest, schedule in pairs)
     for blocks in shared_blocks(together):
@@ -42,7 +42,7 @@ def interleaved_traffic(together: RoundRobin) -> tuple[dict[str, TensorTraffic],
 def interleaved_sequence(together: RoundRobin, array: Array, widths: Widths) -> TileSequence:
     """The tile operations of all round-robin nests."""
     own = [
-        tile_sequence(nest, schedule, array, width, apart=True)
+        tile_sequence(nest, schedule, array, width, isolated=True)
         for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True)
     ]
     heads = [sequence.head for sequence in own]

@@ -1,10 +1,11 @@
 """
-What tile operations mean for those next to them: tiles that stay in the array, and waits for its edge.
+Effects of a tile operation on its neighbours: stationary tiles left in the array, and waits for the array's edge.
 
-What the first operation of some place of the loops finds is a number for each statement: -1 where its stationary tile
-is in the array, else what the instructions wait for the next weights (`analysis/machine/stationary.py`); nothing where
-that makes no difference. Where folds wait for the array's edge (`analysis/machine/edge.py`) it is one number: -1 where
-the operation goes on with a group, else how long the group must be in which the place ends (os: begins), 0 where it is.
+The state before the first operation at some position of the loops is a number for each statement: -1 where its
+stationary tile is in the array, else the cycles for which instructions wait for the next weights
+(`analysis/machine/stationary.py`); it is empty where it makes no difference. Where folds wait for the array's edge
+(`analysis/machine/edge.py`), the state is one number: -1 where the operation continues a group, else the length
+required of the group in which the position ends (os: begins), or 0.
 """
 
 from collections.abc import Iterator
@@ -25,29 +26,29 @@ from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Found = tuple[int, ...]
-Parts = list[tuple[dict[str, int], int]]
-"""Iterations of a loop: the extents in them, and how many follow each other."""
+Iterations = list[tuple[dict[str, int], int]]
+"""Iterations of a loop: the extents in them, and how many of them are consecutive."""
 
 
 class Neighbours:
-    """What the tile operations of a scheduled nest find; nothing where they stand `apart`."""
+    """The states between tile operations of a scheduled nest; always empty where operations are `isolated`."""
 
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, apart: bool):
-        self.nest, self.schedule, self.array, self.apart = nest, schedule, array, apart
-        self.finds = array.skips_reloads and not apart
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, *, isolated: bool):
+        self.nest, self.schedule, self.array, self.isolated = nest, schedule, array, isolated
+        self.finds = array.skips_reloads and not isolated
         # Where no fold waits for the edge, tile operations do not depend on their neighbours.
-        edge = not apart and edge_cycles(nest, schedule, array) > 0
+        edge = not isolated and edge_cycles(nest, schedule, array) > 0
         self.edge = FoldGroups(nest, schedule, array) if edge else None
 
     def begins(self, level: int, extents: dict[str, int]) -> Found:
-        """What the first operation of all finds inside an iteration of a loop."""
+        """The state before the first operation inside an iteration of a loop."""
         if self.edge is not None:
             return (0,)
         return self._groups(level, extents) if self.finds else ()
 
     def leaf(self, extents: dict[str, int], found: Found) -> SequenceNode:
         """One tile operation."""
-        found = isolated_waits(self.nest, self.array, extents) if self.apart else found
+        found = isolated_waits(self.nest, self.array, extents) if self.isolated else found
         cycles = tile_cycles(self.nest, self.array, extents, found)
         ends: FoldRun | None = None
         waits = 0
@@ -57,11 +58,13 @@ class Neighbours:
             cycles, waits = cycles + beside, ends.waits + beside
         return SequenceNode((), cycles, cycles, ends=ends, waits=waits)
 
-    def runs(self, level: int, extents: dict[str, int], found: Found, parts: Parts) -> Iterator[tuple[int, Found, int]]:
+    def runs(
+        self, level: int, extents: dict[str, int], found: Found, parts: Iterations
+    ) -> Iterator[tuple[int, Found, int]]:
         """
-        The iterations of a loop in order, where the dimensions have `extents`: number of the part, what the first
-        operation finds, how many are alike. `found` is what the first of all finds; the first of each part stands
-        alone.
+        The iterations of a loop in order, whose dimensions have `extents`: index of the part, state before the first
+        operation, count of equal iterations. `found` is the state before the loop; the first iteration of each part is
+        listed alone.
         """
         if self.edge is not None:
             yield from self._edge_runs(level, extents, found[0], parts, self.edge)
@@ -73,15 +76,15 @@ class Neighbours:
                 yield number, later, count - 1
 
     def _edge_runs(
-        self, level: int, extents: dict[str, int], outside: int, parts: Parts, edge: FoldGroups
+        self, level: int, extents: dict[str, int], outside: int, parts: Iterations, edge: FoldGroups
     ) -> Iterator[tuple[int, Found, int]]:
-        """The same where folds wait for the array's edge: for what comes after them, or of os before them."""
+        """The iterations where folds wait for the array's edge: for their successors, or in os their predecessors."""
         groups = [(edge.inside(level + 1, inner), count) for inner, count in parts]
         if not edge.goes_on(level, extents):
             for number, length, count in lengths_beside(groups, outside, self.array):
                 yield number, (length,), count
             return
-        # All of it is one group: the first operation waits, for what the others leave of it.
+        # All iterations are one group: its first operation waits for what the others do not hide.
         first = groups[0][0]
         others = sum(own.first * count for own, count in groups) - first.first
         begin = outside if outside < 0 else left_of(max(0, outside - others), first)

@@ -1,4 +1,4 @@
-"""The tile operations of a scheduled nest one by one, in order: for looking at the first of them."""
+"""The tile operations of a scheduled nest one by one, in order, for timelines of the first of them."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -13,7 +13,7 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 
 def leaves(node: SequenceNode, moved: int) -> Iterator[tuple[SequenceNode, int]]:
-    """The tile operations in order, each with the bytes that move before it."""
+    """The tile operations in order, each with the bits that move before it."""
     if not node.items:
         yield node, moved
     for number, (child, before, count) in enumerate(node.items):
@@ -44,7 +44,7 @@ def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterato
 
 
 def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: SequenceNode) -> list[int]:
-    """What each fold of a tile operation waits for the array's edge; what is not between two of them, the outer one."""
+    """The waits of a tile operation's folds for the array's edge; an outermost fold has the wait between operations."""
     array, folds = machine.array, list(tile_folds(nest, machine, extents))
     if not array.most_shift:
         return [0 for _ in folds]
@@ -57,7 +57,7 @@ def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: Sequ
 
 
 def least_cycles(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
-    """The cycles of a tile operation that finds its tiles in the array."""
+    """The cycles of a tile operation whose stationary tiles are in the array already."""
     return tile_cycles(nest, machine.array, extents, tuple(-1 for _ in nest.statements))
 
 

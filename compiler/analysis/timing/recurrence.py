@@ -1,13 +1,11 @@
 """
-The recurrence of a double-buffered SPM, fast over long sequences of tile operations (`double_buffer.py` says what it
-times).
+Fast evaluation of the recurrence of a double-buffered SPM (`double_buffer.py`) over long sequences of tile operations.
 
-The operations come as a tree with repetitions (`tiles.py`). The state between two of them is (load_end, comp_end,
-what is on its way), and only differences matter. A repeated part is run until its state is one seen before; from
-then on it repeats with the same period and is extrapolated. One phase never repeats: loads and computation each at
-their own pace, neither waiting. Then both advance by constants, and the number of repetitions until either could
-wait has a lower bound in closed form. So the cost depends on how many operations fit in half of the SPM, not on
-trip counts.
+The operations form a tree with repetitions (`tiles.py`). The state between two of them is (load_end, comp_end,
+transfers in flight), up to a shift in time. A repeated part runs until a state recurs; from then on it is periodic and
+is extrapolated. One regime never recurs: loads and computation each proceed at their own pace and neither waits. There
+both advance by constants, and the number of repetitions until either could wait has a lower bound in closed form. So
+the cost depends on how many operations fit in half of the SPM, not on trip counts.
 """
 
 from collections import deque
@@ -22,9 +20,8 @@ SHORT = 64
 @dataclass(frozen=True)
 class _Profile:
     """
-    A part of the sequence when neither side waits for the other: times of all loads and computation, the lead that
-    computation needs to find its data (`need`), how far it then falls behind its loads (`lag`), the largest load in
-    bits.
+    A part of the sequence while neither side waits for the other: the times of its loads and of its computation, the
+    lead of loads that computation needs (`need`), its largest lag behind loads (`lag`), the largest load in bits.
     """
 
     load: int

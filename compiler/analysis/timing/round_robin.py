@@ -1,9 +1,9 @@
 """
-Sequences of tile operations that run round-robin: A1 B1 A2 B2 …, the longer ones going on when others are done.
+Round-robin execution of sequences of tile operations: A1 B1 A2 B2 …; the longer ones continue when others have ended.
 
-A sequence is a tree with repetitions (`tiles.py`), and so is what they are woven to. Where all sequences repeat a part,
-the parts of as many operations as all of them have in common are woven once and repeated; only where repetitions end
-are they looked into. So the cost depends on how many different parts meet, not on trip counts.
+The sequences are trees with repetitions (`tiles.py`), and so is their interleaving. Where all sequences repeat a part,
+the interleaving of a common multiple of operations is built once and repeated; parts are expanded only where
+repetitions end. So the cost depends on the number of different combinations of parts, not on trip counts.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,11 @@ Run: TypeAlias = tuple[SequenceNode, int, int]
 
 
 def round_robin_sequence(sequences: Sequence[tuple[SequenceNode, int]]) -> tuple[SequenceNode, int]:
-    """One sequence of all operations in turn; each comes with the bits that move before its first operation."""
-    return _Weaver().whole(tuple((node, moved, 1) for node, moved in sequences)), sequences[0][1]
+    """The round-robin sequence of sequences that are given with the bits moved before their first operation."""
+    return _Interleaver().whole(tuple((node, moved, 1) for node, moved in sequences)), sequences[0][1]
 
 
-class _Weaver:
+class _Interleaver:
     def __init__(self) -> None:
         self.sizes: dict[SequenceNode, int] = {}
         self.known: dict[tuple[Run, ...], SequenceNode] = {}

@@ -1,4 +1,4 @@
-"""Tile operations that follow each other, compressed: what `tiles.py` builds and `recurrence.py` runs."""
+"""Compressed sequences of tile operations, which `tiles.py` builds and `recurrence.py` evaluates."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from npuc.compiler.analysis.machine.edge import FoldRun
 @dataclass(frozen=True, eq=False)
 class SequenceNode:
     """
-    Tile operations that follow each other.
+    Consecutive tile operations.
 
-    `items` are (node, bits, count): `bits` move before each of the `count` runs; those of the first item's first
-    run are the caller's, and it stands alone. A leaf has none and is one tile operation. `cycles` is the compute of
-    all operations, `first` that of the first one; `moved` counts the bits inside and `loads` the operations that
-    move any. `ends` are the folds of a leaf, on an array whose edge they may wait for, and `waits` the cycles in which
-    they do.
+    `items` are (node, bits, count): `bits` move before each of the `count` runs. The first item has count 1, and the
+    bits before it belong to the parent. A leaf has no items and is one tile operation. `cycles` are the compute cycles
+    of all operations, `first` those of the first one; `moved` counts the bits inside and `loads` the operations that
+    move any. `ends` are the folds of a leaf on an array whose edge they may wait for, and `waits` the cycles that they
+    wait.
     """
 
     items: tuple[tuple[SequenceNode, int, int], ...]
@@ -33,9 +33,9 @@ class TileSequence:
     """
     The operations, the bits that the first one waits for (`head`), and those written after the last (`tail`).
 
-    `spare` are the bits of elements that no operation touches (zeros or starts of an output): they may move at any
-    time. `vector` are the cycles of vector work on finished blocks, `beside` those on the last blocks, which follow the
-    last operation and run beside the tail.
+    `spare` are the bits of elements that no operation touches (zeros or initial values of an output): they may move at
+    any time. `vector` are the cycles of the epilogue, `beside` those on the last blocks, which follow the last
+    operation and overlap with the tail.
     """
 
     root: SequenceNode
@@ -47,5 +47,5 @@ class TileSequence:
 
     @property
     def moved(self) -> int:
-        """All bits."""
+        """The bits of all transfers."""
         return self.head + self.root.moved + self.tail + self.spare

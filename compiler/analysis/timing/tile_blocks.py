@@ -1,4 +1,4 @@
-"""The blocks of a scheduled nest by the place in its loops: how many bits move when one is brought or leaves."""
+"""The bits that move when a block of a scheduled nest is fetched or displaced, by the position in its loops."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from npuc.dialects.npu.nest import Nest, Schedule
 @dataclass(frozen=True)
 class Place:
     """
-    Where a node stands: extents by dimension, tables by tensor axis, which tensors see their first visit, and which
-    accumulators their last.
+    The position of a node in the loops: extents by dimension, tables by tensor axis, which tensors are at their first
+    visit, and which accumulators at their last.
 
-    `found` is what the node's first operation finds in the array (`neighbours.py`).
+    `found` is the state of the array before the node's first operation (`neighbours.py`).
     """
 
     extents: tuple[int, ...]
@@ -27,10 +27,10 @@ class Place:
 @dataclass(frozen=True)
 class Moved:
     """
-    A tensor that moves, prepared: per axis its dimension and the loops that cut it.
+    A tensor with the loops that tile each of its axes.
 
-    `width` are the bits of an element that is read, of an accumulator a partial sum; `final` those of one that is
-    finished.
+    `width` are the bits of an element when read, of an accumulator those of a partial sum; `final` are the bits of a
+    completed element.
     """
 
     stream: Stream

@@ -1,13 +1,13 @@
 """
 The tile operations of a scheduled nest as a compressed sequence.
 
-A schedule runs one tile operation an iteration of all its loops. When loop p steps, the loops inside start again, and
-the operation that follows brings the blocks which that step changed: it reads the new ones and first writes back the
-blocks of accumulators that they displace. So the sequence is a tree: a node is what the loops from one depth on do, as
-a list of (node, bits moved before its first operation, repetitions). Equal nodes are one object, found again by what
-they depend on: the extents of the dimensions, the tables of the axes with halos or borders, and which accumulators
-still see their first visit or see their last: it is then that they are finished. Building costs what distinct nodes
-there are, not trips; axes with windows are walked along their own tiles.
+A schedule runs one tile operation per iteration of its loop nest. When a loop steps, the loops inside restart, and the
+next operation fetches the blocks that the step changed: it first writes back the blocks of accumulators that they
+displace, then reads the new ones. So the sequence is a tree: a node stands for the loops from some depth inwards, as a
+list of (node, bits moved before its first operation, repetitions). Equal nodes are shared, by the state that they
+depend on: extents of dimensions, tables of axes with halos or borders, and which accumulators are at their first or
+last visit, the one that completes them. The cost of building is that of the distinct nodes, not of the trip counts;
+axes with windows are walked tile by tile.
 """
 
 from collections.abc import Iterator
@@ -23,40 +23,40 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 
 def tile_sequence(
-    nest: Nest, schedule: Schedule, array: Array, widths: Bits, held: bool = False, apart: bool = False
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, *, tile_loaded: bool = False, isolated: bool = False
 ) -> TileSequence:
     """
     The tile operations of a scheduled nest.
 
-    `held`: the first operation finds its stationary tile in the array. `apart`: none does, as other operations run
-    between any two.
+    With `tile_loaded` the first operation finds its stationary tile in the array. If they are `isolated`, none does:
+    operations of other nests run between any two.
     """
-    return TileBuilder(nest, schedule, array, widths, apart).sequence(held)
+    return TileBuilder(nest, schedule, array, widths, isolated=isolated).sequence(tile_loaded=tile_loaded)
 
 
 def part_sequences(
-    nest: Nest, schedule: Schedule, array: Array, widths: Bits, reduction: bool = False
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, *, on_chip_reduction: bool = False
 ) -> tuple[TileSequence, ...]:
     """
     The tile operations of each core of a schedule over cores, which begin with nothing in SPM or array.
 
-    With `reduction` on chip a core does not read what cores before it have added up. What no operation touches is the
-    first core's.
+    With `on_chip_reduction` a core does not read partial sums of the cores before it. Elements that no operation
+    touches belong to the first core.
     """
-    return tuple(TileBuilder(nest, schedule, array, widths, apart=False).parts(reduction))
+    return tuple(TileBuilder(nest, schedule, array, widths, isolated=False).parts(on_chip_reduction))
 
 
 class TileBuilder(Blocks):
-    """Builds the tree, top down; `nodes` remembers what was built."""
+    """Builds the tree top down, with memoised `nodes`."""
 
-    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, apart: bool):
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, widths: Bits, *, isolated: bool):
         super().__init__(nest, schedule, widths)
-        self.neighbours = Neighbours(nest, schedule, array, apart)
+        self.neighbours = Neighbours(nest, schedule, array, isolated=isolated)
         self.nodes: dict[tuple[int, Place], SequenceNode] = {}
 
-    def sequence(self, held: bool) -> TileSequence:
+    def sequence(self, *, tile_loaded: bool) -> TileSequence:
         found = self.neighbours.begins(-1, self.nest.sizes)
-        found = tuple(-1 for _ in found) if held else found
+        found = tuple(-1 for _ in found) if tile_loaded else found
         place = self.whole(found)
         root = self._node(0, place)
         head = tail = spare = 0
@@ -75,9 +75,9 @@ class TileBuilder(Blocks):
         every = tuple(True for _ in self.moved)
         return Place(tuple(self.nest.sizes.values()), tuple(self.roots), every, every, found)
 
-    def parts(self, reduction: bool) -> Iterator[TileSequence]:
-        spare = self.sequence(held=False).spare
-        for place in self._cores(0, self.whole(), reduction):
+    def parts(self, on_chip_reduction: bool) -> Iterator[TileSequence]:
+        spare = self.sequence(tile_loaded=False).spare
+        for place in self._cores(0, self.whole(), on_chip_reduction):
             yield self.part(place, spare)
             spare = 0
 
@@ -95,19 +95,19 @@ class TileBuilder(Blocks):
         found = self.neighbours.begins(level, self._extents(place))
         return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
 
-    def _cores(self, level: int, place: Place, reduction: bool) -> Iterator[Place]:
+    def _cores(self, level: int, place: Place, on_chip_reduction: bool) -> Iterator[Place]:
         """The places of the cores, inside all loops over them."""
         if level == self.schedule.core_depth:
             yield place
             return
         later, flags = self._later(level, place.first), place.first
-        if reduction:
+        if on_chip_reduction:
             later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
         cores = [inner for inner, count in self._iterations(level, place) for _ in range(count)]
         earlier = self._earlier(level, place.last)
         for number, inner in enumerate(cores, 1):
             last = place.last if number == len(cores) else earlier
-            yield from self._cores(level + 1, replace(inner, first=flags, last=last), reduction)
+            yield from self._cores(level + 1, replace(inner, first=flags, last=last), on_chip_reduction)
             flags = later
 
     def _node(self, level: int, place: Place) -> SequenceNode:

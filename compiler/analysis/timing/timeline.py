@@ -1,15 +1,15 @@
 """
-What the array does over the time of a scheduled nest: streams, fills, drains, waits for its edge, or for data.
+The states of the array over the time of a scheduled nest: streaming, fill, drain, waits for its edge, and stalls.
 
-The times are those of `double_buffer.py`, the same recurrence run in pieces: a part of the tile sequence is run at once
-where it is short beside the whole or never waits, else from the same state piece by piece. So the sums are exact, and
-the cost depends on the resolution, not on the number of tile operations. The first operations are told fold by fold.
+The times follow the recurrence of `double_buffer.py`, evaluated in pieces: a part of the tile sequence that is short
+relative to the whole, or never waits, is one piece, any other is split. So the sums are exact, and the cost depends on
+the resolution, not on the number of tile operations. The first operations are resolved fold by fold.
 
-Time is counted in ticks of 1/p cycle, p being the numerator of the channel's bits a cycle. With `fill = "overlap"` the
-fill of the operation stands before its first fold and the drain behind its last; what a group of folds waits for the
-array's edge stands behind the first of them (`analysis/machine/edge.py`). Waits for data are all else that is not
-compute. In an in-place array, the changes of the tiles that stay count as fill; on a register-fed array, all but the
-rows that instructions stream, with what follows the last instruction as drain.
+The unit of time is a tick of 1/p cycle, with p the numerator of the channel's bits per cycle. With `fill = "overlap"`
+the fill precedes the first fold of an operation and the drain follows its last; the wait of a group of folds for the
+array's edge follows the first of them (`analysis/machine/edge.py`). All time that is neither compute nor such a wait is
+stall. In an in-place array reloads of stationary tiles count as fill; in a register-fed array everything but the rows
+that instructions stream does, and what follows the last instruction is drain.
 """
 
 from collections.abc import Iterator
@@ -38,11 +38,11 @@ from npuc.dialects.npu.nest import Nest, Schedule
 State = Literal["fill", "steady", "drain", "edge", "stall"]
 STATES: tuple[State, ...] = ("fill", "steady", "drain", "edge", "stall")
 RESOLUTION = 1000
-"""A part that is shorter than the whole by this factor is not taken apart."""
+"""A part that is shorter than the whole by this factor is not split."""
 FOLDS = 256
-"""The most folds that are told one by one."""
+"""The most folds that are listed one by one."""
 TILES = 16
-"""The most tile operations that are told fold by fold."""
+"""The most tile operations that are listed fold by fold."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Stretch:
 
     @property
     def ticks(self) -> int:
-        """How long it is."""
+        """Its duration."""
         return self.fill + self.steady + self.drain + self.stall + self.edge
 
 
@@ -152,7 +152,7 @@ def _run_of(machine: Machine) -> Run | _Serial:
 @dataclass
 class _Walk:
     """
-    Takes the sequence apart.
+    Splits the sequence into stretches.
 
     `shortest` are the ticks below which a part stays whole; `alike` says that the folds of a tile operation are equal.
     """
@@ -209,29 +209,33 @@ class _Walk:
 
 @lru_cache(maxsize=64)
 def timeline(
-    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, held: bool = False, extra: int = 0
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, *, tile_loaded: bool = False, extra: int = 0
 ) -> Timeline:
     """
     The array's time in a scheduled nest.
 
-    Over several cores it is the array of the slowest. `held`: the operation before left the stationary tile in the
-    array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
+    Over several cores it is the array of the slowest. `tile_loaded`: the operation before left the stationary tile in
+    the array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
-    array, reduction = machine.array, machine.reduction == "on-chip"
+    array, on_chip = machine.array, machine.reduction == "on-chip"
     step = 1 if array.stages is None else array.tile_m
     streaming = StreamingArray(
         array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
     )
-    cycles = pipeline(nest, schedule, machine, widths, held).cycles
+    cycles = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles
     if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
         sequence = core.sequence
         # Where folds of an operation overlap, they only stream, or wait for the edge.
-        streamed = sequence if array.grouped else part_sequences(nest, schedule, streaming, widths, reduction)[number]
+        streamed = (
+            sequence
+            if array.grouped
+            else part_sequences(nest, schedule, streaming, widths, on_chip_reduction=on_chip)[number]
+        )
         nest, schedule, machine = core.part.nest, core.part.schedule, core.machine
     else:
-        sequence = tile_sequence(nest, schedule, array, widths, held)
+        sequence = tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)
         streamed = sequence if array.grouped else tile_sequence(nest, schedule, streaming, widths)
     run = _run_of(machine)
     p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
