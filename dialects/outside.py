@@ -75,6 +75,16 @@ def _problem(listed: Sequence[object], known: dict[str, type[TrainOp]], place: s
     return None
 
 
+def operation_of_kind(kind: str) -> type[TrainOp] | None:
+    """The operation `train.<kind>`; None where there is none."""
+    return _own_kinds().get(kind) or next((op for op in families().operations if op.name == PREFIX + kind), None)
+
+
+@cache
+def _own_kinds() -> dict[str, type[TrainOp]]:
+    return {op.name.removeprefix(PREFIX): op for op in OPERATIONS}
+
+
 def all_operations() -> tuple[type[TrainOp], ...]:
     """npuc's operations of the dialect, and those from outside."""
     return (*OPERATIONS, *families().operations)

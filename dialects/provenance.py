@@ -10,6 +10,7 @@ build an operation in place of another, so that none of them is lost.
 
 from enum import StrEnum
 from functools import lru_cache
+from re import compile as pattern
 from typing import TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, LocationAttr, StringAttr, UnitAttr, i64
@@ -29,6 +30,8 @@ class Role(StrEnum):
     COMM = "comm"
 
 
+ROLES = tuple(sorted(role.value for role in Role))
+_RATIO = pattern("[1-9][0-9]{0,17}:[1-9][0-9]{0,17}")
 _ROLE_ATTRS = {role.value: StringAttr(role.value) for role in Role}
 
 
@@ -51,6 +54,7 @@ def role_of(op: Operation) -> Role:
 
 REPEAT, SPARSITY, RECOMPUTE, MAPPING = "repeat", "sparsity", "recompute", "mapping"
 _INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE)
+MAX_REPEAT = 1 << 32
 _RECOMPUTED = UnitAttr()
 
 
@@ -79,6 +83,22 @@ def sparsity_of(op: Operation) -> tuple[int, int] | None:
 def sparsity_attr(kept: int, of: int) -> StringAttr:
     """The shared attribute of a sparsity, as SCALE-Sim's topologies write it: `2:4`."""
     return StringAttr(f"{kept}:{of}")
+
+
+def provenance_problem(op: Operation) -> str | None:
+    """What is wrong with the role, the layer or the repetitions of an operation; None if nothing is."""
+    attributes = op.attributes
+    role, layer, repeat = attributes.get("role"), attributes.get("layer"), attributes.get(REPEAT)
+    if role is not None and not (isinstance(role, StringAttr) and role.data in _ROLE_ATTRS):
+        return f"role is {role}, expected one of {', '.join(ROLES)}"
+    if layer is not None and not isinstance(layer, StringAttr):
+        return f"layer is {layer}, expected a string"
+    if repeat is not None and not (isinstance(repeat, IntegerAttr) and 1 <= repeat.value.data <= MAX_REPEAT):
+        return f"{REPEAT} is {repeat}, expected an integer from 1 to {MAX_REPEAT:,}"
+    sparsity = attributes.get(SPARSITY)
+    if sparsity is not None and not (isinstance(sparsity, StringAttr) and _RATIO.fullmatch(sparsity.data)):
+        return f'{SPARSITY} is {sparsity}, expected two integers N:M as in "2:4"'
+    return None
 
 
 class Mappable:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import f64, i1, i32
 from xdsl.ir import Block
 
-from npuc.compiler.layers import get_op_class
 from npuc.compiler.layers.base import Cut
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.base import Param, TrainOp
 
@@ -36,7 +36,7 @@ class Case:
     def build(self) -> TrainOp:
         """The operation, its operands the arguments of a block."""
         ins, outs = ([_type(text) for text in side.split()] for side in self.shapes.split("->"))
-        kind = get_op_class(self.kind)
+        kind = operation_of_kind(self.kind)
         assert kind is not None, self.kind
         op = kind(*Block(arg_types=ins).args, results=outs, **self.params)
         assert list(op.result_types) == outs, op

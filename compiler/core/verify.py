@@ -18,9 +18,10 @@ from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.core.errors import Location, NpucError, SourceError, SourceErrors
+from npuc.compiler.core.foreign import summary
 from npuc.dialects.distributed.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
-from npuc.dialects.provenance import layer_of
+from npuc.dialects.provenance import layer_of, provenance_problem
 from npuc.dialects.structural import structural_key
 from npuc.dialects.train.signature import signature_problems
 
@@ -89,9 +90,14 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
     then is.
     """
     errors: list[SourceError] = []
+    stumbled: list[SourceError] = []
     blame = "" if after is None else f" (after pass '{after}')"
     right: set[Hashable] = set()
     for op in module.walk():
+        problem = provenance_problem(op)
+        if problem is not None:
+            errors.append(error_at(op, f"'{op.name}' {problem}{blame}", sources))
+            continue
         kind = structural_key(op)
         if kind in right:
             continue
@@ -102,9 +108,12 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
             errors.append(error_at(culprit, f"'{culprit.name}' {e}{blame}", sources))
             if len(errors) == MAX_ERRORS:
                 break
+        except Exception as e:  # a verifier looks at a neighbour that is wrong itself, or takes a type for granted
+            stumbled.append(error_at(op, f"'{op.name}' is not well formed: {summary(e)}{blame}", sources))
         else:
             if kind is not None:
                 right.add(kind)
+    errors = errors or stumbled[:MAX_ERRORS]
     if not errors:
         for func in module.ops:
             if isinstance(func, FuncOp) and not func.is_declaration:

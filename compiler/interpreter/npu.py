@@ -27,15 +27,15 @@ from npuc.compiler.analysis.mapping.boxes import boxes
 from npuc.compiler.interpreter import train
 from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.layers import get_op_class
 from npuc.dialects import npu
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import tensor_type
 
 
 def evaluate(numbers: Numbers, op: npu.TensorWorkOp, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The results of vector work, a move, a view or a constant: those of its train operation."""
-    kind = get_op_class(op.kind)
+    kind = operation_of_kind(op.kind)
     if kind is None:
         raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
     types, properties = [r.type for r in op.results], dict(op.params)

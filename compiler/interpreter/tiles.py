@@ -18,10 +18,11 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulate
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.layers import get_layer
 from npuc.dialects import npu
 from npuc.dialects.npu.box import BoxOp
 from npuc.dialects.npu.nest import Axis
+from npuc.dialects.outside import operation_of_kind
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
@@ -281,7 +282,7 @@ def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[P
 
 def _evaluate_block(numbers: Numbers, op: npu.ApplyOp, places: Places, arrays: Sequence[Array]) -> tuple[Array, ...]:
     """The results of work on a block: those of its train operation at these positions."""
-    kind = get_op_class(op.kind)
+    kind = operation_of_kind(op.kind)
     if kind is None:
         raise InterpretationError(f"{op.name} {op.kind}: there is no operation train.{op.kind}")
     types = [TensorType(_element(r.type), [len(axis) for axis in places]) for r in op.outs]

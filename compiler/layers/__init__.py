@@ -38,21 +38,10 @@ def _outside_layers() -> dict[type[TrainOp], Layer[Any]]:
     return {layer.op: OutsideLayer(layer) for module in modules for layer in module.LAYERS}
 
 
-@cache
-def _classes() -> dict[str, type[TrainOp]]:
-    return {op.name.removeprefix("train."): op for op in _layers()}
-
-
 def get_layer(op: TrainOp | type[TrainOp]) -> Layer[Any]:
     """What is known of an operation or operation class of the `train` dialect."""
     kind = op if isinstance(op, type) else type(op)
     return _layers().get(kind) or _outside_layers()[kind]
-
-
-def get_op_class(kind: str) -> type[TrainOp] | None:
-    """The operation class named `train.<kind>`, or None."""
-    found = _classes().get(kind)
-    return found or next((op for op in _outside_layers() if op.name == f"train.{kind}"), None)
 
 
 @cache

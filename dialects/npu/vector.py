@@ -18,7 +18,7 @@ from math import prod
 from typing import ClassVar, Self, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, TensorType, UnitAttr, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -54,6 +54,7 @@ from npuc.dialects.npu.resident import (
 )
 from npuc.dialects.npu.syntax import parse_types, print_tail
 from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.structural import StructurallyComparable
 
 _NO_PARAMS = DictionaryAttr({})
@@ -118,8 +119,6 @@ class TensorWorkOp(StructurallyComparable, IRDLOperation):
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"operands and results must be tensors, got {value.type}")
-        if not self.kind.isidentifier():
-            raise VerifyException(f"kind is '{self.kind}', expected the name of a train operation without 'train.'")
         for name, values in (("reads", self.operands), ("writes", self.results)):
             counts = _counts(self.properties.get(name))
             if counts is None:
@@ -128,6 +127,7 @@ class TensorWorkOp(StructurallyComparable, IRDLOperation):
                 raise VerifyException(f"{name} has {len(counts)} counts for {len(values)} values")
             if min(counts, default=0) < 0:
                 raise VerifyException(f"{name} is {list(counts)}, counts must not be negative")
+        check_meaning(self.kind, self.params, self.operands, self.result_types)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -169,6 +169,20 @@ class TensorWorkOp(StructurallyComparable, IRDLOperation):
         for name, counts in (("reads", self.reads), ("writes", self.writes)):
             if counts is not None:
                 printer.print_string(f" {name} [{', '.join(map(str, counts))}]")
+
+
+def check_meaning(
+    kind: str, params: Mapping[str, Attribute], operands: Sequence[SSAValue], results: Sequence[Attribute]
+) -> None:
+    """Raise unless there is a train operation of a kind that has these properties, operands and results."""
+    found = operation_of_kind(kind)
+    if found is None:
+        raise VerifyException(f"kind is '{kind}', expected the name of a train operation without 'train.'")
+    stand_ins = Block(arg_types=[value.type for value in operands]).args
+    try:
+        found.create(operands=stand_ins, result_types=results, properties=params).verify_()
+    except VerifyException as error:
+        raise VerifyException(f"{kind}: {error}") from None
 
 
 def _counts(attr: Attribute | None) -> tuple[int, ...] | None:

@@ -31,7 +31,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.provenance import Role
+from npuc.dialects.provenance import provenance_problem
 from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import Tensor, tensor_type
 
@@ -41,7 +41,6 @@ Types: TypeAlias = tuple[Tensor, ...]
 MAX_ELEMENTS = 1 << 44
 """The most elements a tensor may have: counts of work then fit 64 bits."""
 _UNIT = UnitAttr()
-_ROLES = frozenset(role.value for role in Role)
 
 
 def ints(attr: DenseArrayBase) -> tuple[int, ...]:
@@ -134,9 +133,9 @@ class TrainOp(StructurallyComparable, IRDLOperation):
                 raise VerifyException(f"expected a static shape, got {type}")
             if not 0 < prod(type.get_shape()) <= MAX_ELEMENTS:
                 raise VerifyException(f"{type} has {prod(type.get_shape()):,} elements, expected 1 to {MAX_ELEMENTS:,}")
-        role = self.attributes.get("role")
-        if role is not None and (not isinstance(role, StringAttr) or role.data not in _ROLES):
-            raise VerifyException(f"role is {role}, expected one of {', '.join(sorted(_ROLES))}")
+        problem = provenance_problem(self)
+        if problem is not None:
+            raise VerifyException(problem)
         found = tuple(v.type for v in self.results)
         params = {name: decode(attr) for name, attr in self.properties.items()}
         expected = self._infer([tensor_type(v) for v in self.operands], params, found)

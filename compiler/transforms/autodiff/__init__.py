@@ -32,8 +32,9 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
@@ -101,19 +102,23 @@ def _differentiate(step: Step, op: TrainOp, grads: list[SSAValue | None], needs:
     try:
         contributions = get_layer(op).vjp(op, grads, needs, emit)
     except NotDifferentiable as error:
-        raise PassFailedException(f"autodiff: {op.name} has no derivative") from error
+        raise refused(op, f"{op.name} has no derivative") from error
     for operand, need, contribution in zip(op.operands, needs, contributions, strict=True):
         if need and contribution is not None:
             step.accumulate(op, role, operand, contribution)
 
 
-def _optimize(step: Step, spec: DictionaryAttr, trained: list[tuple[Argument, BlockArgument]]) -> None:
+def _optimize(step: Step, func: FuncOp, spec: DictionaryAttr, trained: list[tuple[Argument, BlockArgument]]) -> None:
     """Emit the optimizer's updates of the parameters that have a gradient."""
     kind = spec.data.get("kind")
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
     if rule is None:
-        raise PassFailedException(f"autodiff: unknown optimizer {kind}, expected one of {', '.join(OPTIMIZERS)}")
-    options = _hyperparameters(spec, rule)
+        found = "without a kind" if kind is None else str(kind)
+        raise refused(func, f"unknown optimizer {found}, expected one of {', '.join(OPTIMIZERS)}")
+    try:
+        options = _hyperparameters(spec, rule)
+    except ValueError as error:
+        raise refused(func, f"train.optimizer{error}") from None
     count = _step_number(step, trained[0][1].location) if rule.counts_steps(options) else None
     for argument, param in trained:
         if param in step.gradients:
@@ -127,7 +132,11 @@ def _optimize(step: Step, spec: DictionaryAttr, trained: list[tuple[Argument, Bl
 
 
 def _hyperparameters(spec: DictionaryAttr, rule: OptimizerRule) -> dict[str, Option]:
-    """The hyperparameters that `train.optimizer` states, and the defaults that differ from the operation's own."""
+    """
+    The hyperparameters that `train.optimizer` states, and the defaults that differ from the operation's own.
+
+    Raises `ValueError` for what the optimizer does not take.
+    """
     options: dict[str, Option] = {}
     for name, attr in spec.data.items():
         if name == "kind":
@@ -135,21 +144,21 @@ def _hyperparameters(spec: DictionaryAttr, rule: OptimizerRule) -> dict[str, Opt
         if name in rule.defaults and isinstance(attr, UnitAttr if rule.takes_flag(name) else FloatAttr):
             options[name] = True if isinstance(attr, UnitAttr) else float(attr.value.data)
         else:
-            raise PassFailedException(f"autodiff: train.optimizer has a wrong option '{name}', {_expected(rule)}")
+            raise ValueError(f" has a wrong option '{name}', {_expected(rule)}")
         problem = option_problem(name, options[name])
         if problem is not None:
-            raise PassFailedException(f"autodiff: train.optimizer, option '{name}': {problem}")
+            raise ValueError(f", option '{name}': {problem}")
     properties = rule.op.get_irdl_definition().properties
     for name, default in rule.defaults.items():
         if name in options:
             continue
         if default is None:
-            raise PassFailedException(f"autodiff: train.optimizer lacks {name}, {_expected(rule)}")
+            raise ValueError(f" lacks {name}, {_expected(rule)}")
         if default and name in properties and properties[name].default_value != encode(default):
             options[name] = default
     conflict = options_problem(options)
     if conflict is not None:
-        raise PassFailedException(f"autodiff: train.optimizer, option '{conflict[0]}': {conflict[1]}")
+        raise ValueError(f", option '{conflict[0]}': {conflict[1]}")
     return options
 
 
@@ -202,15 +211,32 @@ def _count_step(step: Step) -> None:
             step.updates(number, step.append(_named(IncrementOp(arg), "step", arg.location)).out)
 
 
+def refused(op: Operation, message: str, name: str = "autodiff") -> SourceError:
+    """An error about what a pass cannot take, at the place of an operation."""
+    return SourceError(f"{name}: {message}", location=location_of(op))
+
+
+def require_train_level(func: FuncOp, name: str) -> None:
+    """Raise `SourceError` at the first operation of a function of a lower level than the pass `name` takes."""
+    lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+    if lowered is not None:
+        message = f"found {lowered.name}, expected train operations: run it before lower-to-npu"
+        raise refused(lowered, message, name)
+
+
 def differentiate(func: FuncOp) -> None:
-    """Turn a forward function, which has a loss, into the whole training step."""
+    """
+    Turn a forward function, which has a loss, into the whole training step.
+
+    Raises `SourceError` for a function that has no loss, is lowered already, or whose optimizer does not exist.
+    """
     block = func.body.block
     *forward, ending = list(block.ops)
-    lowered = next((op.name for op in forward if not isinstance(op, TrainOp)), None)
-    if lowered is not None:
-        raise PassFailedException(f"autodiff: found {lowered}, expected train operations: run it before lower-to-npu")
+    require_train_level(func, "autodiff")
     values = list(ending.operands)
     arguments, results = arguments_of(func), results_of(func)
+    if not any(result.loss for result in results):
+        raise refused(func, "found a function without a loss, expected one that returns a train.loss")
     step = Step(list(block.args), _attribute_list(func, len(block.args)))
     loss = values[next(r for r in results if r.loss).index]
     # Integers and booleans have no gradient: weights of them stay as they are.
@@ -220,7 +246,7 @@ def differentiate(func: FuncOp) -> None:
     _backward(step, forward, loss, [param for _, param in trained], inputs)
     spec = func.attributes.pop("train.optimizer", None)
     if isinstance(spec, DictionaryAttr) and trained:
-        _optimize(step, spec, trained)
+        _optimize(step, func, spec, trained)
     else:
         for argument, param in trained:
             if param in step.gradients:

@@ -19,20 +19,25 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.layers.base import params_of
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.autodiff import differentiate, refused
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of
 
 
 def undo_autodiff(func: FuncOp, name: str) -> None:
-    """Give a training step its forward function's body again; `name` is the pass that asks, for messages."""
+    """
+    Give a training step its forward function's body again; `name` is the pass that asks, for messages.
+
+    Raises `SourceError` for a step that `autodiff` does not make.
+    """
     step = func.clone()
     arguments, results = arguments_of(func), results_of(func)
+    if not any(result.loss for result in results):
+        raise refused(func, "found a training step without a loss, expected one that autodiff has made", name)
     block = func.body.block
     *ops, ending = list(block.ops)
     values = list(ending.operands)
@@ -60,7 +65,7 @@ def undo_autodiff(func: FuncOp, name: str) -> None:
     again = func.clone()
     differentiate(again)
     if not again.is_structurally_equivalent(step):
-        raise PassFailedException(f"{name}: the step was changed since autodiff: run {name} before it")
+        raise refused(func, f"the step was changed since autodiff: run {name} before it", name)
 
 
 def _renumbered(entry: DictionaryAttr, number: Mapping[int, int]) -> DictionaryAttr:
@@ -68,7 +73,7 @@ def _renumbered(entry: DictionaryAttr, number: Mapping[int, int]) -> DictionaryA
     old = entry.data.get("train.updates")
     if not isinstance(old, IntegerAttr):
         return entry
-    return DictionaryAttr({**entry.data, "train.updates": IntegerAttr(number[old.value.data], i64)})
+    return DictionaryAttr({**entry.data, "train.updates": IntegerAttr(number.get(old.value.data, -1), i64)})
 
 
 def _optimizer(arguments: list[Argument], new: Mapping[int | None, SSAValue]) -> DictionaryAttr | None:
@@ -78,6 +83,8 @@ def _optimizer(arguments: list[Argument], new: Mapping[int | None, SSAValue]) ->
         value = new.get(argument.index)
         if argument.kind is not ArgumentKind.PARAM or value is None or not isinstance(value.owner, TrainOp):
             continue
+        if value.owner.name not in rules:
+            continue  # it is no step of autodiff, as deriving it again will show
         kind, rule = rules[value.owner.name]
         options: dict[str, Attribute] = {"kind": StringAttr(kind)}
         for option, given in params_of(value.owner).items():

@@ -14,11 +14,12 @@ from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
 from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.layers import get_layer
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.vector import Fused, fused_room, fused_with
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.provenance import is_recomputed, repeat_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.signature import Writes, writes_of
@@ -188,7 +189,7 @@ def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[st
 
 
 def _is_elementwise(op: VectorOp) -> bool:
-    kind = get_op_class(op.kind)
+    kind = operation_of_kind(op.kind)
     return kind is not None and get_layer(kind).elementwise
 
 

@@ -8,9 +8,10 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.layers import get_layer
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency, SameMemory
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.provenance import layer_of
 
 Supported = ContractOp | VectorOp
@@ -39,7 +40,7 @@ Spans = frozenset[Span]
 
 
 def is_elementwise(op: VectorOp) -> bool:
-    kind = get_op_class(op.kind)
+    kind = operation_of_kind(op.kind)
     return kind is not None and get_layer(kind).elementwise
 
 

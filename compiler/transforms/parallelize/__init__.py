@@ -19,10 +19,9 @@ from math import inf, prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_from
@@ -45,7 +44,7 @@ from npuc.compiler.core.options import (
 from npuc.compiler.core.units import MIB
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.autodiff import differentiate, refused, require_train_level
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize.divisible import divisible_types
 from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_within_memory, room_of
@@ -53,7 +52,6 @@ from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
 from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
-from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
 
@@ -108,16 +106,11 @@ class ParallelizePass(ModulePass):
 
     def _check(self, func: FuncOp) -> None:
         """Refuse what is lowered already, and what is a program of many devices."""
-        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
-        if lowered is not None:
-            raise PassFailedException(
-                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
-            )
+        require_train_level(func, self.name)
         mesh = mesh_of(func)
         if mesh is not None:
-            raise PassFailedException(
-                f"{self.name}: found a program of {mesh.devices:,} devices, expected one of one: run it once"
-            )
+            found = f"found a program of {mesh.devices:,} devices, expected one of one: run it once"
+            raise refused(func, found, self.name)
 
     def _parallelize(self, func: FuncOp, width: int | None) -> None:
         graph, edges, planned = self.plan(func, width)
@@ -151,21 +144,21 @@ class ParallelizePass(ModulePass):
         try:
             times = times_from(func.attributes.get(TIMES))
         except ValueError as e:
-            raise PassFailedException(f"{self.name}: {e}") from e
+            raise refused(func, str(e), self.name) from e
         if times is not None and len(times.work) != len(graph.groups):
             found = f"found {len(times.work):,} layer groups in {TIMES}, expected {len(graph.groups):,}"
-            raise PassFailedException(f"{self.name}: {found}")
+            raise refused(func, found, self.name)
         if times is not None:
-            self._check_known(graph, times)
+            self._check_known(func, graph, times)
         return times
 
-    def _check_known(self, graph: PlanGraph, times: Times) -> None:
-        """Raise `PassFailedException` if the work of a layer group is unknown under one of its types."""
+    def _check_known(self, func: FuncOp, graph: PlanGraph, times: Times) -> None:
+        """Raise `SourceError` if the work of a layer group is unknown under one of its types."""
         labels = sequences_for_time(graph, self.rule, len(self.sizes))
         for group, own, work in zip(graph.groups, labels, times.work, strict=True):
             unknown = sorted({key_of(sequence) for sequence in own} - set(work))
             if unknown:
-                raise PassFailedException(f"{self.name}: {TIMES} has no seconds of '{group.name}' for {unknown[0]}")
+                raise refused(func, f"{TIMES} has no seconds of '{group.name}' for {unknown[0]}", self.name)
 
     def graph_to_plan(self, func: FuncOp) -> tuple[PlanGraph, PlanEdges]:
         """

@@ -19,9 +19,8 @@ from math import ceil, inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import tensors_of
@@ -32,8 +31,8 @@ from npuc.compiler.analysis.memory.recompute_search import RecomputeResult, chea
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.autodiff import refused, require_train_level
 from npuc.compiler.transforms.recompute.remake import remake
-from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
 POLICIES = ("none", "every-k", "optimal")
@@ -78,12 +77,8 @@ class RecomputePass(ModulePass):
     def _check_level(self, func: FuncOp) -> None:
         """Refuse what is to be differentiated still, and what is lowered already."""
         if not is_differentiated(func):
-            raise PassFailedException(f"{self.name}: there is no backward pass: run it after autodiff")
-        lowered = next((op.name for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
-        if lowered is not None:
-            raise PassFailedException(
-                f"{self.name}: found {lowered}, expected train operations: run it before lower-to-npu"
-            )
+            raise refused(func, "there is no backward pass: run it after autodiff", self.name)
+        require_train_level(func, self.name)
 
     def _plan(self, problem: RecomputeProblem, func: FuncOp) -> Plan:
         if self.policy == "none":

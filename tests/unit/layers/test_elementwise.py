@@ -5,8 +5,9 @@ import pytest
 from xdsl.dialects import test
 from xdsl.dialects.builtin import TensorType, f64
 
-from npuc.compiler.layers import get_layer, get_op_class
+from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.train.base import TrainOp
 
 SHAPE = (3, 4)
@@ -15,7 +16,7 @@ BINARY = ("add", "sub", "mul", "div", "max", "min", "pow")
 
 
 def build(kind: str, *shapes: tuple[int, ...], **options: float | bool) -> TrainOp:
-    cls = get_op_class(kind)
+    cls = operation_of_kind(kind)
     assert cls is not None
     values = test.TestOp(result_types=[TensorType(f64, shape) for shape in shapes]).results
     return cls(*values, results=None, **options)

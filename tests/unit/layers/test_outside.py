@@ -14,8 +14,8 @@ from npuc.compiler import compile_file, compile_source, run_file
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.layers import forget_outside, get_functions, get_op_class
-from npuc.dialects.outside import all_operations, families
+from npuc.compiler.layers import forget_outside, get_functions
+from npuc.dialects.outside import all_operations, families, operation_of_kind
 from npuc.dialects.train import OPERATIONS
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 from tests.calls import Call
@@ -195,13 +195,13 @@ def test_defects_of_its_own_are_reported_as_its_own() -> None:
 @pytest.mark.usefixtures("cube")
 def test_own_functions_win_and_nothing_is_left_behind() -> None:
     assert get_functions()["relu"].__module__ == "npuc.compiler.layers.activation"
-    assert get_op_class("cube") in all_operations()
+    assert operation_of_kind("cube") in all_operations()
     assert set(OPERATIONS).isdisjoint(families().operations)
 
 
 def test_it_is_gone_with_its_distribution() -> None:
     assert families().operations == ()
-    assert get_op_class("cube") is None
+    assert operation_of_kind("cube") is None
     with pytest.raises(NpucError, match="cube"):
         compile_source(network("  h = cube(h)"), format="dsl")
 

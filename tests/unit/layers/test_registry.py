@@ -8,9 +8,10 @@ from pkgutil import iter_modules
 import pytest
 
 from npuc.compiler import layers
-from npuc.compiler.layers import get_functions, get_layer, get_losses, get_op_class, get_operators
+from npuc.compiler.layers import get_functions, get_layer, get_losses, get_operators
 from npuc.compiler.layers.base import Layer
 from npuc.dialects import distributed as dist
+from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.train import OPERATIONS, TRAIN
 from npuc.dialects.train.base import TrainOp
 
@@ -20,7 +21,7 @@ def test_every_operation_has_a_layer(op: type[TrainOp]) -> None:
     layer = get_layer(op)
     assert layer.op is op
     assert "evaluate" in {name for kind in type(layer).__mro__ if kind is not Layer for name in vars(kind)}
-    assert get_op_class(op.name.removeprefix("train.")) is op
+    assert operation_of_kind(op.name.removeprefix("train.")) is op
 
 
 def _listed() -> dict[type[TrainOp], str]:

@@ -17,6 +17,8 @@ from xdsl.interpreters.scf import ScfFunctions
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import InterpretationError
 
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.interpreter import contraction
 from npuc.compiler.interpreter.counter import Moved, Place, TrafficCounter
 from npuc.compiler.interpreter.npu import NpuFunctions
@@ -25,6 +27,7 @@ from npuc.compiler.interpreter.tiles import TileFunctions
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import NPU
 from npuc.dialects.provenance import Role
+from npuc.frontends.mlir import read_mlir
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -107,8 +110,9 @@ def test_work_of_an_unknown_kind_is_an_error() -> None:
       func.return %a : tensor<2xf64>
     }
     """
-    with pytest.raises(InterpretationError, match=r"no operation train\.frobnicate"):
-        run(text, integers(2))
+    module = read_mlir(text, "f.mlir")
+    with pytest.raises(SourceError, match=r"f\.mlir:3:7: .*kind is 'frobnicate', expected the name"):
+        verify_module(module, SourceTexts())
 
 
 CONVOLUTION = """

@@ -102,7 +102,10 @@ def test_a_gradient_that_is_clipped_by_its_norm_first() -> None:
 
 
 def test_an_update_that_needs_the_whole_tensor() -> None:
-    lamb = SGD.replace("sgd", "lamb")
+    t = "tensor<8x4xf32>"
+    lamb = "  %t = npu.constant constant() <{value = 1.0 : f64}> : () -> tensor<i64>\n"
+    lamb += "  %w1, %m1, %s1 = npu.vector lamb(%w, %dw, %w, %w, %t) <{lr = 1.0 : f64}> ops 384\n"
+    lamb += f'    {{layer = "w", role = "update"}} : ({t}, {t}, {t}, {t}, tensor<i64>) -> ({t}, {t}, {t})\n'
     assert fused(parse(DW, lamb, END)) == []
 
 

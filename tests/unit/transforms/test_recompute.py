@@ -7,12 +7,11 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f64
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.memory.liveness import memory_of_module
 from npuc.compiler.analysis.memory.recompute_exact import Unsolved
 from npuc.compiler.cli import run_command
-from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.driver.passes import STEPS, available_passes, read_pipeline, write_pipeline
 from npuc.compiler.driver.run import stamp_default_target
@@ -287,14 +286,14 @@ def test_where_the_proof_takes_too_long_it_is_searched(monkeypatch: pytest.Monke
 def test_without_a_backward_pass_it_is_an_error(optimizer: Optimizer | None) -> None:
     net = Net()
     module = net.finish(dot_loss(net, net.call("linear", net.input("x", 2, 3), 4)), optimizer)
-    with pytest.raises(PassFailedException, match="run it after autodiff"):
+    with pytest.raises(SourceError, match="run it after autodiff"):
         RecomputePass().apply(Context(), module)
 
 
 def test_after_the_lowering_it_is_an_error() -> None:
     module = step()
     LowerToNpuPass().apply(Context(), module)
-    with pytest.raises(PassFailedException, match="expected train operations: run it before lower-to-npu"):
+    with pytest.raises(SourceError, match="expected train operations: run it before lower-to-npu"):
         RecomputePass().apply(Context(), module)
 
 

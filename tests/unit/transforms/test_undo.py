@@ -3,8 +3,8 @@
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import PassFailedException
 
+from npuc.compiler.core.errors import SourceError
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
@@ -58,5 +58,5 @@ def test_a_step_that_was_changed_is_refused() -> None:
     last = [op for op in block.ops if role_of(op) is Role.DW][-1]
     # the same values, and one operation more
     block.insert_op_before(last.clone(), last)
-    with pytest.raises(PassFailedException, match="share: the step was changed since autodiff: run share before it"):
+    with pytest.raises(SourceError, match="share: the step was changed since autodiff: run share before it"):
         undo_autodiff(the_function(module), "share")

@@ -1,0 +1,382 @@
+"""
+Programs at every level of the IR as text, and texts that differ from one in a few places.
+
+A mutant still looks like IR: a number, string, name, type or value stands where another one of its kind should, an
+entry of a dictionary or an operand is missing or there twice, a line is gone, doubled or elsewhere.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from io import StringIO
+from random import Random
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.printer import Printer
+from xdsl.rewriter import Rewriter
+
+from npuc.compiler.core.options import Options
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.run import stamp_default_target
+from npuc.frontends.mlir import make_context
+from npuc.frontends.source import text_source
+
+DENSE = """network dense(batch=4) {
+  input x: f32[batch, 6]
+  labels y: i32[batch]
+  h = relu(linear(x, 8))
+  loss cross_entropy(linear(h, 4), y)
+  optimizer %s
+}
+"""
+IMAGES = """network images(batch=2) {
+  input x: f32[batch, 3, 6, 6]
+  labels y: i32[batch]
+  h = relu(batch_norm(conv2d(x, 4, kernel=3, padding=1)))
+  h = h + conv2d(h, 4, kernel=1)
+  h = max_pool(h, kernel=2)
+  loss cross_entropy(linear(flatten(h), 4), y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
+TOKENS = """network tokens(batch=2) {
+  input t: i32[batch, 4]
+  labels y: i32[batch, 4]
+  h = layer_norm(embedding(t, 10, 8))
+  q = reshape(linear(h, 8), [batch, 4, 2, 4])
+  s = softmax(matmul(transpose(q, [0, 2, 1, 3]), transpose(q, [0, 2, 3, 1])))
+  h = concat([h, dropout(gelu(linear(h, 8)), 0.1)], axis=2)
+  loss cross_entropy(linear(h, 10), y) + 0.5 * mean(s, axis=[0, 1, 2, 3])
+  optimizer adamw(lr=0.001)
+}
+"""
+STEP = "autodiff"
+NPU = f"{STEP},lower-to-npu"
+PROGRAMS: dict[str, tuple[str, str]] = {
+    "forward": (DENSE % "adam(lr=0.1)", ""),
+    "forward images": (IMAGES, ""),
+    "forward tokens": (TOKENS, ""),
+    "step": (DENSE % "adam(lr=0.1)", STEP),
+    "step images": (IMAGES, STEP),
+    "step tokens": (TOKENS, STEP),
+    "step lamb": (DENSE % "lamb(lr=0.1)", STEP),
+    "recompute": (IMAGES, f"{STEP},recompute"),
+    "devices": (DENSE % "sgd(lr=0.1)", f"parallelize{{strategy=hypar devices=2}},{STEP}"),
+    "npu": (DENSE % "adam(lr=0.1)", NPU),
+    "npu images": (IMAGES, NPU),
+    "npu tokens": (TOKENS, NPU),
+    "im2col": (IMAGES, f"{STEP},lower-to-npu{{conv=im2col}}"),
+    "scheduled": (DENSE % "sgd(lr=0.1)", f"{NPU},schedule"),
+    "scheduled images": (IMAGES, f"{NPU},schedule"),
+    "interleaved": (DENSE % "sgd(lr=0.1)", f"{NPU},interleave{{mode=zip}},schedule"),
+    "fused": (IMAGES, f"{NPU},interleave{{mode=fused}},fuse-vector,schedule"),
+    "resident": (DENSE % "sgd(lr=0.1)", f"{NPU},schedule,keep-resident"),
+    "mapped": (IMAGES, f"{NPU},map{{mapping=kcp_ws num-pes=16}}"),
+    "tiles": (DENSE % "sgd(lr=0.1)", f"{NPU},schedule,lower-tiles"),
+    "tiles fused": (DENSE % "sgd(lr=0.1)", f"{NPU},interleave{{mode=zip}},fuse-vector,schedule,lower-tiles"),
+}
+"""Of each program its network and the passes that have run on it."""
+
+
+def lowered(network: str, pipeline: str) -> ModuleOp:
+    """A network after some passes."""
+    source = text_source(network, "dsl", "f.dsl")
+    module = read_program(source, Options(), texts_of(source))
+    if pipeline:
+        stamp_default_target(module)
+        run_pipeline(module, read_pipeline(pipeline, available_passes()), make_context(), texts_of(source))
+    return module
+
+
+@cache
+def text_of(name: str) -> str:
+    """A program as text."""
+    return printed(lowered(*PROGRAMS[name]))
+
+
+def printed(module: ModuleOp) -> str:
+    """A module as text."""
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    return stream.getvalue() + "\n"
+
+
+_TOKEN = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|%[\w.$-]+|![\w.]+(?:<[^<>\n]*>)?|#[\w.]+|tensor<[^<>\n]*>|-?\d+\.\d[\de+-]*|'
+    r"-?\d+|[A-Za-z_][\w.$-]*|->|\S"
+)
+NUMBERS = [
+    "0",
+    "1",
+    "-1",
+    "2",
+    "3",
+    "7",
+    "2147483648",
+    "1152921504606846976",
+    "9223372036854775807",
+    "9" * 30,
+    "0.0",
+    "1e300",
+]
+TYPES = [
+    "tensor<f32>",
+    "tensor<0xf32>",
+    "tensor<1xf32>",
+    "tensor<?xf32>",
+    "tensor<4x6xi32>",
+    "f32",
+    "i1",
+    "index",
+    "i64",
+]
+TYPES += ["tensor<4x6xf16>", "memref<4xf32>", "tensor<1152921504606846976x4xf32>", "none", "tensor<4x6xcomplex<f32>>"]
+WORDS = ['"forward"', '"dx"', '"dxdw"', '"nonsense"', '""', "unit", "[]", "{}", "f32", "index", "true", "()"]
+ATTRS = ['role = "nonsense"', 'layer = "fc"', "repeat = -3 : i64", 'role = "dw"', "repeat = 9223372036854775807 : i64"]
+ATTRS += [
+    "recompute",
+    'sparsity = "2:4"',
+    'sparsity = "9:4"',
+    "mapping = 3",
+    "train.loss",
+    'train.param = "fc"',
+    "role = 3 : i64",
+]
+ATTRS += [
+    "train.updates = 7 : i64",
+    "train.gradient = -1 : i64",
+    'train.state = "x"',
+    "npu.target = {}",
+    "layer",
+    "repeat = 0 : i8",
+]
+
+
+def mutant(text: str, random: Random) -> str:
+    """A text that differs from `text` in one to three places."""
+    for _ in range(random.choice([1, 1, 1, 2, 3])):
+        text = random.choice(MUTATIONS)(text, random)
+    return text
+
+
+def _of_its_kind(text: str, random: Random) -> str:
+    """One token is another one of its kind, from elsewhere in the text or from a pool."""
+    found = random.choice(list(_TOKEN.finditer(text)) or [None])
+    if found is None:
+        return text
+    token = found.group()
+    tokens = _TOKEN.findall(text)
+    if token[0].isdigit() or (token[0] == "-" and len(token) > 1 and token[1].isdigit()):
+        pool = [*NUMBERS, str(random.randint(-9, 40))]
+    elif token.startswith("tensor") or token[0] == "!":
+        pool = [*TYPES, *(t for t in tokens if t.startswith(("tensor", "!")))]
+    elif token[0] == "%":
+        pool = [t for t in tokens if t[0] == "%"]
+    elif token[0] == '"':
+        pool = [*WORDS, *(t for t in tokens if t[0] == '"')]
+    else:
+        pool = [*WORDS, *(t for t in tokens if t[0].isalpha() or t[0] == "_")]
+    return text[: found.start()] + random.choice(pool) + text[found.end() :]
+
+
+def _number(text: str, random: Random) -> str:
+    """Another number."""
+    found = random.choice(list(re.finditer(r"(?<![%\w.])-?\d+(\.\d+)?(?![\w.])", text)) or [None])
+    return text if found is None else text[: found.start()] + random.choice(NUMBERS) + text[found.end() :]
+
+
+def _entry(text: str, random: Random) -> str:
+    """An entry of a dictionary, a list or a list of operands less, twice, or one more."""
+    found = random.choice(list(re.finditer(r"(?<=[,{(\[<])[^,{}()\[\]<>\n]+(,\s*)?", text)) or [None])
+    if found is None:
+        return text
+    part = found.group()
+    bare = part.strip().removesuffix(",")
+    new = random.choice(["", f"{bare}, {part}", f"{random.choice(ATTRS)}, {part}", f"{random.choice(WORDS)}"])
+    return text[: found.start()] + new + text[found.end() :]
+
+
+def _value(text: str, random: Random) -> str:
+    """Two values change places, or an operand is another value."""
+    places = list(re.finditer(r"%[\w.$-]+", text))
+    if len(places) < 2:
+        return text
+    a, b = sorted(random.sample(places, 2), key=lambda m: m.start())
+    if random.random() < 0.5:
+        return text[: a.start()] + b.group() + text[a.end() :]
+    return text[: a.start()] + b.group() + text[a.end() : b.start()] + a.group() + text[b.end() :]
+
+
+def _line(text: str, random: Random) -> str:
+    """A line less, twice, or elsewhere."""
+    lines = text.split("\n")
+    place, other = random.randrange(len(lines)), random.randrange(len(lines))
+    match random.randrange(3):
+        case 0:
+            del lines[place]
+        case 1:
+            lines.insert(place, lines[place])
+        case _:
+            lines[place], lines[other] = lines[other], lines[place]
+    return "\n".join(lines)
+
+
+def _attribute(text: str, random: Random) -> str:
+    """An operation or an argument has an attribute more."""
+    found = random.choice(list(re.finditer(r"\{(?=[a-z]+[\w.]* *[=,}])", text)) or [None])
+    return text if found is None else text[: found.end()] + random.choice(ATTRS) + ", " + text[found.end() :]
+
+
+def _role(text: str, random: Random) -> str:
+    """Another role, layer or kind."""
+    found = random.choice(list(re.finditer(r'(role|layer|kind|sparsity|optimizer) = "[^"\n]*"', text)) or [None])
+    if found is None:
+        return text
+    value = random.choice(['"nonsense"', '""', '"dx"', '"dw"', '"update"', '"comm"', '"dxdw"', "3 : i64", "unit", "[]"])
+    return text[: found.start()] + f"{found.group(1)} = {value}" + text[found.end() :]
+
+
+def _function(text: str, random: Random) -> str:
+    """No function, or two."""
+    start = text.find("func.func")
+    end = text.rfind("}", 0, text.rfind("}"))
+    if start < 0 or end < 0:
+        return text
+    body = text[start : end + 1]
+    second = re.sub(r"@[\w.$-]+", "@second", body, count=1)
+    new = random.choice(["", f"{body}\n{second}", re.sub(r"\{\n.*\}", "", body, flags=re.DOTALL), f"{body}\n{body}"])
+    return text[:start] + new + text[end + 1 :]
+
+
+MUTATIONS: Sequence = (_of_its_kind, _of_its_kind, _number, _entry, _entry, _value, _line, _attribute, _role, _function)
+
+
+def changed(module: ModuleOp, random: Random) -> ModuleOp:
+    """A copy of a module in which one to three attributes, operands, types or operations are others."""
+    module = module.clone()
+    for _ in range(random.choice([1, 1, 1, 2, 3])):
+        ops = [op for op in module.walk() if op is not module]
+        random.choice([_put_attribute, _put_property, _put_property, _put_operand, _put_type, _put_op])(ops, random)
+    return module
+
+
+POOL: list[Attribute] = [
+    *(IntegerAttr(n, i64) for n in (0, 1, -1, 2, 3, 7, 1 << 31, 1 << 60)),
+    *(FloatAttr(x, f64) for x in (0.0, -1.0, 1e300, float("nan"), float("inf"))),
+    *(StringAttr(s) for s in ("", "nonsense", "dx", "dw", "update", "fc", "2:4", "9:4", "mean", "sum")),
+    *(ArrayAttr([]), ArrayAttr([IntegerAttr(1, i64)]), ArrayAttr([StringAttr("x")]), DictionaryAttr({}), UnitAttr()),
+    *(DenseArrayBase.from_list(i64, values) for values in ([], [0], [1], [-1, 2], [1 << 60, 1], [0, 0, 0, 0], [9, 9])),
+    *(i64, f32, IntegerAttr.from_bool(True)),
+]
+"""What an attribute may be instead."""
+NAMED = ("role", "layer", "repeat", "sparsity", "mapping", "recompute", "tensor")
+
+
+def _some_attribute(ops: list[Operation], random: Random) -> Attribute:
+    """An attribute from the pool, or one that some operation has."""
+    others = [a for op in ops for a in (*op.attributes.values(), *op.properties.values())]
+    return random.choice(others) if others and random.random() < 0.4 else random.choice(POOL)
+
+
+def _put_attribute(ops: list[Operation], random: Random) -> None:
+    op = random.choice(ops)
+    op.attributes[random.choice([*NAMED, *op.attributes])] = _some_attribute(ops, random)
+
+
+def _put_property(ops: list[Operation], random: Random) -> None:
+    """A property is another one, less, or another one inside of it."""
+    op = random.choice([op for op in ops if op.properties] or ops)
+    if not op.properties:
+        return
+    name = random.choice(list(op.properties))
+    old = op.properties[name]
+    if random.random() < 0.2:
+        del op.properties[name]
+    elif random.random() < 0.5:
+        op.properties[name] = _within(old, ops, random)
+    else:
+        alike = [o.properties[name] for o in ops if name in o.properties]
+        op.properties[name] = random.choice([random.choice(alike), _some_attribute(ops, random)])
+
+
+def _within(attr: Attribute, ops: list[Operation], random: Random) -> Attribute:
+    """An attribute in whose inside something is another one, less, or there twice."""
+    if isinstance(attr, ArrayAttr) and attr.data:
+        items = list(attr.data)
+        place = random.randrange(len(items))
+        items[place : place + 1] = random.choice(
+            [[], [items[place]] * 2, [random.choice(items)], [_within(items[place], ops, random)]]
+        )
+        return ArrayAttr(items)
+    if isinstance(attr, DictionaryAttr):
+        entries = dict(attr.data)
+        key = random.choice([*entries, *NAMED, "train.loss", "train.param", "train.updates", "kind", "eps", "lr"])
+        if key in entries and random.random() < 0.4:
+            del entries[key]
+        else:
+            entries[key] = _within(entries[key], ops, random) if key in entries else _some_attribute(ops, random)
+        return DictionaryAttr(entries)
+    if isinstance(attr, DenseArrayBase):
+        values = [*map(int, attr.get_values())] or [1]
+        values[random.randrange(len(values))] = random.choice([-1, 0, 1, 2, 5, 1 << 31, 1 << 60])
+        return DenseArrayBase.from_list(i64, values[random.choice([0, 0, 0, 1]) :])
+    if isinstance(attr, IntegerAttr):
+        return IntegerAttr(random.choice([-1, 0, 1, 2, 5, 1 << 31, 1 << 60]), attr.type)
+    return _some_attribute(ops, random)
+
+
+def _values(ops: list[Operation]) -> list[SSAValue]:
+    """The values of a program."""
+    arguments = [arg for op in ops for region in op.regions for block in region.blocks for arg in block.args]
+    return [*arguments, *(result for op in ops for result in op.results)]
+
+
+def _put_operand(ops: list[Operation], random: Random) -> None:
+    """An operand is another value that is there before, of the same type more often than not."""
+    op = random.choice([op for op in ops if op.operands] or ops)
+    if not op.operands:
+        return
+    place = random.randrange(len(op.operands))
+    before = _values(ops[: ops.index(op)])
+    alike = [value for value in before if value.type == op.operands[place].type]
+    pool = alike if alike and random.random() < 0.7 else before
+    if pool:
+        op.operands[place] = random.choice(pool)
+
+
+def _put_type(ops: list[Operation], random: Random) -> None:
+    """A value has another type: that of another value, or one with another size."""
+    values = _values(ops)
+    value, other = random.choice(values), random.choice(values).type
+    if random.random() < 0.6 and isinstance(value.type, TensorType) and value.type.get_shape():
+        shape = list(value.type.get_shape())
+        shape[random.randrange(len(shape))] = random.choice([-1, 0, 1, 2, 3, 5, 1 << 31, 1 << 60])
+        other = TensorType(value.type.element_type, shape)
+    Rewriter.replace_value_with_new_type(value, other)
+
+
+def _put_op(ops: list[Operation], random: Random) -> None:
+    """An operation less, twice, or elsewhere."""
+    op = random.choice(ops)
+    if op.parent is None:
+        return
+    if random.random() < 0.3:
+        op.parent.insert_op_after(op.clone(), op)
+    elif not any(result.uses for result in op.results):
+        op.detach()
+        op.erase()

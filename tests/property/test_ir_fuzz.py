@@ -1,0 +1,122 @@
+"""Whatever a module in IR says, every verb answers with a result or with an NpucError that is no defect."""
+
+import re
+from random import Random
+
+import pytest
+
+from npuc.compiler import InternalError, NpucError, SourceError, compile_source, describe_source, run_source
+from npuc.compiler.core.verify import SourceTexts, require_function, verify_module
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.frontends.mlir import make_context, read_mlir
+from tests.ir_mutants import PROGRAMS, changed, mutant, printed, text_of
+
+PIPELINES = (
+    "autodiff,lower-to-npu,schedule",
+    "lower-to-npu,schedule,lower-tiles",
+    "interleave{mode=fused},schedule",
+    "set-precision{to=bf16},recompute",
+    "parallelize{strategy=hypar devices=2},autodiff",
+    "lower-tiles",
+    "keep-resident",
+)
+
+
+def use(text: str, random: Random) -> None:
+    """Use a module in one way; errors that are no answers come out."""
+    try:
+        match random.randrange(3):
+            case 0:
+                backend = random.choice(["cycle", "roofline", "maestro"])
+                compile_source(text, "mlir", "f.mlir", backend=backend, opt_level=random.randrange(4))
+            case 1:
+                data = describe_source(text, "mlir", "f.mlir")
+                given = {
+                    name: 0 for group in ("inputs", "labels") for name, one in data[group].items() if not one["shape"]
+                }
+                run_source(text, "mlir", "f.mlir", inputs=given)
+            case _:
+                module = read_mlir(text, "f.mlir")
+                verify_module(module, SourceTexts())
+                pipeline = read_pipeline(random.choice(PIPELINES), available_passes())
+                run_pipeline(module, pipeline, make_context(), SourceTexts())
+    except InternalError:
+        raise
+    except NpucError:
+        pass
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_programs_that_are_mutated_are_right(name: str) -> None:
+    module = read_mlir(text_of(name), "f.mlir")
+    verify_module(module, SourceTexts())
+    require_function(module)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_texts_that_differ_in_a_few_places(name: str) -> None:
+    random = Random(name)
+    for _ in range(3):
+        use(mutant(text_of(name), random), random)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_modules_that_differ_in_a_few_places(name: str) -> None:
+    random, module = Random(name), read_mlir(text_of(name), "f.mlir")
+    for _ in range(6):
+        other = changed(module, random)
+        try:
+            verify_module(other, SourceTexts())
+        except SourceError:
+            continue
+        use(printed(other), random)
+
+
+STEP = text_of("scheduled")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'role = "dw"',
+            'role = "nonsense"',
+            'role is "nonsense", expected one of comm, dw, dx, dxdw',
+        ),
+        ('role = "dw"', "role = 3 : i64", "role is 3 : i64, expected one of"),
+        ('layer = "h"', "layer = 3 : i64", "layer is 3 : i64, expected a string"),
+        ('layer = "h"', "repeat = 0 : i64", "repeat is 0 : i64, expected an integer from 1"),
+        ('layer = "h"', 'sparsity = "x"', 'sparsity is "x", expected two integers N:M'),
+        ("relu(%0)", "gone(%0)", "kind is 'gone', expected the name of a train operation"),
+        ("relu(%0)", "tanh_grad(%0)", "tanh_grad: Expected 2 operands, but got 1"),
+        ("relu(%0)", "relu(%0) <{depth = 3 : i64}>", "relu: property 'depth' is not defined"),
+        ("<{lr = 1.000000e-01 : f64, ", "<{", "sgd: property 'lr' expected"),
+    ],
+)
+def test_what_a_verifier_says(old: str, new: str, message: str) -> None:
+    assert old in STEP
+    text = STEP.replace(old, new, 1)
+    for verb in (compile_source, run_source, describe_source):
+        with pytest.raises(SourceError, match=message) as caught:
+            verb(text, "mlir", "f.mlir")
+        assert caught.value.location is not None
+        assert caught.value.location.file == "f.mlir"
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        ('kind = "nonsense"', 'unknown optimizer "nonsense", expected one of sgd'),
+        ("lr = 1.000000e-01 : f64", "unknown optimizer without a kind, expected one of sgd"),
+        ('kind = "adam", lr = 3 : i64', "train.optimizer has a wrong option 'lr'"),
+        ('kind = "sgd"', "train.optimizer lacks lr"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["cycle", "roofline"])
+def test_an_optimizer_that_means_nothing(new: str, message: str, backend: str) -> None:
+    text = text_of("forward")
+    wrong, count = re.subn(r"train\.optimizer = \{[^}]*\}", f"train.optimizer = {{{new}}}", text)
+    assert count == 1
+    with pytest.raises(SourceError, match=message) as caught:
+        compile_source(wrong, "mlir", "f.mlir", backend=backend)
+    assert caught.value.location is not None
