@@ -1,8 +1,7 @@
 """
-The network of a described machine: `network.levels` as the data that costs of collectives are computed from, and
-`network.groups` as those of unequal shares.
+The network of a described machine: `network.levels` as the `Interconnect` of collectives, `network.groups` as devices.
 
-The package leaves it out, so that a hardware description can be read without the IR that analyses import.
+`npuc.hardware` does not import this module, so that a hardware description can be read without the IR.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from npuc.hardware.description import Hardware
 
 
 def network_of(hardware: Hardware, *, backend: str) -> Interconnect:
-    """The network between devices, outermost level first. Raises `UsageError` where the machine has none."""
+    """The network between devices, outermost level first. Raises `UsageError` if the machine has none."""
     rows = hardware.require("network.levels", backend=backend)
     assert isinstance(rows, list), "network.levels is read as a list"
     return Interconnect(tuple(_level(row) for row in rows))

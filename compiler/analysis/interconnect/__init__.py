@@ -1,1 +1,1 @@
-"""What a collective costs on the network between devices: where its devices lie, its bytes, its time, its energy."""
+"""The cost of collectives on the network between devices: placement of a mesh, bytes, time and energy."""

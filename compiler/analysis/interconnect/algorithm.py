@@ -1,8 +1,8 @@
 """
-What an algorithm of collectives is, and how they are found.
+The interface of a collective algorithm, and the registry of all algorithms.
 
-npuc's own are the modules of `algorithms/` with an `ALGORITHM`, under their module's name; others are published by any
-installed distribution through the entry point group `npuc.collectives`:
+Those of npuc are the modules of `algorithms/` with an `ALGORITHM`, named after their module; installed distributions
+publish others through the entry point group `npuc.collectives`:
 
     [project.entry-points."npuc.collectives"]
     mine = "my_package:MyAlgorithm"        # a class, or a function without arguments that returns an algorithm
@@ -24,8 +24,8 @@ from npuc.compiler.core.registry import Registry
 @dataclass(frozen=True)
 class TransferCost:
     """
-    What sending takes: `waits` latencies one after the other, and for each byte that a device sends the time of
-    `crowding` bytes at its full bandwidth, and `hops` links that it crosses on average.
+    The cost of a transfer in the alpha-beta model: `waits` latencies in sequence, and for each byte that a device sends
+    the time of `crowding` bytes at its full bandwidth; a byte crosses `hops` links on average.
     """
 
     waits: int
@@ -35,10 +35,10 @@ class TransferCost:
 
 class Algorithm(ABC):
     """
-    Collectives within a group along one level, in closed form, on levels of some `kinds`.
+    Collectives within a group of devices along one level, in closed form; `kinds` are the levels that it supports.
 
-    All groups of the level are at work at the same time. A device sends of d bytes among p devices d (p - 1) / p for a
-    reduce-scatter or all-to-all and d (p - 1) for an all-gather, whatever the algorithm.
+    All groups of the level communicate at the same time. Among p devices, a device with d bytes sends d (p - 1) / p in
+    a reduce-scatter or an all-to-all, and d (p - 1) in an all-gather, whatever the algorithm.
     """
 
     kinds: tuple[Kind, ...]
@@ -53,12 +53,12 @@ class Algorithm(ABC):
 
     @abstractmethod
     def message(self, group: CommunicationGroup, pairs: Sequence[tuple[int, int]]) -> TransferCost:
-        """Messages of one size from one device to another, for pairs of places within the group, all at once."""
+        """Messages of equal size, all at once, for pairs (source, target) of positions within the group."""
 
 
 @dataclass
 class _Outside(Algorithm):
-    """An algorithm that is not npuc's: what it raises is reported as its own."""
+    """An algorithm from outside npuc, whose exceptions are reported as its own."""
 
     name: str
     algorithm: Algorithm
@@ -94,7 +94,7 @@ def algorithm_for(kind: Kind, name: str | None) -> Algorithm:
     """
     The algorithm of that name on levels of a kind; None: that of the kind's own name.
 
-    Raises `UsageError` for one that there is not, or that is not for such levels.
+    Raises `UsageError` if there is no such algorithm, or if it does not support such levels.
     """
     found = ALGORITHMS.get(kind if name is None else name)
     if kind not in found.kinds:

@@ -1,19 +1,19 @@
 """
 Time, bytes and energy of a collective between devices.
 
-A collective over several levels works on one group after the other. Reduce-scatter begins innermost, where the most
-bandwidth is expected, and passes on a p-th; all-gather begins outermost; all-reduce is the first and then the second;
-an all-to-all passes all data on every level. Of d bytes that a device has before a stage among p devices it sends
+A collective over several levels has a stage per group, one after the other. A reduce-scatter starts at the innermost
+level, where the most bandwidth is expected, and each stage leaves 1/p of the data; an all-gather starts at the
+outermost; an all-reduce is a reduce-scatter followed by an all-gather; an all-to-all sends all data at every level. In
+a stage among p devices, a device that has d bytes before it sends
 
     reduce-scatter  d (p - 1) / p     all-gather  d (p - 1)     all-to-all  d (p - 1) / p
 
-whatever the kind, and the stage takes
+whatever the kind of the level, and the stage takes
 
     seconds = waits x latency + crowding x bytes sent / bandwidth
 
-(alpha-beta model), where waits and crowding are those of the level's `algorithm`. Stages follow each other. Over P
-devices and any order of levels a device sends d (1 - 1/P) for a reduce-scatter of d bytes, 2 d (1 - 1/P) for an
-all-reduce. All results are exact.
+(alpha-beta model), with waits and crowding from the `algorithm` of the level. Over P devices, in any order of levels, a
+device sends d (1 - 1/P) in a reduce-scatter of d bytes and 2 d (1 - 1/P) in an all-reduce. All results are exact.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
 @dataclass(frozen=True)
 class Stage:
     """
-    One stage: the level of the network (0 the outermost), the bytes that a device sends, the mean of all, the bytes
-    that its links carry for that, counted once a link, the seconds, and the energy of a device's bytes, if known.
+    One stage: the level of the network (0 is the outermost), the bytes that a device sends, as the mean over devices,
+    the bytes that links carry for them, counted once per link, the seconds, and the energy of these bytes, if known.
     """
 
     level: int
@@ -47,28 +47,28 @@ class Stage:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a collective costs, stage by stage; all numbers are of one device, the mean of all."""
+    """The cost of a collective, stage by stage; all numbers are per device, as means over the devices."""
 
     stages: tuple[Stage, ...] = ()
 
     @property
     def seconds(self) -> Fraction:
-        """Time of the whole collective."""
+        """The time of the whole collective."""
         return sum((stage.seconds for stage in self.stages), Fraction(0))
 
     @property
     def sent(self) -> Fraction:
-        """Bytes that a device sends."""
+        """The bytes that a device sends."""
         return sum((stage.sent for stage in self.stages), Fraction(0))
 
     @property
     def picojoules(self) -> Fraction | None:
-        """Energy of what a device sends; None where a level that is used does not say its own."""
+        """The energy of the bytes that a device sends; None if a level that they cross has no energy."""
         energies = [stage.picojoules for stage in self.stages]
         return None if None in energies else sum((energy for energy in energies if energy is not None), Fraction(0))
 
     def sent_by_level(self) -> dict[int, Fraction]:
-        """Bytes that a device sends along each level of the network that is used."""
+        """The bytes that a device sends along each level of the network that the collective uses."""
         found: dict[int, Fraction] = {}
         for stage in self.stages:
             found[stage.level] = found.get(stage.level, Fraction(0)) + stage.sent
@@ -76,7 +76,7 @@ class Cost:
 
 
 def collective_cost(kind: Collective, size: Fraction | int, placement: MeshPlacement, over: Iterable[int]) -> Cost:
-    """A collective over levels of a mesh; `size` is the bytes of each device's operand."""
+    """The cost of a collective over levels of a mesh; `size` is the bytes of the operand on each device."""
     groups, data = placement.along(over), Fraction(size)
     match kind:
         case "reduce_scatter":
@@ -94,9 +94,8 @@ def messages_cost(
     size: Fraction | int, placement: MeshPlacement, over: int, source: Sequence[int], target: Sequence[int]
 ) -> Cost:
     """
-    Messages of `size` bytes along a level of a mesh: devices with digit `source[i]` send to those with `target[i]`.
-
-    No digit sends twice or receives twice.
+    The cost of messages of `size` bytes along a level of a mesh, from devices with coordinate `source[i]` there to
+    those with `target[i]`. Each coordinate sends at most once and receives at most once.
     """
     pairs = [pair for pair in zip(source, target, strict=True) if pair[0] != pair[1]]
     if not pairs:

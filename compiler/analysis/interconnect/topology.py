@@ -1,8 +1,8 @@
 """
-The network between devices, and where the levels of a mesh lie on it.
+The network between devices, and the placement of a mesh on it.
 
-A network is a list of levels, outermost first, each of a kind. Devices are numbered as in a mesh: a device's number has
-a digit a level, the outermost first, and a level connects the devices that differ in its digit alone.
+A network is a list of levels, outermost first, each of a kind. Devices are numbered as in a mesh: the number of a
+device has a digit per level, outermost first, and a level connects the devices that differ in its digit only.
 
     kind     how `size` devices are connected         what a device has
     pair     two devices, a link                      its share of that link, all of it where no other device uses it
@@ -10,9 +10,9 @@ a digit a level, the outermost first, and a level connects the devices that diff
     fc       each with each                           size - 1 links of equal parts of the bandwidth
     switch   each with a switch that never blocks     a port of that bandwidth
 
-`bytes_per_s` is what one device sends along the level in a second, over all its links there, while all devices do so;
-it receives as much at the same time. A link that n devices share therefore counts for each as its n-th part. A torus is
-two rings; an H-tree is pairs.
+`bytes_per_s` is the rate at which a device sends along the level, over all its links there, while all devices send; it
+receives at the same rate at the same time. A link that n devices share therefore counts 1/n for each. A torus is two
+rings; an H-tree is pairs.
 
 A level of a mesh may be a part of a level of the network: a ring of 8 is three levels of 2 devices. Sources: Rashidi et
 al., "Themis", ISCA 2022, for kinds and levels; Won et al., "LIBRA", ISPASS 2024, for links of a kind.
@@ -38,8 +38,8 @@ class NetworkLevel:
     A level of a network: its kind, and how many devices it connects.
 
     `latency_s` is the time of the shortest message over one link (through the switch), in seconds; `pj_per_byte` the
-    energy of a byte over one link (through the switch), None where it is not known; `algorithm` the name of that of its
-    collectives, None for the one of its kind.
+    energy of a byte over one link (through the switch), None if unknown; `algorithm` the name of the algorithm of its
+    collectives, None for that of its kind.
     """
 
     kind: Kind
@@ -53,10 +53,10 @@ class NetworkLevel:
 @dataclass(frozen=True)
 class CommunicationGroup:
     """
-    Devices that communicate along one level of the network: `size` of them, `stride` places apart.
+    Devices that communicate along one level of the network: `size` of them, `stride` positions apart.
 
-    `number` is the level's, 0 the outermost. All groups of its kind are at work at the same time: those of other digits
-    within the level, and those elsewhere.
+    `number` is that of the level, 0 the outermost. All groups of the level communicate at the same time, those in
+    between on the same level and those elsewhere in the network.
     """
 
     number: int
@@ -78,48 +78,48 @@ class Interconnect:
 
     @property
     def devices(self) -> int:
-        """How many devices it connects."""
+        """The number of devices that it connects."""
         return prod(level.size for level in self.levels)
 
     def place(self, mesh: Sequence[int]) -> MeshPlacement:
         """
-        A mesh of those sizes, each 2 or more, outermost first, on this network.
+        The placement of a mesh with these sizes, each 2 or more, outermost first, on this network.
 
-        The devices fill the innermost levels of the network, so they are nearest to each other; the outermost level
-        that is used may be used in part. The levels of the mesh take those of the network in order, each a whole level
-        or a factor of what is left of one. Raises `CapacityError` where the sizes do not factor like this.
+        The devices fill the innermost levels of the network, so that they are close to each other; the outermost level
+        in use may be used in part. The levels of the mesh take those of the network in order, each a whole level or a
+        factor of the remainder of one. Raises `CapacityError` if the sizes do not factor like this.
         """
         used = self._used(mesh)
         groups: list[CommunicationGroup] = []
-        number, left = len(self.levels) - len(used) - 1, 1
+        number, remaining = len(self.levels) - len(used) - 1, 1
         for size in mesh:
-            if left == 1:
+            if remaining == 1:
                 number += 1
-                left = used[number - len(self.levels)]
-            if left % size:
-                raise self._refusal(mesh, number, f"{left:,} devices to be divisible by the {size:,}")
-            left //= size
-            groups.append(CommunicationGroup(number, self.levels[number], size, left))
+                remaining = used[number - len(self.levels)]
+            if remaining % size:
+                raise self._refusal(mesh, number, f"{remaining:,} devices to be divisible by the {size:,}")
+            remaining //= size
+            groups.append(CommunicationGroup(number, self.levels[number], size, remaining))
         return MeshPlacement(self, tuple(groups))
 
     def _used(self, mesh: Sequence[int]) -> list[int]:
-        """How many devices of each level a mesh uses, outermost first, without the levels that it does not use."""
+        """The number of devices of each level that a mesh uses, outermost first; unused levels are left out."""
         used: list[int] = []
-        left = prod(mesh)
+        remaining = prod(mesh)
         for number in range(len(self.levels) - 1, -1, -1):
-            if left == 1:
+            if remaining == 1:
                 break
             size = self.levels[number].size
-            if left % size and size % left:
-                raise self._refusal(mesh, number, f"a multiple or a divisor of the {left:,} devices")
-            used.append(min(left, size))
-            left //= used[-1]
-        if left > 1:
+            if remaining % size and size % remaining:
+                raise self._refusal(mesh, number, f"a multiple or a divisor of the {remaining:,} devices")
+            used.append(min(remaining, size))
+            remaining //= used[-1]
+        if remaining > 1:
             raise self._refusal(mesh, None, f"levels for the {prod(mesh):,} devices")
         return used[::-1]
 
     def _refusal(self, mesh: Sequence[int], number: int | None, expected: str) -> CapacityError:
-        """The error of a level of the network, or of all of them, that a mesh does not fit."""
+        """The error for a mesh that does not fit a level of the network, or all of them."""
         levels = self.levels if number is None else self.levels[number : number + 1]
         found = ", ".join(f"{level.kind} {level.size}" for level in levels) or "none"
         place = "" if number is None else f", level {number + 1} of {len(self.levels)}"
@@ -132,22 +132,22 @@ class Interconnect:
 
 @dataclass(frozen=True)
 class MeshPlacement:
-    """A mesh on a network: of each level of the mesh, outermost first, which devices communicate along it."""
+    """A mesh on a network: the group that communicates along each level of the mesh, outermost first."""
 
     network: Interconnect
     groups: tuple[CommunicationGroup, ...]
 
     @property
     def devices(self) -> int:
-        """How many devices the mesh has."""
+        """The number of devices of the mesh."""
         return prod(group.size for group in self.groups)
 
     def along(self, over: Iterable[int]) -> tuple[CommunicationGroup, ...]:
         """
         The groups of a collective over some levels of the mesh, innermost first.
 
-        Neighbouring levels that are parts of one level of the network are one group: over all three halves of a ring
-        of 8 the whole ring is at work.
+        Adjacent levels that are parts of one level of the network form one group: over all three halvings of a ring of
+        8 the whole ring communicates.
         """
         found: list[CommunicationGroup] = []
         last = -1

@@ -1,5 +1,5 @@
 """
-How a group of devices communicates along one level of a network: a file an algorithm, found by its name.
+The algorithms by which a group of devices communicates along one level of a network: one per file, found by name.
 
     algorithm   reduce-scatter, all-gather       all-to-all                       send and receive
     pair        one exchange                     one exchange                     one message
@@ -7,7 +7,7 @@ How a group of devices communicates along one level of a network: a file an algo
     fc          one step, to each directly       one step, to each directly       over one link
     switch      halving and doubling, log2 p     pairwise exchange, p - 1 steps   through the switch
 
-A level uses the algorithm of its kind's name unless it names another (`Level.algorithm`). Sources: Thakur,
+A level uses the algorithm named after its kind unless it names another (`NetworkLevel.algorithm`). Sources: Thakur,
 Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH", IJHPCA 2005; Rashidi et al.,
 "Themis", ISCA 2022, table 1.
 """

@@ -1,4 +1,4 @@
-"""Each device with a link to each other: one step, to all of them directly."""
+"""The direct algorithm, on fully connected devices: each sends to all others in one step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
 class FullyConnected(Algorithm):
-    """A group uses its own links alone, which are a part of a device's bandwidth."""
+    """Direct exchange. A group uses the links within it only, which have a part of a device's bandwidth."""
 
     kinds = ("fc",)
 

@@ -1,4 +1,4 @@
-"""Two devices on a link: one exchange, or one message."""
+"""The algorithm of two devices on a link: one exchange, or one message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
 class PairExchange(Algorithm):
-    """Both send at once."""
+    """An exchange between two devices, which both send at once."""
 
     kinds = ("pair",)
 

@@ -1,13 +1,13 @@
 """
-Around a ring: p - 1 steps of a collective, half of the data one way round and half the other, so that both links of a
-device are at work.
+The ring algorithm: a collective takes p - 1 steps, with half of the data in each direction, so that both links of a
+device are busy.
 
-A group may be a part of its ring. Devices `stride` places apart send over as many links, which they share with the
-groups in between. Devices on an arc of the ring close their own ring by a message back along the arc, so that they have
-one link in place of two.
+A group may be a part of its ring. Devices `stride` positions apart send over that many links, which they share with the
+groups in between. Devices on an arc of the ring close a ring of their own by a message back along the arc, so that they
+have one link instead of two.
 
-Steps follow each other; the parts of an all-to-all follow each other without a gap, so that its time is that of the
-link with most to carry, and one latency a link of the longest way.
+Steps run one after the other. The parts of an all-to-all are pipelined, so that it takes the time of the most loaded
+link, and one latency for each link of the longest route.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
 class Ring(Algorithm):
-    """Neighbours pass parts on; other messages take the shorter way, or half each way where both are as short."""
+    """Parts pass from neighbour to neighbour; messages take the shorter route, or half each if both are equal."""
 
     kinds = ("ring",)
 
@@ -28,14 +28,14 @@ class Ring(Algorithm):
         size, stride = group.size, group.stride
         if group.closed:
             return TransferCost((size - 1) * stride, Fraction(stride), Fraction(stride))
-        # all messages but one go `stride` links on, the last one all the way back
+        # all messages but one cross `stride` links; the last one goes all the way back
         hops = Fraction(2 * (size - 1) * stride, size)
         return TransferCost((size - 1) * (size - 1) * stride, Fraction(2 * stride), hops)
 
     def exchange(self, group: CommunicationGroup) -> TransferCost:
         size, stride = group.size, group.stride
         if group.closed:
-            # the ways to all others are size^2 / 4 places together
+            # the routes to all others cover size^2 / 4 positions in total
             hops = Fraction(size * size // 4 * stride, size - 1)
             return TransferCost(size // 2 * stride, hops, hops)
         # size^2 / 4 parts cross the middle of the arc in each direction
@@ -54,9 +54,9 @@ class Ring(Algorithm):
 
 def _routes(group: CommunicationGroup, source: int, target: int) -> list[list[tuple[int, int]]]:
     """
-    The shortest ways of a message on a ring: one, or two of one length, between which it is halved.
+    The shortest routes of a message on a ring: one, or two of equal length, each of which carries half.
 
-    A link is the place in the group that it leaves from and its direction, 1 or -1.
+    A link is the position in the group at which it starts and its direction, 1 or -1.
     """
     far = {turn: turn * (target - source) for turn in (1, -1)}
     if group.closed:

@@ -1,4 +1,4 @@
-"""Devices on a switch that never blocks: halving and doubling in log2 p steps, pairwise exchange in p - 1."""
+"""The algorithms on a non-blocking switch: halving and doubling in log2 p steps, pairwise exchange in p - 1."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from npuc.compiler.analysis.interconnect.topology import CommunicationGroup
 
 
 class Switch(Algorithm):
-    """Each device sends to one other at a time."""
+    """Halving and doubling, or pairwise exchange: each device sends to one other at a time."""
 
     kinds = ("switch",)
 
