@@ -1,10 +1,10 @@
 """
-SCALE-Sim's files: a program and a machine as its topology and configuration, a report as its reports.
+Export to SCALE-Sim: a program and a machine as topology and configuration files, a report as its report files.
 
     run: python -m scalesim.scale -t topology.csv -c scalesim.cfg -l layout.csv [-i gemm]
 
-A row stands for one product: neither repetitions nor batches of products are written out. The numbers in the reports
-are those of `native`, in SCALE-Sim's columns.
+Each row is one product: repetitions and batches of products are not written out. The numbers in the report files are
+those of `native`, in the columns of SCALE-Sim.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DEFAULT_KB = 64
 
 @dataclass
 class Export:
-    """Files by name, and remarks for the user."""
+    """The content of files by name, and remarks for the user."""
 
     files: dict[str, str]
     warnings: list[str] = field(default_factory=list[str])
@@ -41,8 +41,8 @@ def topology_files(module: ModuleOp, hardware: Hardware) -> Export:
     """
     The products of a module as a topology, and the machine as a configuration.
 
-    Products only make a GEMM topology; with a convolution among them all rows are convolutions, a product being one of
-    a 1 x K filter on an M x K image, as SCALE-Sim takes it too. Raises `UsageError` for a program without products.
+    Without convolutions it is a GEMM topology; otherwise all rows are convolutions, and a product is one with a
+    1 x K filter on an M x K image, as in SCALE-Sim. Raises `UsageError` for a program without products.
     """
     products = [
         (op, number) for op in module.walk() if isinstance(op, ContractOp) for number in range(len(op.nest.statements))
@@ -80,7 +80,7 @@ def _sparsity(op: ContractOp) -> Sparsity | None:
 
 
 def _name(op: ContractOp, number: int) -> str:
-    """The name of a row, of one product of an operation: DP would make SCALE-Sim take it apart by channels."""
+    """The name of the row of a product. It has no `DP`, which would make SCALE-Sim split it by channels."""
     statements = op.nest.statements
     layers = layer_of(op).replace("DP", "Dp").split("+")
     name = layers[number] if len(layers) == len(statements) else "+".join(layers) or "layer"
@@ -92,7 +92,7 @@ def _name(op: ContractOp, number: int) -> str:
 
 
 def _sizes(layer: Layer) -> tuple[int, ...] | None:
-    """The cells of a convolution; None for a product, and for what topologies cannot say."""
+    """The cells of a convolution; None for a product, and for a convolution that a topology cannot express."""
     image = layer.image
     if image is None or image.images > 1:
         return None
@@ -114,7 +114,7 @@ def _line(name: str, layer: Layer, plain: bool, sparse: bool) -> str:
 
 
 def config_text(hardware: Hardware, sparse: bool) -> str:
-    """A machine as a configuration in CALC mode. SRAM sizes that it does not say are thirds of its SPM, in whole kB."""
+    """A machine as a configuration in CALC mode. Missing SRAM sizes are a third of its SPM each, in whole kB."""
     spm = hardware.get("memory.spm_kib", float)
     third = DEFAULT_KB if spm is None else max(1, int(spm / 3))
     sizes = [hardware.get(f"scalesim.{operand}_sram_kb", int) or third for operand in _OPERANDS]
@@ -193,7 +193,7 @@ SPARSE = {
 
 def report_files(report: Report) -> dict[str, str]:
     """
-    A report of the compatibility mode as SCALE-Sim's reports, a row a product.
+    A report of the compatibility mode as the report files of SCALE-Sim, a row per product.
 
     Raises `UsageError` for a report that lacks SCALE-Sim's columns.
     """

@@ -1,5 +1,5 @@
 """
-A contraction as SCALE-Sim describes work: a matrix product, or the windows of an image times filters.
+A contraction as a layer of SCALE-Sim: a matrix product, or a convolution of an image with filters.
 
     Y[b, o, y, x] += X[b, i, y * 2 + r, x * 2 + s] * W[o, i, r, s]   ->   an image, its window, filters, strides
 
@@ -18,7 +18,7 @@ from npuc.dialects.npu.nest import Axis, Nest, Tensor
 
 @dataclass(frozen=True)
 class _Side:
-    """One axis of an image: its size, and of the window positions, size and stride."""
+    """One axis of an image: its size, and the positions, size and stride of the window along it."""
 
     size: int
     positions: int
@@ -27,7 +27,7 @@ class _Side:
 
 
 def product_of(nest: Nest, sparsity: Sparsity | None = None) -> tuple[int, Layer]:
-    """How many products a nest of one statement is, and one of them."""
+    """The number of products in a nest of one statement, and one of them as a layer."""
     statement = nest.statements[0]
     products, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
     image = None
@@ -37,7 +37,7 @@ def product_of(nest: Nest, sparsity: Sparsity | None = None) -> tuple[int, Layer
 
 
 def _image(nest: Nest, x: Tensor, m: int, k: int) -> Image | None:
-    """The image of a forward convolution [batch, channels, (height,) width]; None for what is none."""
+    """The image of a forward convolution [batch, channels, (height,) width]; None for other nests."""
     if len(x.axes) not in (3, 4):
         return None
     sides = [_side(nest, axis, size) for axis, size in zip(x.axes[2:], x.shape[2:], strict=True)]
@@ -55,10 +55,10 @@ def _image(nest: Nest, x: Tensor, m: int, k: int) -> Image | None:
 
 def _side(nest: Nest, axis: Axis, size: int) -> _Side | None:
     """
-    One axis of the image, padding included as SCALE-Sim wants it.
+    One axis of the image, with its padding, as SCALE-Sim expects.
 
-    SCALE-Sim rounds the number of positions up. So an image that is larger than the last window's end is cut there,
-    and a window that hangs over the edge by less than a stride is left to do so.
+    SCALE-Sim rounds the number of positions up. Therefore an image that extends beyond the last window is cropped to
+    its end, and a window may extend beyond the edge by less than a stride.
     """
     positions, window, stride = 1, 1, 1
     y = nest.tensors["Y"].dims

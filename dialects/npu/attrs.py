@@ -1,5 +1,5 @@
 """
-Attributes and types of the npu dialect: frozen plain data behind an attribute, so that operations can share them.
+Attributes and types of the npu dialect: each wraps frozen plain data, so that operations can share it.
 
     #npu.nest<(m = 6, n = 4, k = 8) ins(X = 6x8[m, k], W = 8x4[k, n]) outs(Y = 6x4[m, n]) do(Y += X * W)>
     #npu.schedule<loops [m : 2] keep(W = 1) spm 320 bytes>
@@ -37,13 +37,13 @@ from npuc.dialects.npu.syntax import (
 
 @irdl_attr_definition
 class NestAttr(Data[Nest]):
-    """The nest of a contraction; in an operation its tensors stand beside their operands instead of their shapes."""
+    """The nest of a contraction; the text of an operation gives operands in place of the shapes of its tensors."""
 
     name = "npu.nest"
 
     @cached_property
     def problems(self) -> tuple[str, ...]:
-        """What is wrong with the nest (found once, however many operations carry it)."""
+        """What is wrong with the nest; checked once for all operations that share it."""
         return tuple(self.data.problems())
 
     @classmethod
@@ -100,7 +100,7 @@ def shared_schedule(schedule: Schedule) -> ScheduleAttr:
 
 @irdl_attr_definition
 class MapAttr(Data[tuple[Axis, ...]]):
-    """The index map of one tensor, one index an axis."""
+    """The index map of one tensor, one index per axis."""
 
     name = "npu.map"
 
@@ -146,7 +146,7 @@ class Range:
 
     @property
     def operands(self) -> int:
-        """How many operands of the operation belong to this range."""
+        """The number of operands of the operation that belong to this range."""
         return (self.offset is None) + (self.limited and self.limit is None)
 
     def resolve(self, values: Sequence[int]) -> tuple[int, int]:
@@ -168,7 +168,7 @@ class Range:
 
 
 def parse_ranges(parser: AttrParser, parse_number: Callable[[], int | None]) -> tuple[Range, ...]:
-    """The ranges of a box; `parse_number` reads an offset or a limit, None for one that an operand gives."""
+    """The ranges of a box; `parse_number` reads an offset or a limit, and returns None if it is an operand."""
 
     def parse_one() -> Range:
         dim = parser.parse_identifier(" of a dimension")
@@ -184,13 +184,13 @@ def parse_ranges(parser: AttrParser, parse_number: Callable[[], int | None]) -> 
 
 @irdl_attr_definition
 class BoxAttr(Data[tuple[Range, ...]]):
-    """The box of the nest that a tile operation works on, a range a dimension."""
+    """The box of the nest that a tile operation works on, one range per dimension."""
 
     name = "npu.box"
 
     @cached_property
     def operands(self) -> int:
-        """How many index operands the box takes."""
+        """The number of index operands of the box."""
         return sum(r.operands for r in self.data)
 
     @cached_property
@@ -216,8 +216,7 @@ class BlockType(ParametrizedAttribute, TypeAttribute):
     """
     A block of a tensor in SPM, written `!npu.block<2x4xf64>`.
 
-    The shape is the largest number of distinct positions of each axis that the block can hold; one at the edge holds
-    less.
+    The shape is the largest number of distinct positions along each axis; a block at the edge of the tensor has fewer.
     """
 
     name = "npu.block"
@@ -234,7 +233,7 @@ class BlockType(ParametrizedAttribute, TypeAttribute):
 
     @property
     def elements(self) -> int:
-        """The number of elements that the block takes in SPM."""
+        """The number of elements that the block occupies in SPM."""
         product = 1
         for size in self.shape:
             product *= size.data

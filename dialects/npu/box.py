@@ -1,8 +1,8 @@
 """
-Boxes of dimensions, which operations of the tile level work on, and how they are written.
+Boxes of iterations, on which operations of the tile level work, and their syntax.
 
-A box (`over`) gives the part of each dimension that an operation works on: `m = %m : 2 in 6` are the at most two
-indices from %m on that are below 6; offset and limit are operands or numbers.
+A box (`over`) gives the range of each dimension: `m = %m : 2 in 6` are at most two indices, starting at %m, that are
+below 6; offset and limit are operands or numbers.
 """
 
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class BoxOp(IRDLOperation):
             raise VerifyException(f"the map has {len(axes)} indices, its value is {value.type}")
 
     def check_block(self, axes: Sequence[Axis], tensor: SSAValue, block: SSAValue) -> None:
-        """Raise unless `block` has the room and the elements of a block of `tensor`."""
+        """Raise unless `block` has the shape and the element type of a block of `tensor`."""
         self.check_map(axes, tensor)
         room = block_shape(axes, shape_of(tensor), self.box_attr.extents)
         expected = BlockType(room, cast(TensorType[Attribute], tensor.type).get_element_type())
@@ -108,7 +108,7 @@ def print_place(printer: Printer, value: SSAValue, axes: MapAttr) -> None:
 
 
 def parse_type_list(parser: Parser) -> tuple[list[Attribute], int]:
-    """Parse `: type, type`, and where the first one is."""
+    """Parse `: type, type`; returns the types and the position of the first."""
     parser.parse_punctuation(":")
     start = parser.pos
     return list(parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)), start
@@ -121,6 +121,6 @@ def print_types(printer: Printer, values: Sequence[SSAValue]) -> None:
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a value that is known to be a tensor or a block."""
+    """The shape of a tensor or a block."""
     type_ = value.type
     return type_.get_shape() if isinstance(type_, BlockType) else cast(TensorType[Attribute], type_).get_shape()

@@ -1,14 +1,14 @@
 """
-Windows as a matrix: `npu.im2col` and its inverse `npu.col2im`.
+The matrix of sliding windows: `npu.im2col` and its transpose `npu.col2im`.
 
     %c = npu.im2col %x rows (b = 2, y = 4, x = 4) cols (i = 3, r = 3, s = 3)
          [b, i, y * 2 + r - 1, x * 2 + s - 1]
          : (tensor<2x3x8x8xf32>) -> tensor<32x27xf32>
 
-One line a window: element (row, column) of the matrix is the element of the tensor that the index map gives for the
-dimensions that row and column stand for, 0 outside. `col2im` adds every element of the matrix to the element of the
-tensor it came from. With `batch (g = 2)` in front, for grouped convolutions, there is a matrix for each value of
-them.
+Each row is a window: element (row, column) of the matrix is the element of the tensor at the index map of the
+dimensions of row and column, 0 outside the tensor. `col2im` adds each element of the matrix to the element of the
+tensor at that index. With `batch (g = 2)` in front, for grouped convolutions, there is one matrix for each value of
+these dimensions.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ Dims = Sequence[tuple[str, int]]
 
 
 class WindowOp(IRDLOperation):
-    """Base of the two: which dimensions make rows and columns, and the index map of the tensor."""
+    """Base of the two: the dimensions of rows and columns, and the index map of the tensor."""
 
     source = operand_def(base(TensorType))
     result = result_def(base(TensorType))
@@ -84,12 +84,12 @@ class WindowOp(IRDLOperation):
 
     @property
     def matrix(self) -> SSAValue:
-        """The side that holds the windows as lines."""
+        """The matrix of windows: a result of `im2col`, an operand of `col2im`."""
         return self.result
 
     @property
     def image(self) -> SSAValue:
-        """The side that is indexed by the map."""
+        """The tensor to which the index map applies."""
         return self.source
 
     def verify_(self) -> None:
@@ -137,7 +137,7 @@ class WindowOp(IRDLOperation):
 
 @irdl_op_definition
 class Im2ColOp(WindowOp):
-    """The windows of a tensor as the lines of a matrix."""
+    """The windows of a tensor as the rows of a matrix."""
 
     name = "npu.im2col"
 
@@ -148,7 +148,7 @@ class Im2ColOp(WindowOp):
 
 @irdl_op_definition
 class Col2ImOp(WindowOp):
-    """The sum of windows given as the lines of a matrix, at their places in a tensor."""
+    """The sum of windows, the rows of a matrix, at their positions in a tensor."""
 
     name = "npu.col2im"
 

@@ -1,13 +1,13 @@
 """
-A nest as a layer in the terms of data-centric directives: the correspondence of their dimensions.
+The correspondence between the dimensions of a nest and those of a layer of data-centric directives (MAESTRO).
 
     (b = 1, o = 64, i = 3, y = 112, x = 112, r = 7, s = 7) ins(X = %x[b, i, y * 2 + r - 3, x * 2 + s - 3], …
     CONV  K 64 (o)  C 3 (i)  R 7 (r)  S 7 (s)  Y 230 (y)  X 230 (x)  N 1 (b)  stride Y 2 X 2
 
-A convolution is a CONV, DSCONV, NGCONV or TRCONV by the names and indices of its nest. Every product of one statement
-without a batch is a GEMM, whose M, N and K each stand for the dimensions of the nest that play their part; any product
-but a convolution is a CONV of one tap, too, with K its columns, C what is summed, and its rows one of N, Y and X; with
-a batch it is an NGCONV whose G is the batch.
+A convolution is a CONV, DSCONV, NGCONV or TRCONV, by the names and indices of its nest. Every product of one statement
+without a batch is a GEMM, whose M, N and K correspond to the dimensions of the nest with these roles. Any product that
+is no convolution is also a CONV with a single tap: K are its columns, C the summed dimension, and N, Y or X its rows.
+With a batch it is an NGCONV, whose G is the batch.
 """
 
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ _NAMES = {name: dim for dim, name in _CONV.items()}
 @dataclass(frozen=True)
 class Layout:
     """
-    A layer that a nest is: the dimensions of the nest that each dimension of the layer stands for, outermost first.
+    A nest as a layer: the dimensions of the nest, outermost first, for each dimension of the layer.
 
-    Y and X stand for positions of the window, strides are None where one position is all; `rows` are the rows and
-    columns of the whole input with its padding, where the nest says them.
+    Y and X are the positions of the window; strides are None if there is one position only. `rows` are the rows and
+    columns of the whole input with padding, if the nest has them.
     """
 
     kind: KindName
@@ -38,7 +38,7 @@ class Layout:
     rows: tuple[tuple[str, int], ...] = ()
 
     def problem(self, nest: Nest) -> Problem:
-        """The layer, its input no larger than the nest says and needs; a batch of one is left out."""
+        """The layer, with the smallest input that the nest admits; a batch of one is left out."""
         sizes = {dim: prod(nest.sizes[d] for d in own) for dim, own in self.dims}
         strides = {dim: stride or 1 for dim, stride in self.strides}
         for dim in SLIDES if self.strides else ():
@@ -50,7 +50,7 @@ class Layout:
         return Problem(self.kind, kept, tuple((d, s) for d, s in strides.items() if s > 1))
 
     def difference(self, nest: Nest, problem: Problem) -> str | None:
-        """Where a layer is not this one, as a sentence."""
+        """The first difference between this layer and another, as a sentence; None if there is none."""
         stands = dict(self.dims)
         for dim in problem.sizes:
             own = stands.get(dim, ())
@@ -69,7 +69,7 @@ class Layout:
 
 @lru_cache(maxsize=4096)
 def layouts(nest: Nest) -> tuple[Layout, ...]:
-    """All layers that a nest is, the one with the most structure first; none for several statements."""
+    """All layers that correspond to a nest, the most structured one first; none for several statements."""
     if len(nest.statements) != 1:
         return ()
     found = tuple(_convolutions(nest))
@@ -79,13 +79,13 @@ def layouts(nest: Nest) -> tuple[Layout, ...]:
 
 @lru_cache(maxsize=4096)
 def problem_of(nest: Nest) -> Problem | None:
-    """The layer that a nest is, in the terms with the most structure; None if there are none."""
+    """The most structured layer that corresponds to a nest; None if there is none."""
     return next((layout.problem(nest) for layout in layouts(nest)), None)
 
 
 @lru_cache(maxsize=4096)
 def layout_of(nest: Nest, problem: Problem) -> Layout | str:
-    """What the dimensions of a layer stand for in a nest; a sentence if the layer is not that of the nest."""
+    """The layout of a layer over a nest; a sentence if the layer does not correspond to the nest."""
     if len(nest.statements) != 1:
         return f"the nest has {len(nest.statements)} statements: only a mapping in cluster form is for all of them"
     found = layouts(nest)
@@ -107,9 +107,9 @@ def _gemms(nest: Nest) -> Iterator[Layout]:
 
 def _products(nest: Nest) -> Iterator[Layout]:
     """
-    Convolutions of one tap, the rows of the product as N, Y or X; those of a batch as groups.
+    Products as convolutions with one tap: the rows are N, Y or X, a batch is G.
 
-    What is no plain product without its batch, the gradient of a convolution say, is one by its GEMM view alone.
+    A nest without a batch that is no plain product, such as the gradient of a convolution, is a GEMM only.
     """
     view = gemm_view(nest, nest.statements[0])
     if not view.batch and any(len(axis.terms) > 1 for tensor in nest.tensors.values() for axis in tensor.axes):
@@ -123,9 +123,9 @@ def _products(nest: Nest) -> Iterator[Layout]:
 
 def _convolutions(nest: Nest) -> Iterator[Layout]:
     """
-    The convolutions that a nest is by the names of its dimensions and the tensors that have them.
+    The convolutions that correspond to a nest, by the names of its dimensions and the tensors that have them.
 
-    A window of one element may be taken to move over either tensor, unless only one of them has it a stride apart.
+    A window of one element may slide over either tensor, unless only one of them has a stride.
     """
     statement = nest.statements[0]
     out, lhs, weight = (nest.tensors[name] for name in (statement.out, statement.lhs, statement.rhs))
@@ -168,14 +168,14 @@ def _kinds(
 
 
 def _axis(tensor: Tensor, dim: str) -> tuple[Axis, int] | None:
-    """The index of the tensor under the window that runs along Y or X, and its size."""
+    """The index and the size of the axis over which the window slides along Y or X."""
     names = {_CONV[dim], _CONV[SLIDES[dim]]}
     pairs = zip(tensor.axes, tensor.shape, strict=True)
     return next(((axis, size) for axis, size in pairs if names & set(axis.dims)), None)
 
 
 def _stride(image: Tensor, dim: str) -> int | None:
-    """The stride along Y or X; None where there is one position at most, 0 where it is no plain window."""
+    """The stride along Y or X; None if there is one position at most, 0 if it is no plain window."""
     found = _axis(image, dim)
     if found is None:
         return None
@@ -185,6 +185,6 @@ def _stride(image: Tensor, dim: str) -> int | None:
 
 
 def _rows(image: Tensor, dim: str) -> int:
-    """The rows or columns of the input with as much padding after it as before; 0 where the nest does not say."""
+    """The rows or columns of the input with equal padding on both sides; 0 if the nest does not give them."""
     found = _axis(image, dim)
     return 0 if found is None else found[1] + 2 * max(0, -found[0].offset)

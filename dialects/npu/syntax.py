@@ -1,5 +1,5 @@
 """
-Text of index maps, nests and schedules, shared by the attributes and the custom syntax of the operations.
+Parsing and printing of index maps, nests and schedules, for attributes and for the custom syntax of operations.
 
     map        ::= `[` (index (`,` index)*)? `]`              index ::= term ((`+` | `-`) term)*
     term       ::= dimension (`*` integer)? | integer
@@ -9,7 +9,7 @@ Text of index maps, nests and schedules, shared by the attributes and the custom
     schedule   ::= (`loops` `[` (dimension `:` step),* `]`)? (`keep` `(` (tensor `=` depth),* `)`)? promise?
     promise    ::= `spm` integer `bytes`
 
-A place is an SSA value in an operation (outs have none: `dX[m, k]`) and a shape in an attribute (`dX = 6x8[m, k]`).
+A place is an SSA value in an operation (outs have none: `dX[m, k]`), and a shape in an attribute (`dX = 6x8[m, k]`).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -28,12 +28,12 @@ PlaceT = TypeVar("PlaceT")
 
 
 def unknown_dimension(name: str, known: Collection[str]) -> str:
-    """What the parser says of a dimension that is not declared."""
+    """The message of the parser for an undeclared dimension."""
     return f"unknown dimension '{name}', the nest has {', '.join(known)}"
 
 
 def parse_dims(parser: AttrParser) -> tuple[tuple[str, int], ...]:
-    """Parse `(m = 6, n = 4)`; a name that comes twice is an error at its place."""
+    """Parse `(m = 6, n = 4)`; a duplicate name is an error at its place."""
     names: set[str] = set()
 
     def parse_one() -> tuple[str, int]:
@@ -92,7 +92,7 @@ def parse_axis(parser: AttrParser, known: Collection[str] | None) -> Axis:
 
 
 def parse_map(parser: AttrParser, known: Collection[str] | None) -> tuple[Axis, ...]:
-    """Parse an index map `[b, y * 2 + r - 1]`, one index an axis."""
+    """Parse an index map `[b, y * 2 + r - 1]`, one index per axis."""
     return tuple(
         parser.parse_comma_separated_list(
             parser.Delimiter.SQUARE, lambda: parse_axis(parser, known), " in an index map"
@@ -107,7 +107,7 @@ def print_map(printer: Printer, axes: Sequence[Axis]) -> None:
 
 @dataclass(frozen=True)
 class ParsedTensor(Generic[PlaceT]):
-    """A tensor as the text gives it: the place is an operand, a shape, or nothing yet."""
+    """A parsed tensor: its place is an operand, a shape, or None."""
 
     name: str
     place: PlaceT
@@ -116,7 +116,7 @@ class ParsedTensor(Generic[PlaceT]):
 
 @dataclass(frozen=True)
 class ParsedNest(Generic[PlaceT]):
-    """A nest as the text gives it; `nest` makes the real one once the shapes are known."""
+    """A parsed nest; `nest` builds the `Nest` once the shapes are known."""
 
     dims: tuple[tuple[str, int], ...]
     ins: tuple[ParsedTensor[PlaceT], ...]
@@ -152,7 +152,7 @@ def parse_statement(parser: AttrParser) -> Statement:
 def parse_nest(
     parser: AttrParser, in_place: Callable[[], PlaceT], out_place: Callable[[], PlaceT]
 ) -> ParsedNest[PlaceT]:
-    """Parse a nest; `in_place` parses where an input or start is, `out_place` what stands after a result's name."""
+    """Parse a nest; `in_place` parses the place of an input or start, `out_place` that of a result."""
     dims = parse_dims(parser)
     known = [name for name, _ in dims]
     starts: list[ParsedTensor[PlaceT] | None] = []
@@ -184,7 +184,7 @@ def parse_nest(
 def print_nest(
     printer: Printer, nest: Nest, in_place: Callable[[Tensor], None], out_place: Callable[[Tensor], None]
 ) -> None:
-    """Print a nest; the two functions print a tensor's place (an input's or start's, a result's)."""
+    """Print a nest; the two functions print the place of an input or start, and of a result."""
 
     def print_in(tensor: Tensor) -> None:
         printer.print_string(f"{tensor.name} = ")
@@ -212,7 +212,7 @@ def print_nest(
 
 
 def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedule | None:
-    """Parse the parts of a schedule that are there; None if there are none, `loops []` is the one without loops."""
+    """Parse a schedule, whose parts are all optional; None if there is none. `loops []` is a schedule without loops."""
 
     def parse_loop() -> Loop:
         # A dimension may be called cores, too.
@@ -268,7 +268,7 @@ def promise_text(spm: int) -> str:
 
 
 def schedule_text(schedule: Schedule) -> str:
-    """The text of a schedule; `loops []` of one that says nothing: the nest is one tile."""
+    """The text of a schedule; `loops []` for an empty one, whose nest is a single tile."""
     parts: list[str] = []
     if schedule.loops:
         parts.append(f"loops [{', '.join(map(str, schedule.loops))}]")
@@ -301,7 +301,7 @@ def print_tail(printer: Printer, op: Operation, noted: Sequence[tuple[str, Attri
     """
     Print the attribute dictionary and the functional type that end every operation of the dialect.
 
-    `noted` are properties that stand in the dictionary, after the attributes.
+    `noted` are properties to print in the dictionary, after the attributes.
     """
     printer.print_op_attributes({**op.attributes, **dict(noted)})
     printer.print_string(" : ")

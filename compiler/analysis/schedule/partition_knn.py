@@ -1,12 +1,12 @@
 """
-Which dimension of a layer's gradients to cut: the published predictor, K nearest neighbours over sizes.
+The published predictor of the dimension along which to partition a layer's gradients: K nearest neighbours.
 
-A layer is known by the sizes of dX, dW and dY, on a logarithmic scale. Its neighbours are layers for which every scheme
-was priced (`partition_labels.csv`, made by `python -m npuc.studies.igo.labels`): on one core not cut at all
-(`whole`) or cut along m, n or k into 2, 4 or 8 parts one after another, on several cores a part each; all in the best
-of the published orders. The most frequent best scheme among them is taken, of equally frequent ones that of the
-nearest. Kim et al., MICRO 2023, give the features but not the number of neighbours: ours is the one
-with the least excess time on held-out layers of one core.
+The features of a layer are the sizes of dX, dW and dY on a logarithmic scale. Its neighbours are layers for which every
+scheme was costed (`partition_labels.csv`, written by `python -m npuc.studies.igo.labels`): on one core unpartitioned
+(`whole`), or partitioned along m, n or k into 2, 4 or 8 parts that run one after another; on several cores one part per
+core; always in the best of the published orders. The prediction is the most frequent best scheme among the neighbours,
+and that of the nearest among equally frequent ones. Kim et al., MICRO 2023, give the features but not the number of
+neighbours: it is chosen here for the least excess time on held-out layers of one core.
 """
 
 import csv
@@ -24,18 +24,18 @@ from npuc.compiler.analysis.nest.blocks import Ints
 
 Scheme: TypeAlias = Literal["whole", "m", "n", "k"]
 SCHEMES: tuple[Scheme, ...] = ("whole", "m", "n", "k")
-"""What a predictor chooses from; on several cores only the dimensions."""
+"""The schemes to choose from; on several cores only the dimensions."""
 NEIGHBOURS = 1
 FILE = "partition_labels.csv"
 ALIKE = 1.001
-"""Times within this factor are taken for equal; the first scheme of them is the best."""
+"""Times within this factor count as equal; the first scheme among them is the best."""
 REPETITIONS, HELD_OUT = 1000, 0.2
-"""Random splits, and the share of the layers that is not learnt from."""
+"""The number of random splits, and the share of layers that each holds out."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """A layer with the cycles of both gradients one after the other and, by scheme, together."""
+    """A layer with the cycles of its gradients one after the other, and interleaved under each scheme."""
 
     m: int
     n: int
@@ -57,7 +57,7 @@ class Label:
 
 @cache
 def labels(npu: str = "large", cores: int = 1) -> tuple[Label, ...]:
-    """The layers of an NPU (`large`, `small`) of so many cores; none of a chip that was not priced."""
+    """The layers of an NPU (`large`, `small`) of so many cores; none for a chip that was not costed."""
     text = (files("npuc.compiler.analysis.schedule") / FILE).read_text(encoding="utf-8")
     return tuple(
         Label(
@@ -73,7 +73,7 @@ def labels(npu: str = "large", cores: int = 1) -> tuple[Label, ...]:
 
 
 def labels_for(machine: Machine) -> tuple[Label, ...]:
-    """The layers of the priced chip that is most like a machine: by the size of its array, then by its cores."""
+    """The layers of the costed chip nearest to a machine: by the size of its array, then by its cores."""
     chips = [("large", 128, (1, 2, 4, 8)), ("small", 45, (1,))]
     npu, _, cores = min(chips, key=lambda chip: abs(log2(machine.array.rows * machine.array.cols / chip[1] ** 2)))
     if machine.cores > 1 and len(cores) == 1:
@@ -84,9 +84,9 @@ def labels_for(machine: Machine) -> tuple[Label, ...]:
 
 def predict(m: int, n: int, k: int, known: Sequence[Label], neighbours: int = NEIGHBOURS) -> Scheme:
     """
-    The scheme for the gradients of a product of these sizes, from layers that are `known`.
+    The predicted scheme for the gradients of a product of these sizes, from the layers `known`.
 
-    A dimension may have fewer tiles than parts; whoever cuts leaves the layer whole then.
+    A dimension may have fewer tiles than parts; the caller leaves the layer whole then.
     """
     own = np.array(Label(m, n, k, 0.0, ()).features)
     distance = ((np.array([label.features for label in known]) - own) ** 2).sum(axis=1)
@@ -95,15 +95,15 @@ def predict(m: int, n: int, k: int, known: Sequence[Label], neighbours: int = NE
 
 
 def _vote(votes: Sequence[int]) -> int:
-    """The most frequent; of equally frequent ones the first."""
+    """The most frequent vote; the first among equally frequent ones."""
     return max(votes, key=lambda vote: (votes.count(vote), -votes.index(vote)))
 
 
 @dataclass(frozen=True)
 class Evaluation:
     """
-    A predictor on layers that it has not seen: the share of best schemes, the mean excess over the best scheme's time,
-    and the mean time over the sequential program's with the predicted and with the best scheme.
+    The quality of a predictor on held-out layers: the share of best schemes, the mean excess over the time of the best
+    scheme, and the mean time relative to the sequential program, with the predicted and with the best scheme.
     """
 
     accuracy: float
@@ -113,7 +113,7 @@ class Evaluation:
 
 
 def evaluate(known: Sequence[Label], neighbours: int = NEIGHBOURS, repetitions: int = REPETITIONS) -> Evaluation:
-    """The predictor on random splits of layers, always the same ones."""
+    """Evaluate the predictor on random splits of the layers, with a fixed seed."""
     features = np.array([label.features for label in known])
     times = np.array([label.times for label in known])
     sequential = np.array([label.sequential for label in known])
