@@ -68,11 +68,11 @@ def compare(
     scale = max((_largest(array) for pair in common.values() for array in pair), default=0.0)
     for name in before:
         if name not in common:
-            return Comparison(False, exact, name, float("inf"))
+            return Comparison(equal=False, exact=exact, name=name, error=float("inf"))
         error = _difference(*common[name], exact=exact, scale=scale)
         if error > 1.0:
-            return Comparison(False, exact, name, error)
-    return Comparison(True, exact)
+            return Comparison(equal=False, exact=exact, name=name, error=error)
+    return Comparison(equal=True, exact=exact)
 
 
 def _compare_amplified(
@@ -82,15 +82,15 @@ def _compare_amplified(
     largest = 0.0
     for name, a in before.items():
         if name not in after or np.shape(a) != np.shape(after[name]):
-            return Comparison(False, False, name, float("inf"))
+            return Comparison(equal=False, exact=False, name=name, error=float("inf"))
         size = max(_largest(np.asarray(a)), np.finfo(np.float64).tiny)
         value = a.astype(np.float64)
         movement = float(np.abs(moved[name] - value).max(initial=0.0)) / size
         difference = float(np.abs(after[name] - value).max(initial=0.0)) / size
         if not difference <= AMPLIFIED * movement + RELATIVE:
-            return Comparison(False, False, name, difference / (AMPLIFIED * movement + RELATIVE))
+            return Comparison(equal=False, exact=False, name=name, error=difference / (AMPLIFIED * movement + RELATIVE))
         largest = max(largest, movement)
-    return Comparison(True, False, amplified=largest)
+    return Comparison(equal=True, exact=False, amplified=largest)
 
 
 def _largest(array: Array) -> float:

@@ -1,5 +1,5 @@
 """
-The layer registry: what is known of each operation, and the functions a network is written with.
+The layer registry: the semantics, derivative and cost of each operation, and the functions of the network language.
 
 Each module here is one family: `LAYERS` lists its `Layer` objects, `FUNCTIONS` the functions of the language,
 `LOSSES` those of them that are losses, `OPERATORS` the symbols bound to one. Modules are found by themselves: a new

@@ -1,5 +1,5 @@
 """
-Activation functions made of straight lines: one vector operation an element, forward and backward.
+Piecewise linear activation functions: one vector operation per element, forward and backward.
 
 At kinks the gradient is PyTorch's: that of the left side for relu and the leaky ones.
 """

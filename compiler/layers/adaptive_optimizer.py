@@ -1,5 +1,5 @@
 """
-Optimizer updates with a step of its own for each element.
+Adaptive optimizers, with a step size per element.
 
 Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2 more; adagrad 7; adadelta 14; adamax
 10; nadam 15; lamb 17, its two norms included; lion 9. Weight decay 2 more.

@@ -1,5 +1,5 @@
 """
-Pooling to a given size, with windows of nearly equal sizes that may overlap by one element.
+Adaptive pooling to a given output size: windows have nearly equal sizes and may overlap by one element.
 
 Work: one vector operation for each element of each window, forward and backward, as for other pooling.
 """

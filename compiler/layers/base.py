@@ -1,5 +1,5 @@
 """
-What npuc knows about an operation of the `train` dialect: its meaning, derivative, work and lowering.
+The interface of a layer: meaning, derivative, work, cuts and lowering of an operation of the `train` dialect.
 
 One module of this package a family, named as the family's dialect module; see `npuc.compiler.layers`.
 """

@@ -1,4 +1,4 @@
-"""Arrays [batch, channels, …] and one value a channel."""
+"""Helpers for arrays [batch, channels, …] with one value per channel."""
 
 from collections.abc import Sequence
 

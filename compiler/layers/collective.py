@@ -1,5 +1,5 @@
 """
-What devices do together: derivatives.
+Collective operations of the `dist` dialect as layers: their derivatives.
 
 A value that every device of a group has whole has a gradient that each of them has whole, a cut value one that is cut
 alike. Where a whole value is read by work that is cut (`dist.copy`, `dist.all_gather` with `addends`) each device has

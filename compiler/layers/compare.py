@@ -1,4 +1,4 @@
-"""Comparisons, booleans and choice: one vector operation an element. Only the chosen values have gradients."""
+"""Comparisons, boolean operations and selection: one vector operation per element. Only selections have gradients."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

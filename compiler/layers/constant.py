@@ -1,4 +1,4 @@
-"""Tensors that are known at compile time; they cost nothing."""
+"""Constants, tensors that are known at compile time; they cost nothing."""
 
 from math import ceil, prod
 

@@ -1,5 +1,5 @@
 """
-The three products of a convolution on numpy, one matrix product a position in the window.
+The three products of a convolution on numpy, one matrix product per position in the window.
 
 `image` is the tensor that the window moves over, [b, c, …]; `rows` the one with an element a position of the window,
 [b, o, …]; the weight is [o, c / groups, …]. A transposed convolution is the same three products in other roles.

@@ -1,5 +1,5 @@
 """
-Random numbers by place: the n-th number of a stream without those before it.
+Counter-based random numbers: the n-th number of a stream without those before it.
 
 The numbers are those of numpy's `Generator(Philox(key=key)).random`, to the bit: a block of four is a function of the
 key and the number of the block alone, so that each part of a tensor draws its own. Source: Philox4x64-10 of Salmon,

@@ -1,4 +1,4 @@
-"""Dropout: one vector operation an element; the mask is drawn again in the backward pass, not stored."""
+"""Dropout: one vector operation per element; the mask is drawn again in the backward pass, not stored."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

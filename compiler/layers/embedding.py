@@ -1,4 +1,4 @@
-"""Embedding: a lookup moves the rows it reads; its gradient adds rows into a dense table."""
+"""Embedding: a lookup moves the rows that it reads; its gradient accumulates rows into a dense table."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,5 @@
 """
-The largest and smallest elements over axes, and their places: one vector operation an element of x, backward two (find
+Maxima and minima over axes, and their indices: one vector operation per element of x, backward two (find
 the extreme, share dy) in two passes over x, as its share depends on how many there are.
 """
 

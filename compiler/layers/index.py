@@ -1,4 +1,4 @@
-"""Lookups by index move the elements they pick; their derivatives add into a dense tensor."""
+"""Gather along an axis by indices moves the elements that it picks; its derivative accumulates into a dense tensor."""
 
 from collections.abc import Sequence
 from typing import Any

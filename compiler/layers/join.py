@@ -1,5 +1,5 @@
 """
-Joining tensors and taking them apart: concat and split, stack and unbind. Every element is moved once.
+Concatenation and splitting of tensors: concat and split, stack and unbind. Every element is moved once.
 
 However many tensors there are, the derivative of each is one operation too.
 """

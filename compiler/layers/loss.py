@@ -1,5 +1,5 @@
 """
-Losses of classes.
+Losses between class scores and integer labels.
 
 Work in vector operations: cross entropy 5 a logit forward and 2 backward, label smoothing 1 more each; nll_loss one a
 row, forward (which reads one score a row) and backward. The backward of cross entropy computes the softmax of the

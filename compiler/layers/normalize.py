@@ -1,5 +1,5 @@
 """
-Statistics of channels, and normalisation by statistics that are given: y = gamma (x - mean) / sqrt(var + eps) + beta.
+Statistics of channels, and normalisation by given statistics: y = gamma (x - mean) / sqrt(var + eps) + beta.
 
 With g = dy and r = 1 / sqrt(var + eps): dx = gamma r g, dmean = -gamma r sum g, dvar = -gamma r^3 / 2 sum g (x - mean);
 the scale and the shift have the gradients of batch normalisation's. The variance is the mean of squared distances from

@@ -1,4 +1,4 @@
-"""Elements in another order along axes, and triangles of matrices: nothing is computed."""
+"""Permutations of elements along axes, and triangles of matrices: nothing is computed."""
 
 from collections.abc import Sequence
 from typing import Any

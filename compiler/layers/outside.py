@@ -1,4 +1,4 @@
-"""A layer that is not npuc's: what it raises is reported as its own, not as a defect of npuc."""
+"""A wrapper of layers from outside npuc, whose exceptions are reported as theirs, not as defects of npuc."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Mathematical functions of tensors: one vector operation an element, forward and for each gradient.
+Mathematical functions of tensors: one vector operation per element, forward and for each gradient.
 
 Equal operands of max and min share the gradient, as in PyTorch.
 """

@@ -1,4 +1,4 @@
-"""Pooling of [batch, channels, length]: that of an image of height 1, which is a view of it."""
+"""Pooling of [batch, channels, length], as pooling of a view as images of height 1."""
 
 from collections.abc import Callable
 

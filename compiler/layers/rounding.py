@@ -1,4 +1,4 @@
-"""Rounding to the float types that are computed in wider ones: bf16 and f16 in float32."""
+"""Rounding to float types that numpy computes in a wider one: bf16 and f16 in float32."""
 
 import numpy as np
 from xdsl.dialects.builtin import BFloat16Type, Float16Type

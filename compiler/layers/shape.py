@@ -1,5 +1,5 @@
 """
-Other shapes for the same elements, and copies of them along axes. A reshape is a view and moves nothing; the others
+Reshapes, transpositions and copies along axes. A reshape is a view and moves nothing; the others
 move what they read and write.
 """
 

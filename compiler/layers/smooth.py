@@ -1,4 +1,4 @@
-"""Smooth activation functions: one vector operation an element, forward and backward."""
+"""Smooth activation functions: one vector operation per element, forward and backward."""
 
 from math import erf, pi, sqrt
 

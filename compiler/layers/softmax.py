@@ -1,5 +1,5 @@
 """
-Softmax and its logarithm: 5 vector operations an element forward (max, subtract, exp, sum, divide) and 5 backward.
+Softmax and its logarithm: 5 vector operations per element forward (max, subtract, exp, sum, divide) and 5 backward.
 
 Two passes over a row: the first for its maximum and its sum together (M. Milakov, N. Gimelshein, "Online normalizer
 calculation for softmax", 2018), or backward for the sum along it, the second for the results. Rows along another axis

@@ -1,4 +1,4 @@
-"""Elementwise functions of one tensor: one vector operation an element, forward and backward."""
+"""Elementwise functions of one tensor: one vector operation per element, forward and backward."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Activation functions made of straight lines (and products of them), and their derivatives, elementwise."""
+"""Piecewise linear activation functions (and products of them) and their derivatives, elementwise."""
 
 from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def

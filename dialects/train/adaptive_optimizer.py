@@ -1,5 +1,5 @@
 """
-More optimizer updates, with a step of its own for each element: RMSprop, Adagrad, Adadelta, Adamax, NAdam, LAMB, Lion.
+Updates of adaptive optimizers, with a step size per element: RMSprop, Adagrad, Adadelta, Adamax, NAdam, LAMB, Lion.
 
     %w1, %s1 = train.rmsprop %w, %dw, %s lr 0.01 : …
 

@@ -1,4 +1,4 @@
-"""Boxes of tensors: a part of a tensor, a tensor placed in a larger one, a tensor continued beyond its borders."""
+"""Boxes of tensors: slices, padding with a constant, and padding that continues a tensor beyond its borders."""
 
 from typing import ClassVar
 

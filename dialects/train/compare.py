@@ -1,4 +1,4 @@
-"""Comparisons of tensors, operations on the booleans they make, and the choice between two tensors."""
+"""Comparisons of tensors, operations on booleans, and selection between two tensors."""
 
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def

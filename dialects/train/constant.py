@@ -1,4 +1,4 @@
-"""Tensors that are known at compile time."""
+"""Constants: tensors that are known at compile time."""
 
 from typing import ClassVar, cast
 

@@ -1,4 +1,4 @@
-"""The largest and smallest elements over axes, and their places."""
+"""Maxima and minima over axes, and their indices."""
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def

@@ -1,4 +1,4 @@
-"""Lookups along an axis by a tensor of integers, and the one-hot form of integers."""
+"""Gather along an axis by a tensor of indices, and one-hot encoding."""
 
 from typing import ClassVar
 

@@ -1,5 +1,5 @@
 """
-Joining tensors along an axis and taking them apart: concat and split, stack and unbind.
+Concatenation and splitting along an axis: concat and split, stack and unbind.
 
 Each is one operation whatever the number of tensors, and the derivative of its counterpart.
 """

@@ -1,5 +1,5 @@
 """
-Statistics of channels, and normalisation by statistics that are given.
+Statistics of channels, and normalisation by given statistics.
 
 RoundRobin they are batch normalisation in steps that can be shared along the batch:
 

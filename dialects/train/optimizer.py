@@ -1,4 +1,4 @@
-"""Optimizer updates. Each returns the new values of what it updates, in the order of its operands."""
+"""Updates of optimizers. Each returns the new values of the operands that it updates, in their order."""
 
 from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr
 from xdsl.irdl import (

@@ -1,4 +1,4 @@
-"""Elements in another order along axes, and triangles of matrices."""
+"""Permutations of elements along axes, and triangles of matrices."""
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, UnitAttr
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def

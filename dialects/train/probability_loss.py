@@ -1,5 +1,5 @@
 """
-Losses between predicted and wanted probabilities, and their derivatives with respect to either.
+Losses between predicted and target probabilities, and their derivatives with respect to either.
 
     %l = train.kl_div %y, %target reduction "batchmean" : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
 

@@ -1,5 +1,5 @@
 """
-The shape rules that families of operations share. Each raises VerifyException in the words of a user's program.
+Shape rules that several families of operations share; they raise VerifyException in the terms of the user's program.
 
 `check_…` only checks; the others return what the rule determines.
 """

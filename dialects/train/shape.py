@@ -1,4 +1,4 @@
-"""Operations that give the same elements another shape, or copies of them along axes."""
+"""Reshapes, transpositions and copies along axes."""
 
 from math import prod
 from typing import ClassVar

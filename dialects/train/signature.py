@@ -1,5 +1,5 @@
 """
-What a training function's arguments and results are, read from their attributes.
+The roles of the arguments and results of a training function, read from their attributes.
 
     func.func @mlp(%x {train.input = "x"}, %w {train.param = "fc1.weight"}, %v {train.state = "fc1.weight.momentum"})
         -> ({train.loss}, {train.updates = 1 : i64}, {train.updates = 2 : i64})

@@ -1,4 +1,4 @@
-"""What the elementwise functions of one tensor have in common."""
+"""The base of elementwise functions of one tensor."""
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import operand_def, result_def, traits_def

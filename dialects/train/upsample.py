@@ -1,4 +1,4 @@
-"""Resizing of images: nearest and bilinear, with their derivatives."""
+"""Resizing of images, nearest and bilinear, with derivatives."""
 
 from typing import ClassVar
 

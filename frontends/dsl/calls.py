@@ -125,7 +125,7 @@ class Calls(Expressions):
         }
         layer = slot.layer(call.function, outermost)
         try:
-            result = self._build(function, values, frame, call.at, layer, call.frozen)
+            result = self._build(function, values, frame, call.at, layer, frozen=call.frozen)
         except ArgumentError as error:
             at = matched[error.argument].value.at if error.argument in matched else call.at
             hint = error.hint or f"signature: {signature.text}"
@@ -144,13 +144,13 @@ class Calls(Expressions):
         return result
 
     def _build(
-        self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, frozen: bool
+        self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, *, frozen: bool
     ) -> Value:
-        with self._building(frame, at, layer, frozen):
+        with self._building(frame, at, layer, frozen=frozen):
             return function(self.builder, **values)
 
     @contextmanager
-    def _building(self, frame: Frame, at: Place, layer: str, frozen: bool) -> Generator[None]:
+    def _building(self, frame: Frame, at: Place, layer: str, *, frozen: bool) -> Generator[None]:
         """Name what is built inside; more than the network may have ends the elaboration."""
         try:
             with self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen):
@@ -204,7 +204,7 @@ class Calls(Expressions):
         formals = signature_of(function).formals[: len(operands)]
         values = {f.name: convert(value, f.kind) for f, value in zip(formals, operands, strict=True)}
         try:
-            return self._build(function, values, frame, at, name, False)
+            return self._build(function, values, frame, at, name, frozen=False)
         except ArgumentError as error:
             raise Fault(error.message, error.hint) from None
         except VerifyException as error:
@@ -236,7 +236,7 @@ class Calls(Expressions):
             raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
-        with self._building(frame, call.at, name, call.frozen):
+        with self._building(frame, call.at, name, frozen=call.frozen):
             self.builder.claim(1)
             return self.builder.param(
                 "",

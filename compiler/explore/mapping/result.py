@@ -1,5 +1,5 @@
 """
-What a search of mappings found, as plain data, JSON (`npuc.map/1`) and CSV.
+The result of a mapping search as plain data, JSON (`npuc.map/1`) and CSV.
 
 Costs of a row are of one repetition; totals are over all of them. Cycles and energy in MACs' worth, buffers in
 elements. Nothing here depends on how long the search took.

@@ -1,4 +1,4 @@
-"""Searching the mapping of every distinct contraction of a module, each once, and writing what was found into it."""
+"""Searches a mapping for every distinct contraction of a module, and writes it into the module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-The space that mappings of a contraction are searched in.
+The search space of mappings of a contraction.
 
 A mapping has as many levels as each of `fanouts` names. At each level a dimension is given in tiles (spatial tile =
 what a sub-cluster gets), and up to `parallel` dimensions are spread over sub-clusters: a step takes as many tiles as

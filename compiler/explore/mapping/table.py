@@ -1,4 +1,4 @@
-"""The result of a search as a table for people: a line a distinct contraction, the most expensive ones, a verdict."""
+"""The result of a mapping search as text: one line per distinct contraction, the most expensive ones, and a verdict."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-One contraction as a search: its space, what candidates cost, and the mappings to begin with.
+The search task of one contraction: its space, the cost of candidates, and the initial mappings.
 
     exact     cluster form on the nest's own dimensions, for any contraction
     parity    directives of the layer that the nest is, with MAESTRO's numbers

@@ -1,5 +1,5 @@
 """
-What a sweep varies: keys with their values, checked before the first point.
+The axes of a sweep: keys with their values, checked before the first point.
 
 A key is an option (`OPTIONS`), a hardware key as `--set` takes it, or a parameter of the network as `-D` takes it; a
 name that is several of these is the first.

@@ -1,4 +1,4 @@
-"""Comparing points: what is better, where the best one is, and which key matters how much."""
+"""Compares the points of a sweep: their order, the best point, and the influence of each key."""
 
 from __future__ import annotations
 

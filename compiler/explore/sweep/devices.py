@@ -1,5 +1,5 @@
 """
-Points of one device of several: the options that say how a step is shared, and what a point's plan moves.
+The options of a point with several devices, and the traffic of its plan between them.
 
 One device shares nothing: at `devices=1` all other options of this kind are left out, so that a sweep over devices can
 begin there. So is the objective of a plan where strategies are varied and one of them is a rule that has none.

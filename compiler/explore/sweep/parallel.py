@@ -1,5 +1,5 @@
 """
-Points in several processes: runs of points are handed out in turn and come back in order.
+Scores points in several processes: batches of points are handed out in turn, and results return in order.
 
 Each process has a pipe of its own and no thread stands between: to interrupt is to end the processes. They read the
 source themselves, once each, and leave interrupts to the process that started them, which ends them when it is

@@ -1,5 +1,5 @@
 """
-The rows of a sweep in a file that grows: `F.partial` while points are scored, `F` when all are.
+The file of a sweep: rows are appended to `F.partial` while points are scored, which becomes `F` at the end.
 
     # npuc sweep 0f31…            a hash of everything that the rows depend on
     memory.spm_kib,cycles,…       the header

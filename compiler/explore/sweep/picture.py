@@ -1,4 +1,4 @@
-"""A sweep as a picture: the first key along x, a line for each combination of the others, what is compared along y."""
+"""A sweep as a picture: the first key along x, the compared quantity along y, one curve per combination of others."""
 
 from __future__ import annotations
 

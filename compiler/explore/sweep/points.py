@@ -1,5 +1,5 @@
 """
-What the points of a sweep cost: programs are read once for each set of network parameters, machines come in runs.
+Scores the points of a sweep: each program is read once for each set of network parameters, machines come in batches.
 
     points = Points(source, grid, "cycle", options)
     for point in points.score(range(grid.count)): ...

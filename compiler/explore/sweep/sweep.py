@@ -1,4 +1,4 @@
-"""A sweep: a source, the grid of points, and what is the same at all of them."""
+"""A sweep as data: a source, the grid of points, and the options that all points share."""
 
 from __future__ import annotations
 

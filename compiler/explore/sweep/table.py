@@ -1,5 +1,5 @@
 """
-A sweep as a table for people: a line a point with the main totals, how it compares, and a verdict.
+A sweep as text: a table with one line per point and its main totals, its rank, and a verdict.
 
 Many points fold: a line is then the best of those that differ in the last keys alone, and of a single long key evenly
 spaced values are shown.

@@ -1,5 +1,5 @@
 """
-The values that a text gives one key: `1,2,4`, `1024:8192:1024`, `1:4:1,8,16`.
+Parses the values of one key of a sweep: `1,2,4`, `1024:8192:1024`, `1:4:1,8,16`.
 
 A range `LO:HI:STEP` counts in exact decimals, so that 0.5:2:0.1 ends with 2.0 and has no 0.7999999999999999; HI is
 among its values where the steps reach it. It gives integers where all three numbers are integers, else floats.

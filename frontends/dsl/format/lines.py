@@ -90,7 +90,7 @@ class Layout:
 
     def statement(self, start: int, stop: int, indent: int) -> None:
         """Write the pieces of a statement, or of its head; comments behind the last one are left to the caller."""
-        self._range(start, stop, indent + CONTINUATION, 0, False)
+        self._range(start, stop, indent + CONTINUATION, 0, is_inside=False)
         while self._tasks:
             self._tasks.pop()()
 
@@ -112,7 +112,7 @@ class Layout:
     def _comments(self, k: int, indent: int) -> None:
         self.writer.comments(self.pieces.items[k].comments, indent)
 
-    def _range(self, start: int, stop: int, further: int, trail: int, is_inside: bool) -> None:
+    def _range(self, start: int, stop: int, further: int, trail: int, *, is_inside: bool) -> None:
         """Pieces of one bracket level; lines that continue begin in column `further`."""
         if self.fits(start, stop, trail):
             self.flat(start, stop)
@@ -128,7 +128,7 @@ class Layout:
             if a > start:
                 tasks.append(lambda k=a - 1: self._comments(k, further))
                 tasks.append(lambda a=a, b=b, behind=behind: self._soft(a, b, further, behind))
-            tasks.append(lambda a=a, b=b, behind=behind: self._range(a, b, further, behind, is_inside))
+            tasks.append(lambda a=a, b=b, behind=behind: self._range(a, b, further, behind, is_inside=is_inside))
         self._push(tasks)
 
     def _cuts(self, start: int, stop: int, is_inside: bool) -> list[int]:
@@ -226,7 +226,7 @@ class Layout:
 
     def _item(self, start: int, stop: int, indent: int, has_comma: bool) -> None:
         self.writer.break_line(indent)
-        self._range(start, stop, indent + CONTINUATION, int(has_comma), True)
+        self._range(start, stop, indent + CONTINUATION, int(has_comma), is_inside=True)
 
     def _end_item(self, stop: int, last: int, indent: int, has_comma: bool) -> None:
         """The comma behind an item, also behind the last of several, then its comments."""

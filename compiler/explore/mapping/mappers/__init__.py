@@ -1,1 +1,1 @@
-"""The algorithms that search mappings: a file an algorithm, found by its name, or from outside (see `..mapper`)."""
+"""The search algorithms for mappings, one per file, found by name; others come from outside (see `..mapper`)."""
