@@ -13,7 +13,7 @@ from npuc.studies.igo.lru import LruCosts
 from npuc.studies.igo.networks import workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.settings import LARGE, SMALL, Setting
-from npuc.studies.igo.times import ORDERS, scheme_times
+from npuc.studies.igo.times import ORDERS, scheme_costs
 
 CHIPS = (LARGE, *(Setting("large", cores=cores) for cores in (2, 4, 8)), SMALL)
 COLUMNS = ("npu", "cores", "m", "n", "k", "sequential", *(f"time_{scheme}" for scheme in SCHEMES))
@@ -25,13 +25,13 @@ def label_rows(setting: Setting) -> Iterator[dict[str, str]]:
     costs = LruCosts(setting.machine)
     for size in sorted({(int(p.m * setting.scale), p.n, p.k) for p in products}):
         layer = Size(*size)
-        times = scheme_times(costs, layer)
+        times = {scheme: cost.time for scheme, cost in scheme_costs(costs, layer).items()}
         if setting.cores == 1:
-            times["whole"] = min(costs.together(layer, order) for order in ORDERS)
+            times["whole"] = min(costs.together(layer, order).time for order in ORDERS)
         cells = {f"time_{scheme}": str(round(times[scheme])) if scheme in times else "" for scheme in SCHEMES}
         sizes = {name: str(value) for name, value in zip("mnk", size, strict=True)}
         chip = {"npu": setting.npu, "cores": str(setting.cores)}
-        yield chip | sizes | {"sequential": str(round(costs.sequential(layer)))} | cells
+        yield chip | sizes | {"sequential": str(round(costs.sequential(layer).time))} | cells
 
 
 def main() -> None:

@@ -24,8 +24,10 @@ from typing import Literal
 
 from npuc.compiler.analysis.lru import Split, Walk, walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.traffic import bits_by_tensor
 from npuc.compiler.analysis.programs.published_order import PublishedChoice
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
+from npuc.studies.igo.cost import Cost, cost_of
 from npuc.studies.igo.products import DW, DX, FORWARD, WIDTH, Size, floor_time, fused_nest, nest_of, widths_of
 from npuc.studies.igo.times import ORDERS, PARTS, LayerPartition
 
@@ -65,7 +67,7 @@ PAPER = Assumptions(2, tuple(BY_INPUTS.items()), Fraction(1), fresh=True, edge=T
 
 
 class LruCosts:
-    """Times in cycles of the programs of a layer on a machine of one core or several."""
+    """Costs of the programs of a layer on a machine of one core or several."""
 
     cut_orders = ORDERS
 
@@ -88,22 +90,22 @@ class LruCosts:
         """The steps of the loops."""
         return {d: min(self.edge, extent) for d, extent in size.dims}
 
-    def forward(self, size: Size) -> Fraction:
+    def forward(self, size: Size) -> Cost:
         """The forward product; on several cores each has its rows of X."""
-        return self._time(size, "m", [[FORWARD]])
+        return self._cost(size, "m", [[FORWARD]])
 
-    def weights(self, size: Size) -> Fraction:
+    def weights(self, size: Size) -> Cost:
         """dW of a layer that has no dX."""
-        return self._time(size, "m", [[DW]])
+        return self._cost(size, "m", [[DW]])
 
-    def sequential(self, size: Size) -> Fraction:
+    def sequential(self, size: Size) -> Cost:
         """dX, then dW; on several cores each has its rows of X, dX and dY."""
-        return self._time(size, "m", [[DX], [DW]])
+        return self._cost(size, "m", [[DX], [DW]])
 
-    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Fraction:
+    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Cost:
         """Both gradients together; a cut is over time on one core, else it is what each core has."""
         split = Split(cut.dim, cut.parts) if cut is not None and self.cores == 1 else None
-        return self._time(size, "m" if cut is None else cut.dim, [PROGRAMS[order]], split)
+        return self._cost(size, "m" if cut is None else cut.dim, [PROGRAMS[order]], split)
 
     def floor(self, size: Size) -> Fraction:
         """The array's work, or every tensor once over the channel."""
@@ -118,13 +120,13 @@ class LruCosts:
             if self.cores > 1:
                 yield LayerPartition(dim, self.cores)
 
-    def _time(
+    def _cost(
         self, size: Size, dim: str, stages: Sequence[Sequence[Statement | FusedOrder]], split: Split | None = None
-    ) -> Fraction:
+    ) -> Cost:
         """
-        The time of stages one after another, of each the nests of all cores in turn.
+        The cost of stages one after another, of each the nests of all cores in turn.
 
-        It is no less than what the busiest core computes.
+        The time is no less than what the busiest core computes.
         """
         parts = size.cut(dim, self.cores)
         walks = [
@@ -135,7 +137,9 @@ class LruCosts:
         pooled = [walk_pool(run, self.pool, by=len(stages[0]) * len(parts)) for run in runs]
         found = [walked for run in pooled for walked in run.walks]
         busiest = max(sum(walked.compute for walked in found[core :: len(parts)]) for core in range(len(parts)))
-        return max(sum((run.time for run in pooled), Fraction(0)) / self.cores, Fraction(busiest))
+        time = max(sum((run.time for run in pooled), Fraction(0)) / self.cores, Fraction(busiest))
+        pairs = zip(chain.from_iterable(walks), found, strict=True)
+        return cost_of(time, (bits_by_tensor(walk.nest, dict(one.tensors), walk.widths) for walk, one in pairs))
 
     def _walk(self, size: Size, nest: Statement | FusedOrder, dim: str, core: int, split: Split | None) -> Walk:
         steps = self.tile(size)

@@ -26,15 +26,15 @@ RIVALS = ("blocking", "dY kept", "one nest", "dY free")
 def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Fraction]:
     """The cycles of each, forward and backward; a layer without dX takes the same in all."""
     costs = ExplicitCosts(machine)
-    forward = costs.forward(size)
+    forward = costs.forward(size).time
     if not has_dx:
-        return dict.fromkeys(RIVALS, forward + costs.weights(size))
-    blocking = costs.sequential(size)
+        return dict.fromkeys(RIVALS, forward + costs.weights(size).time)
+    blocking = costs.sequential(size).time
     times = {
         "blocking": blocking,
         "dY kept": min(blocking, _kept(size, machine) or blocking),
-        "one nest": min(blocking, costs.best(fused_nest(size))),
-        "dY free": costs.best(nest_of(size, DX)) + _weights_free(size, machine),
+        "one nest": min(blocking, costs.best(fused_nest(size)).time),
+        "dY free": costs.best(nest_of(size, DX)).time + _weights_free(size, machine),
     }
     return {name: forward + time for name, time in times.items()}
 

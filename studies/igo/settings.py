@@ -67,23 +67,24 @@ Bars = Mapping[str, float]
 
 
 @cache
-def _figures() -> Mapping[str, Mapping[str, Bars]]:
+def figures() -> Mapping[str, Mapping[str, Bars]]:
+    """The paper's numbers, by figure."""
     text = (files("npuc.studies.igo") / "published.json").read_text(encoding="utf-8")
     return cast("Mapping[str, Mapping[str, Bars]]", json.loads(text))
 
 
 def published(setting: Setting, step: str, model: str) -> float | None:
     """The paper's time of a step over the sequential program's, forward and backward; None where it gives none."""
-    figures = _figures()
+    shown = figures()
     if step == "best_of_three":
-        gains = figures["text"]["rearrangement_best_of_three"]
+        gains = shown["text"]["rearrangement_best_of_three"]
         return round(1 - gains[setting.npu], 4) if model == AVERAGE and setting in (LARGE, SMALL) else None
     if setting in (LARGE, SMALL):
-        return figures[f"fig12_{setting.npu}_norm_exec_time"][step].get(model)
+        return shown[f"fig12_{setting.npu}_norm_exec_time"][step].get(model)
     if step != "data_partitioning":
         return None
     if setting.cores > 1:
-        return figures["fig14_multicore_norm_exec_time"][str(setting.cores)].get(model)
+        return shown["fig14_multicore_norm_exec_time"][str(setting.cores)].get(model)
     if setting.batch != LARGE.batch:
-        return figures["fig16_batch_norm_exec_time_large"][str(setting.batch)].get(model)
-    return figures["fig15_bandwidth_norm_exec_time_large"][f"{setting.gb_per_s:g}GBps"].get(model)
+        return shown["fig16_batch_norm_exec_time_large"][str(setting.batch)].get(model)
+    return shown["fig15_bandwidth_norm_exec_time_large"][f"{setting.gb_per_s:g}GBps"].get(model)

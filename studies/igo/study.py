@@ -12,14 +12,15 @@ from functools import partial
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.schedule.partition_knn import evaluate, labels
+from npuc.studies.igo.claims import Layers, PremiseRow, claim_rows, step_rows, total
 from npuc.studies.igo.explicit import ExplicitCosts
 from npuc.studies.igo.labels import CHIPS
 from npuc.studies.igo.lru import PAPER, LruCosts
-from npuc.studies.igo.networks import MODELS, workloads
+from npuc.studies.igo.networks import MODELS, study_networks, workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS, rival_times
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.times import LayerCosts, LayerTimes, layer_times
+from npuc.studies.igo.times import LayerCosts, LayerSteps, layer_steps
 
 PRESETS: Mapping[str, Callable[[Machine], LayerCosts]] = {
     "lru": LruCosts,
@@ -58,6 +59,16 @@ class RivalRow:
 
 
 @dataclass(frozen=True)
+class TrafficRow:
+    """The DRAM traffic of a step on one core over that of the sequential program, forward and backward."""
+
+    npu: str
+    step: str
+    model: str
+    ours: float
+
+
+@dataclass(frozen=True)
 class PredictorRow:
     """The accuracy of the published predictor of partitions on held-out layers of a chip (`Evaluation`)."""
 
@@ -74,22 +85,21 @@ class IgoResults:
     """
     The rows by setting, step and model, each step's mean over the models last; the baselines of one core likewise.
 
-    `predictor` is there under the preset `lru` alone, whose partitions it learns.
+    `predictor` is there under the preset `lru` alone, whose partitions it learns; the share of backward in a whole step
+    is among the `claims` of the preset `explicit` alone, whose machine is that of the backend.
     """
 
     preset: str
     rows: tuple[TimeRow, ...]
     lines: tuple[RivalRow, ...] = ()
     predictor: tuple[PredictorRow, ...] = ()
+    traffic: tuple[TrafficRow, ...] = ()
+    claims: tuple[PremiseRow, ...] = ()
 
     def of(self, setting: Setting, step: str) -> dict[str, TimeRow]:
         """The rows of a step in a setting by model."""
         key = (setting.npu, setting.cores, setting.gb_per_s, setting.batch, step)
         return {r.model: r for r in self.rows if (r.npu, r.cores, r.gb_per_s, r.batch, r.step) == key}
-
-
-Layers = Sequence[tuple[int, LayerTimes]]
-"""The layers of a network: how often, and their times."""
 
 
 def run_study(
@@ -101,10 +111,11 @@ def run_study(
     """The study, or a part of it; `done` is told of each setting and model when it is done."""
     rows: list[TimeRow] = []
     lines: list[RivalRow] = []
+    npus: dict[Setting, Mapping[str, Layers]] = {}
     for setting in settings:
         machine = setting.machine
         costs = PRESETS[preset](machine)
-        known: dict[tuple[Size, bool], LayerTimes] = {}
+        known: dict[tuple[Size, bool], LayerSteps] = {}
         networks: dict[str, Layers] = {}
         for model in models:
             networks[model] = _layers(costs, _sizes(setting, model), known)
@@ -112,8 +123,23 @@ def run_study(
                 lines += _lines(setting, model, networks[model], machine)
             done(setting, model)
         rows += _rows(setting, networks)
+        if setting in (LARGE, SMALL):
+            npus[setting] = networks
     predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
-    return IgoResults(preset, tuple(rows), tuple(_with_means(lines)), predictor)
+    claims = [*claim_rows(npus)]
+    if preset == "explicit" and LARGE in npus:
+        claims += step_rows([n for n in study_networks() if n.npu == LARGE.npu and n.model in models])
+    traffic = tuple(row for setting, networks in npus.items() for row in _traffic(setting, networks))
+    return IgoResults(preset, tuple(rows), tuple(_with_means(lines)), predictor, traffic, tuple(claims))
+
+
+def _traffic(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TrafficRow]:
+    for step in STEPS:
+        ours = {
+            model: float(total(own, step).moved / total(own, "sequential").moved) for model, own in networks.items()
+        }
+        for model, value in {**ours, AVERAGE: sum(ours.values()) / len(ours)}.items():
+            yield TrafficRow(setting.npu, step, model, value)
 
 
 def _predictor(setting: Setting) -> PredictorRow:
@@ -122,20 +148,23 @@ def _predictor(setting: Setting) -> PredictorRow:
 
 
 def _layers(
-    costs: LayerCosts, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerTimes]
+    costs: LayerCosts, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerSteps]
 ) -> Layers:
     """The layers of a network; `known` are times by size."""
-    layers: list[tuple[int, LayerTimes]] = []
+    layers: list[tuple[int, LayerSteps]] = []
     for count, key in sizes:
         if key not in known:
-            known[key] = layer_times(costs, *key)
+            known[key] = layer_steps(costs, *key)
         layers.append((count, known[key]))
     return layers
 
 
 def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TimeRow]:
     for step in STEPS:
-        ours = {model: float(_total(layers, step) / _total(layers, "sequential")) for model, layers in networks.items()}
+        ours = {
+            model: float(total(layers, step).time / total(layers, "sequential").time)
+            for model, layers in networks.items()
+        }
         ours[AVERAGE] = sum(ours.values()) / len(ours)
         for model, value in ours.items():
             yield TimeRow(
@@ -151,12 +180,12 @@ def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TimeRow]
 
 
 def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[RivalRow]:
-    sequential = _total(layers, "sequential")
+    sequential = total(layers, "sequential").time
     times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, model)]
     for program in RIVALS:
         ours = sum((count * found[program] for count, found in times), Fraction(0))
         yield RivalRow(setting.npu, program, model, float(ours / sequential))
-    yield RivalRow(setting.npu, GUARDED, model, float(_total(layers, "guarded") / sequential))
+    yield RivalRow(setting.npu, GUARDED, model, float(total(layers, "guarded").time / sequential))
 
 
 def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool]]]:
@@ -169,7 +198,3 @@ def _with_means(lines: Sequence[RivalRow]) -> Iterator[RivalRow]:
         own = [line for line in lines if (line.npu, line.program) == (npu, program)]
         yield from own
         yield RivalRow(npu, program, AVERAGE, sum(line.ours for line in own) / len(own))
-
-
-def _total(layers: Layers, step: str) -> Fraction:
-    return sum((count * times.step(step) for count, times in layers), Fraction(0))

@@ -1,4 +1,4 @@
-"""The time of one layer in each step of the method, by the costs of any preset."""
+"""The cost of one layer in each step of the method, by the costs of any preset."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from npuc.compiler.analysis.programs.published_order import PublishedChoice, published_choice
+from npuc.studies.igo.cost import Cost, fastest
 from npuc.studies.igo.products import Size
 
 ORDERS: tuple[PublishedChoice, ...] = ("in turn", "dX-major", "dW-major")
@@ -25,31 +26,31 @@ class LayerPartition:
 
 
 class LayerCosts(Protocol):
-    """The costs of a layer's programs in cycles."""
+    """The costs of a layer's programs."""
 
     @property
     def cut_orders(self) -> Sequence[PublishedChoice]:
         """The orders that partitions are tried with."""
         ...
 
-    def forward(self, size: Size) -> Fraction:
+    def forward(self, size: Size) -> Cost:
         """The forward product."""
         ...
 
-    def weights(self, size: Size) -> Fraction:
+    def weights(self, size: Size) -> Cost:
         """dW of a layer that has no dX."""
         ...
 
-    def sequential(self, size: Size) -> Fraction:
+    def sequential(self, size: Size) -> Cost:
         """dX, then dW."""
         ...
 
-    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Fraction:
+    def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Cost:
         """Both gradients together, cut if asked for; without a cut several cores each have their rows of X."""
         ...
 
     def floor(self, size: Size) -> Fraction:
-        """A lower bound for both gradients."""
+        """A lower bound for the cycles of both gradients."""
         ...
 
     def cuts(self, size: Size) -> Iterator[LayerPartition]:
@@ -58,56 +59,60 @@ class LayerCosts(Protocol):
 
 
 @dataclass(frozen=True)
-class LayerTimes:
+class LayerSteps:
     """
-    The times of a layer in cycles: of its forward product, and of its gradients one after the other and in each step.
+    The costs of a layer: of its forward product, and of its gradients one after the other and in each step.
 
     The published rule takes the order in `rearrangement`, the clock in the steps after it.
     """
 
-    forward: Fraction
-    sequential: Fraction
-    interleaving: Fraction
-    rearrangement: Fraction
-    best_of_three: Fraction
-    data_partitioning: Fraction
+    forward: Cost
+    sequential: Cost
+    interleaving: Cost
+    rearrangement: Cost
+    best_of_three: Cost
+    data_partitioning: Cost
 
-    def step(self, name: str) -> Fraction:
-        """The time of forward and backward with a step of the method, or of the `sequential` program."""
-        times = {
+    def gradients(self, name: str) -> Cost:
+        """The cost of the gradients with a step of the method, or of the `sequential` program."""
+        costs = {
             "sequential": self.sequential,
             "interleaving": self.interleaving,
             "rearrangement": self.rearrangement,
             "best_of_three": self.best_of_three,
             "data_partitioning": self.data_partitioning,
-            "guarded": min(self.sequential, self.data_partitioning),
+            "guarded": fastest([self.sequential, self.data_partitioning]),
         }
-        return self.forward + times[name]
+        return costs[name]
+
+    def step(self, name: str) -> Cost:
+        """The cost of forward and backward with a step of the method, or of the `sequential` program."""
+        return self.forward + self.gradients(name)
 
 
-def layer_times(costs: LayerCosts, size: Size, has_dx: bool) -> LayerTimes:
-    """The times of a layer; the first of a network has no dX, so that no step changes it."""
+def layer_steps(costs: LayerCosts, size: Size, has_dx: bool) -> LayerSteps:
+    """The costs of a layer; the first of a network has no dX, so that no step changes it."""
     forward = costs.forward(size)
     if not has_dx:
         alone = costs.weights(size)
-        return LayerTimes(forward, alone, alone, alone, alone, alone)
+        return LayerSteps(forward, alone, alone, alone, alone, alone)
     orders = {order: costs.together(size, order) for order in ORDERS}
-    best = min(orders.values())
-    worth = best > costs.floor(size) * NEAR
-    return LayerTimes(
+    best = fastest(orders.values())
+    worth = best.time > costs.floor(size) * NEAR
+    return LayerSteps(
         forward,
         costs.sequential(size),
         orders["in turn"],
         orders[published_choice(size.m, size.n, size.k)],
         best,
-        min([best, *scheme_times(costs, size).values()]) if worth else best,
+        fastest([best, *scheme_costs(costs, size).values()]) if worth else best,
     )
 
 
-def scheme_times(costs: LayerCosts, size: Size) -> dict[str, Fraction]:
-    """The time of both gradients cut along each dimension, with the best number of parts and order."""
-    found: dict[str, Fraction] = {}
+def scheme_costs(costs: LayerCosts, size: Size) -> dict[str, Cost]:
+    """The cost of both gradients cut along each dimension, with the best number of parts and order."""
+    found: dict[str, Cost] = {}
     for cut in costs.cuts(size):
-        time = min(costs.together(size, order, cut) for order in costs.cut_orders)
-        found[cut.dim] = min(time, found.get(cut.dim, time))
+        own = fastest(costs.together(size, order, cut) for order in costs.cut_orders)
+        found[cut.dim] = fastest([own, found.get(cut.dim, own)])
     return found

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 
 from npuc.studies.igo.networks import MODELS
-from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting
+from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.studies.igo.study import IgoResults, TimeRow
 from npuc.studies.rows import rows_csv, rows_json
 
@@ -18,8 +18,14 @@ PUBLISHED = "published"
 
 
 def to_json(study: IgoResults) -> str:
-    """The rows, the lines that say what the gain is made of, and the predictor."""
-    tables = {"rows": study.rows, "lines": study.lines, "predictor": study.predictor}
+    """The rows, the lines that say what the gain is made of, the predictor, the traffic and the claims."""
+    tables = {
+        "rows": study.rows,
+        "lines": study.lines,
+        "predictor": study.predictor,
+        "traffic": study.traffic,
+        "claims": study.claims,
+    }
     return rows_json("igo", study.preset, {name: [asdict(row) for row in rows] for name, rows in tables.items()})
 
 
@@ -38,6 +44,8 @@ def to_text(study: IgoResults) -> str:
         if study.of(setting, STEPS[0]):
             lines += ["", *_networks(study, setting)]
     lines += ["", *_means(study)]
+    if study.claims:
+        lines += ["", *_claims(study)]
     if study.predictor:
         lines += ["", *_predictor(study)]
     return "\n".join(lines) + "\n"
@@ -86,6 +94,18 @@ def _means(study: IgoResults) -> Iterator[str]:
             gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
             label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
             yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
+
+
+CLAIM = 68
+"""Characters of a claim with its NPU."""
+
+
+def _claims(study: IgoResults) -> Iterator[str]:
+    yield f"{'what the paper says (- : it gives no number there)':<{CLAIM}} published    ours"
+    for row in study.claims:
+        title = f"{row.claim}, {row.npu}" + ("" if row.model == AVERAGE else f", {MODELS.get(row.model, row.model)}")
+        mark = "" if row.reproduced is None else "  reproduced" if row.reproduced else "  not reproduced"
+        yield f"  {title:<{CLAIM - 2}} {_cell(row.published) or '-':>9}{row.ours:>8.3f}{mark}"
 
 
 def _predictor(study: IgoResults) -> Iterator[str]:

@@ -12,13 +12,14 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
+from npuc.studies.igo.claims import PremiseRow
 from npuc.studies.igo.lru import BY_ROWS, PAPER, PROTOTYPE, Assumptions, LruCosts
 from npuc.studies.igo.networks import MODELS, workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.study import PRESETS, IgoResults, RivalRow, TimeRow, run_study
-from npuc.studies.igo.times import LayerPartition, layer_times
+from npuc.studies.igo.study import PRESETS, IgoResults, RivalRow, TimeRow, TrafficRow, run_study
+from npuc.studies.igo.times import LayerPartition, layer_steps
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
@@ -52,7 +53,11 @@ def read_study(path: str) -> IgoResults:
     """What `npuc study igo --json` wrote."""
     data = json.loads(Path(path).read_text(encoding="utf-8"))
     return IgoResults(
-        data["preset"], tuple(TimeRow(**row) for row in data["rows"]), tuple(RivalRow(**line) for line in data["lines"])
+        data["preset"],
+        tuple(TimeRow(**row) for row in data["rows"]),
+        tuple(RivalRow(**line) for line in data["lines"]),
+        traffic=tuple(TrafficRow(**row) for row in data["traffic"]),
+        claims=tuple(PremiseRow(**row) for row in data["claims"]),
     )
 
 
@@ -113,6 +118,23 @@ def gain_rows(studies: Studies) -> Iterator[str]:
         yield f"| {PROGRAMS[program]} | {' | '.join(cells)} |"
 
 
+def claim_rows(studies: Studies) -> Iterator[str]:
+    """What the paper says of its baseline and its gain, beside ours under each preset; ✓ where within the tolerance."""
+    yield f"| what | NPU | the paper's | {' | '.join(f'`{preset}`' for preset in studies)} |"
+    yield f"|---|---|--:|{'--:|' * len(studies)}"
+    found = {preset: {(row.claim, row.npu): row for row in means(study)} for preset, study in studies.items()}
+    for key in dict.fromkeys(key for rows in found.values() for key in rows):
+        own = [rows.get(key) for rows in found.values()]
+        theirs = next(row.published for row in own if row is not None)
+        cells = ["" if row is None else _cell(row.ours) + " ✓" * (row.reproduced is True) for row in own]
+        yield f"| {key[0]} | {key[1]} | {_cell(theirs)} | {' | '.join(cells)} |"
+
+
+def means(study: IgoResults) -> list[PremiseRow]:
+    """The claims that are of no single network."""
+    return [row for row in study.claims if row.model == AVERAGE]
+
+
 class _Uncut(LruCosts):
     """Without partitions."""
 
@@ -126,10 +148,10 @@ def averages(assumptions: Assumptions, setting: Setting, *, cut: bool = False) -
     sums = dict.fromkeys(STEPS, 0.0)
     for model in MODELS:
         layers = [
-            (p.count, layer_times(costs, Size(int(p.m * setting.scale), p.n, p.k), p.has_dx))
+            (p.count, layer_steps(costs, Size(int(p.m * setting.scale), p.n, p.k), p.has_dx))
             for p in workloads()[setting.npu, model]
         ]
-        time = {step: sum(count * times.step(step) for count, times in layers) for step in ("sequential", *STEPS)}
+        time = {step: sum(count * times.step(step).time for count, times in layers) for step in ("sequential", *STEPS)}
         for step in STEPS:
             sums[step] += float(time[step] / time["sequential"])
     return {step: total / len(MODELS) for step, total in sums.items()}

@@ -29,7 +29,7 @@ def program(size: Size) -> str:
 def test_the_line_of_a_layer_is_the_time_of_a_program(size: Size) -> None:
     """Each product's cycles are rounded up in a report."""
     times = rival_times(size, True, MACHINE)
-    forward = ExplicitCosts(MACHINE).forward(size)
+    forward = ExplicitCosts(MACHINE).forward(size).time
     for rival, passes in (("blocking", "schedule"), ("dY kept", "schedule,keep-resident{what=pairs}")):
         report = compile_source(program(size), "mlir", pipeline=passes, hardware="igo-small")
         assert 0 <= sum(row.cycles or 0 for row in report.ops) - (times[rival] - forward) < 2, rival

@@ -4,19 +4,26 @@ import json
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from statistics import correlation
 
 import pytest
 
+from npuc.compiler import compile_file
 from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.published_order import PublishedChoice
 from npuc.compiler.analysis.schedule.partition_knn import evaluate, labels
+from npuc.compiler.report import Report
 from npuc.dialects.npu.nest import Loop, Schedule, Statement
+from npuc.studies.igo.claims import PremiseRow, step_rows
+from npuc.studies.igo.cost import NOTHING
+from npuc.studies.igo.explicit import ExplicitCosts
 from npuc.studies.igo.lru import PAPER, PROTOTYPE, LruCosts
+from npuc.studies.igo.networks import study_networks, workloads
 from npuc.studies.igo.products import DW, DX, Size, fused_nest, nest_of
-from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, published
+from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, figures, published
 from npuc.studies.igo.study import IgoResults, run_study
-from npuc.studies.igo.times import ORDERS, layer_times, scheme_times
+from npuc.studies.igo.times import ORDERS, layer_steps, scheme_costs
 from npuc.studies.igo.view import to_csv, to_json, to_text
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 from tests.widths import of_bytes
@@ -118,11 +125,11 @@ def test_programs_are_the_prototypes(setting: Setting) -> None:
     chosen = {size: cycles for (npu, size), cycles in lines().items() if npu == setting.npu}
     assert len(chosen) > 20
     for size, cycles in chosen.items():
-        assert f"{float(costs.sequential(size)):.1f}" == cycles["base"]
+        assert f"{float(costs.sequential(size).time):.1f}" == cycles["base"]
         for order, name in ORDER.items():
-            assert f"{float(costs.together(size, name)):.1f}" == cycles[order]
+            assert f"{float(costs.together(size, name).time):.1f}" == cycles[order]
         if size.m * size.n * size.k < 1 << 28 and "part" in cycles:
-            assert f"{float(min(scheme_times(costs, size).values())):.1f}" == cycles["part"]
+            assert f"{float(min(cost.time for cost in scheme_costs(costs, size).values())):.1f}" == cycles["part"]
 
 
 @pytest.mark.parametrize("setting", [LARGE, SMALL], ids=lambda setting: setting.npu)
@@ -131,6 +138,72 @@ def test_the_papers_assumptions_give_its_signs_and_order(setting: Setting) -> No
     found = run_study("paper", (setting,), MODELS)
     steps = [found.of(setting, step)["avg"].ours for step in STEPS]
     assert 1 > steps[0] > steps[1] >= steps[2] > steps[3]
+
+
+def test_the_cost_of_a_program_counts_what_moves() -> None:
+    """With everything on chip both gradients read X, W and dY once, and the sequential program dY twice."""
+    size, bits = Size(64, 32, 48), 16
+    x, w, dy = (bits * a * b for a, b in ((size.m, size.k), (size.k, size.n), (size.m, size.n)))
+    paper, explicit = LruCosts(LARGE.machine, PAPER), ExplicitCosts(LARGE.machine)
+    for costs in (paper, explicit):
+        apart, together = costs.sequential(size), costs.together(size, "dX-major")
+        assert (apart.read, apart.written, apart.dy_read) == (x + w + 2 * dy, x + w, 2 * dy)
+        assert (together.read, together.written, together.dy_read) == (x + w + dy, x + w, dy)
+    assert paper.together(size, "in turn").moved == paper.together(size, "dX-major").moved
+    kept = LruCosts(LARGE.machine).sequential(size)
+    assert kept.dy_read == dy, "the pool of the prototype still has dY when dW begins"
+
+
+def claims_of(found: IgoResults) -> dict[tuple[str, str, str], PremiseRow]:
+    return {(row.claim, row.npu, row.model): row for row in found.claims}
+
+
+def test_claims_are_set_beside_the_papers() -> None:
+    """Shares of dY come from the costs of the layers; the published numbers are those of its figures and text."""
+    found = claims_of(study())
+    costs = LruCosts(LARGE.machine)
+    layers = [(p, Size(p.m, p.n, p.k)) for p in workloads()["large", "mob"]]
+    total = NOTHING
+    for product, size in layers:
+        total += (costs.sequential(size) if product.has_dx else costs.weights(size)) * product.count
+    row = found["dY's share of all their traffic", "large", "mob"]
+    assert (row.ours, row.published) == (float(total.dy_read / total.moved), 0.5045)
+    assert found["dY's share of the bytes that gradients read", "large", "avg"].published == 0.5136
+    backward = found["backward's share of forward and backward", "small", "avg"]
+    assert backward.published == pytest.approx(0.565 / 0.841)
+    assert 0.5 < backward.ours < 0.8
+    assert backward.reproduced is (abs(backward.ours - 0.565 / 0.841) <= 0.0565 / 0.841)
+
+
+def test_saved_time_is_set_beside_saved_traffic() -> None:
+    """Over networks, from the rows of times and of traffic; over layers beside the paper's twelve."""
+    found = run_study("lru", (LARGE, SMALL), ("ncf", "mob", "res"))
+    points = [
+        (1 - row.ours, 1 - found.of(setting, row.step)[row.model].ours)
+        for setting in (LARGE, SMALL)
+        for row in found.traffic
+        if (row.npu, row.step) == (setting.npu, STEPS[-1]) and row.model != "avg"
+    ]
+    assert len(points) == 6
+    rows = claims_of(found)
+    name = "correlation of saved time with saved traffic, over "
+    assert rows[name + "networks", "both", "avg"].ours == pytest.approx(correlation(*zip(*points, strict=True)))
+    layers = rows[name + "layers, by the published rule", "large", "avg"]
+    bars = figures()["fig13_large_rearrangement_by_layer"]
+    times = [bars["norm_exec_time"][layer] for layer in bars["dram_traffic"]]
+    assert layers.published == pytest.approx(correlation(list(bars["dram_traffic"].values()), times))
+    assert -1 <= layers.ours <= 1
+
+
+def test_backward_in_a_whole_step_is_measured_by_the_backend() -> None:
+    (networks,) = ([n for n in study_networks() if (n.npu, n.model) == ("large", "ncf")],)
+    one, mean = step_rows(networks)
+    report = compile_file("samples:ncf", backend="cycle", hardware="igo-large", opt_level=0, defines={"batch": 8192})
+    assert isinstance(report, Report)
+    seconds = {phase: time or 0 for phase, time in report.totals.seconds_by_phase.items()}
+    backward = sum(seconds[phase] for phase in ("dx", "dw", "dxdw")) / sum(seconds.values())
+    assert one.ours == mean.ours == pytest.approx(backward)
+    assert (one.published, mean.published) == (None, 0.565)
 
 
 def test_what_the_papers_assumptions_are() -> None:
@@ -146,20 +219,20 @@ def test_what_the_papers_assumptions_are() -> None:
         return Walk(nest_of(size, nest), Schedule(steps), of_bytes(nest_of(size, nest), 2))
 
     dx, dw = (walk_pool((walk,), paper.pool).time for walk in (alone(DX, "kmn"), alone(DW, "knm")))
-    assert paper.sequential(size) == dx + dw
-    assert paper.weights(size) == dw
+    assert paper.sequential(size).time == dx + dw
+    assert paper.weights(size).time == dw
 
 
 def test_no_program_beats_the_floor() -> None:
     for setting in (SMALL, Setting("large", cores=2)):
         costs = LruCosts(setting.machine)
         for size in (Size(784, 128, 256), Size(64, 1000, 512), Size(3136, 64, 64)):
-            times = layer_times(costs, size, has_dx=True)
-            assert costs.floor(size) <= min(times.data_partitioning, times.sequential)
+            times = layer_steps(costs, size, has_dx=True)
+            assert costs.floor(size) <= min(times.data_partitioning.time, times.sequential.time)
 
 
 def test_a_first_layer_stays_as_it_is() -> None:
-    times = layer_times(LruCosts(SMALL.machine), Size(784, 64, 147), has_dx=False)
+    times = layer_steps(LruCosts(SMALL.machine), Size(784, 64, 147), has_dx=False)
     assert {times.step(step) for step in STEPS} == {times.step("sequential")}
 
 
