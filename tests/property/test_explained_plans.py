@@ -36,7 +36,7 @@ def test_the_parts_of_all_layers_are_what_the_plan_moves_at_each_level(
     module: ModuleOp, strategy: Strategy, convention: Convention, levels: int
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
-    parts = [part for group in range(len(explainer.network.groups)) for part in explainer.parts(group)]
+    parts = [part for group in range(len(explainer.graph.groups)) for part in explainer.parts(group)]
     assert all(part.elements > 0 and min(part.levels) >= 0 for part in parts)
     for level, pairs in enumerate(explainer.planned.levels):
         assert sum((part.levels[level] for part in parts), start=Fraction(0)) == 2**level * pairs
@@ -54,7 +54,7 @@ def test_no_other_pattern_costs_less_than_the_next_best(
     module: ModuleOp, strategy: Strategy, convention: Convention, levels: int, choose: st.DataObject
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
-    network, sizes = explainer.network, explainer.sizes
+    network, sizes = explainer.graph, explainer.sizes
     labels = labels_of(network.groups, explainer.free, (2,) * levels)
     count = 1
     for own in labels:
