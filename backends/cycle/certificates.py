@@ -22,7 +22,7 @@ from npuc.compiler.report.sections import UnstoredFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import memory_of, unmoved_tensors
 from npuc.dialects.npu.shared import number_values
-from npuc.dialects.npu.vector import same_value
+from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import layer_of
 
 GRADIENTS = {"dX", "dW"}

@@ -20,8 +20,8 @@ from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulat
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.dialects import npu
-from npuc.dialects.npu.box import BoxOp
 from npuc.dialects.npu.nest import Axis
+from npuc.dialects.npu.tiles.box import BoxOp
 from npuc.dialects.outside import operation_of_kind
 
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -2,13 +2,13 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.npu.apply import ApplyOp
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.reread import Reread, RereadAttr
 from npuc.dialects.npu.resident import Resident, ResidentAttr
+from npuc.dialects.npu.tensor_work import ConstantOp, MoveOp, TensorWorkOp, ViewOp
 from npuc.dialects.npu.tiles import (
     AsBlockOp,
     AsTensorOp,
@@ -21,7 +21,8 @@ from npuc.dialects.npu.tiles import (
     StoreOp,
     ZeroOp,
 )
-from npuc.dialects.npu.vector import ConstantOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
+from npuc.dialects.npu.tiles.apply import ApplyOp
+from npuc.dialects.npu.vector import VectorOp
 
 __all__ = [
     "NPU",

@@ -11,7 +11,7 @@ from npuc.compiler.transforms.interleave.round_robin import zip_together
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.compiler.transforms.schedule.searches import schedule_for
 from npuc.dialects.npu.shared import number_values
-from npuc.dialects.npu.vector import same_value
+from npuc.dialects.npu.tensor_work import same_value
 
 
 def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:

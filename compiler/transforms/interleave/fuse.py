@@ -8,7 +8,7 @@ from npuc.compiler.analysis.nest.fusion import NestPart, Union, same_dimensions,
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.compiler.transforms.interleave.together import together_role
 from npuc.dialects.npu import ContractOp, ViewOp
-from npuc.dialects.npu.vector import same_value
+from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import derive, layer_of, role_of
 from npuc.dialects.tensors import tensor_type
 

@@ -11,7 +11,7 @@ from npuc.compiler.transforms.schedule.searches import schedule_together
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import joint_bytes
-from npuc.dialects.npu.vector import same_value
+from npuc.dialects.npu.tensor_work import same_value
 
 
 def zip_together(found: Sharing, machine: Machine | None, objective: Objective) -> InterleaveOp:

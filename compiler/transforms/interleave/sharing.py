@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from npuc.compiler.transforms.interleave.together import Verdict, Writes, together
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.vector import same_value
+from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import layer_of
 
 MOST = 4

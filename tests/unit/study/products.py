@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.interpreter.execute import the_function
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.vector import ViewOp
+from npuc.dialects.npu.tensor_work import ViewOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 

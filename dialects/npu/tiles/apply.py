@@ -27,9 +27,9 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr
-from npuc.dialects.npu.box import BoxOp, parse_box, shape_of
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.syntax import parse_map, parse_shape, parse_types, print_map, print_shape
+from npuc.dialects.npu.tiles.box import BoxOp, parse_box, shape_of
 
 
 @irdl_op_definition

@@ -1,0 +1,160 @@
+"""Whole tensors at the level of tiles: `npu.finish`, and tensors that are resident as one block."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, TensorType, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    base,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.attrs import BlockType
+from npuc.dialects.npu.tiles.accumulators import check_sum
+from npuc.dialects.npu.tiles.box import (
+    parse_type_list,
+    print_types,
+    shape_of,
+)
+
+
+@irdl_op_definition
+class FinishOp(IRDLOperation):
+    """
+    Write what no store wrote, zeros or the start, and hand the tensor on as an ordinary one.
+
+    Axis i of the start runs along axis `axes[i]` of the tensor and is repeated over the others. Elements of the start
+    that no stored element took are read.
+
+    Of a tensor of partial sums the result has the result's type. That moves nothing: the last store of an element
+    finishes it and writes it in that type. The indices of the loops tell the last one, so that no condition is written.
+    """
+
+    name = "npu.finish"
+
+    tensor = operand_def(base(TensorType))
+    start = opt_operand_def(base(TensorType))
+    result = result_def(base(TensorType))
+    axes_attr = opt_prop_def(DenseArrayBase, prop_name="axes")
+
+    def __init__(
+        self,
+        tensor: SSAValue,
+        start: SSAValue | None = None,
+        axes: Sequence[int] = (),
+        type_: Attribute | None = None,
+    ):
+        """`type_` is that of the result, where the tensor is one of partial sums."""
+        super().__init__(
+            operands=[tensor, start],
+            result_types=[tensor.type if type_ is None else type_],
+            properties={"axes": None if start is None else DenseArrayBase.from_list(i64, axes)},
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axis of the tensor for each axis of the start."""
+        attr = self.axes_attr
+        return () if attr is None else tuple(cast(DenseArrayBase[IntegerType], attr).get_values())
+
+    def verify_(self) -> None:
+        if self.result.type != self.tensor.type:
+            if shape_of(self.result) != shape_of(self.tensor):
+                raise VerifyException(f"expected a tensor of the shape of {self.tensor.type}, got {self.result.type}")
+            own, result = (cast("TensorType[Attribute]", v.type).element_type for v in (self.tensor, self.result))
+            check_sum(self, own, result)
+        if (self.start is None) != (self.axes_attr is None):
+            raise VerifyException("a start and its axes go together")
+        if self.start is None:
+            return
+        shape, axes = shape_of(self.tensor), self.axes
+        if len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
+            raise VerifyException(f"axes are {list(axes)}, expected different ones below {len(shape)}")
+        expected = tuple(shape[axis] for axis in axes)
+        if shape_of(self.start) != expected:
+            raise VerifyException(f"expected a start of {'x'.join(map(str, expected))}, got {self.start.type}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "FinishOp":
+        operands = [parser.parse_unresolved_operand()]
+        properties: dict[str, Attribute] = {}
+        if parser.parse_optional_keyword("from"):
+            operands.append(parser.parse_unresolved_operand())
+            parser.parse_keyword("axes")
+            axes = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+            )
+            properties["axes"] = DenseArrayBase.from_list(i64, axes)
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands(operands, types, start)
+        result = parser.parse_type() if parser.parse_optional_punctuation("->") else types[0]
+        return cls.create(operands=values, result_types=[result], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.tensor)
+        if self.start is not None:
+            printer.print_string(" from ")
+            printer.print_operand(self.start)
+            printer.print_string(f" axes [{', '.join(map(str, self.axes))}]")
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, self.operands)
+        if self.result.type != self.tensor.type:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.result.type)
+
+
+def _check_same(tensor: SSAValue, block: SSAValue) -> None:
+    """Raise unless a block is that of all of a tensor."""
+    type_ = cast("TensorType[Attribute]", tensor.type)
+    expected = BlockType(type_.get_shape(), type_.get_element_type())
+    if block.type != expected:
+        raise VerifyException(f"the block of all of {type_} is {expected}, got {block.type}")
+
+
+@irdl_op_definition
+class AsBlockOp(IRDLOperation):
+    """The block of a whole tensor, which an operation before has left in SPM: nothing is read."""
+
+    name = "npu.as_block"
+
+    value = operand_def(base(TensorType))
+    result = result_def(BlockType)
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue):
+        type_ = cast("TensorType[Attribute]", value.type)
+        super().__init__(operands=[value], result_types=[BlockType(type_.get_shape(), type_.get_element_type())])
+
+    def verify_(self) -> None:
+        _check_same(self.value, self.result)
+
+
+@irdl_op_definition
+class AsTensorOp(IRDLOperation):
+    """The tensor of a block that is all of it, and stays in SPM for the operations that use it: nothing is written."""
+
+    name = "npu.as_tensor"
+
+    value = operand_def(BlockType)
+    result = result_def(base(TensorType))
+
+    assembly_format = "$value attr-dict `:` type($value) `->` type($result)"
+
+    def __init__(self, value: SSAValue):
+        type_ = cast(BlockType, value.type)
+        super().__init__(operands=[value], result_types=[TensorType(type_.element_type, type_.get_shape())])
+
+    def verify_(self) -> None:
+        _check_same(self.result, self.value)
