@@ -268,6 +268,9 @@ def _check_together(values: Mapping[str, Value]) -> None:
     if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
         hint = "--set array.dataflow=in-place, or leave array.transpose out"
         raise UsageError("array.transpose = 'explicit' applies only to array.dataflow = 'in-place'", hint=hint)
+    if values.get("array.dataflow") == "rs" and values.get("memory.policy") == "lru":
+        hint = "--set memory.policy=explicit, or another array.dataflow"
+        raise UsageError("memory.policy = 'lru' does not know array.dataflow = 'rs'", hint=hint)
     if values.get("scalesim.bandwidth_mode") == "USER":
         for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
             if key not in values:

@@ -21,7 +21,9 @@ def array_facts(
     """Tiles, folds and fill; for a register-fed array also its instructions and the reuse of weights."""
     array, tiles, folds = machine.array, sum(work.tiles for work in works), sum(work.folds for work in works)
     if array.stages is None:
-        filling = busiest.overhead + busiest.folds * array.fold_overhead + busiest.reloads * array.reload
+        filling = (
+            busiest.overhead + busiest.filling + busiest.folds * array.fold_overhead + busiest.reloads * array.reload
+        )
         return ArrayFacts(tiles=tiles, folds=folds, fill_drain_cycles=filling), None, None
     filling = busiest.cycles - busiest.instructions * array.tile_m
     groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))

@@ -102,6 +102,8 @@ def edge_warnings(hardware: Hardware) -> list[str]:
         return [f"{EDGE} has no effect: SCALE-Sim has no such limit (cycle.compat = 'scalesim3')"]
     if hardware.written("array.overlap"):
         return [f"{EDGE} has no effect: the stages of array.overlap say when weights come in"]
+    if hardware.get("array.dataflow") == "rs":
+        return [f"{EDGE} has no effect: a row-stationary array has array.ifmap_port, filter_port and psum_port"]
     if hardware.get("array.fill") == "per-fold":
         return [f"{EDGE} has no effect: with array.fill = 'per-fold' nothing crosses the edge beside a fold"]
     return []

@@ -28,6 +28,7 @@ from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import identity_of, sizes_of
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes, whole_bytes
@@ -108,7 +109,8 @@ def nest_cost(
     of tiles, under memory.policy "lru". `resident` tensors stay in SPM and cause no traffic.
     """
     cores = core_parts(nest, schedule)
-    works = [compute(part.nest, part.schedule, machine.array, tile_loaded=tile_loaded) for part in cores]
+    array = configured(nest, schedule, machine.array)
+    works = [compute(part.nest, part.schedule, array, tile_loaded=tile_loaded) for part in cores]
     busiest = max(works, key=lambda work: work.cycles)
     turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
     traffic = _traffic(nest, schedule, machine, widths, share, resident, turned)
@@ -125,9 +127,9 @@ def nest_cost(
     edge = edge_facts(works, busiest, machine.array)
     peak = None if share is None else whole_bytes(share.peak)
     energy = machine.energy
-    array, register_fed, reuse = array_facts(cores, works, busiest, machine)
+    folds, register_fed, reuse = array_facts(cores, works, busiest, machine)
     native = columns(
-        array,
+        folds,
         TransferFacts(
             transfer_cycles=transfer,
             first_load_bytes=whole_bytes(timing.head),
@@ -146,7 +148,7 @@ def nest_cost(
     return NestCost(
         cycles=cycles,
         compute_cycles=timing.compute,
-        streamed_cycles=busiest.cycles - array.fill_drain_cycles - busiest.edge,
+        streamed_cycles=busiest.cycles - folds.fill_drain_cycles - busiest.edge,
         edge_cycles=0 if edge is None else edge.edge_cycles,
         transfer_cycles=transfer,
         tensors=traffic.tensors,
@@ -194,7 +196,11 @@ def _array_accesses(nest: Nest, works: Sequence[Compute], widths: Bits) -> tuple
         name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
         for name, bits in widths.with_sums(nest).items()
     }
-    written = sum(size for name, size in accessed.items() if name in outs)
+    returned = {
+        name: whole_bytes(sum(work.returned.get(name, 0) for work in works) * widths.with_sums(nest)[name])
+        for name in outs
+    }
+    written = sum(size - returned[name] for name, size in accessed.items() if name in outs)
     return sum(accessed.values()) - written, written
 
 

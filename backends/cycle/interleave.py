@@ -92,14 +92,15 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     certified = joint_certificate(together.nests, values, machine.bounding_spm, widths, moved_bytes)
     bound = cycles_lower_bound_of(together.nests, certified.bound, machine)
     filling = sum(
-        one.overhead + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload for one in work
+        one.overhead + one.filling + one.folds * machine.array.fold_overhead + one.reloads * machine.array.reload
+        for one in work
     )
     # Folds of different nests may wait for each other, which is no part of what each does.
     waits = timing.compute - sum(one.cycles - one.edge for one in work)
     at_edge = edge_facts(work, work[0], machine.array)
     if at_edge is not None:
         reloading = sum(one.reloads for one in work) * machine.array.reload
-        at_edge = replace(at_edge, edge_cycles=waits if machine.array.grouped else reloading)
+        at_edge = replace(at_edge, edge_cycles=reloading or waits)
     edge, streamed = 0 if at_edge is None else at_edge.edge_cycles, timing.compute - filling - waits
     return OpRow(
         index=index,
@@ -186,7 +187,9 @@ def _moved(together: RoundRobin, widths: Widths, machine: Machine, moves: tuple[
             before, (read, write) = tensors.get(names[number][name], TensorBytes(0, 0)), moved[name]
             tensors[names[number][name]] = TensorBytes(before.read_bytes + read, before.write_bytes + write)
             accessed = whole_bytes(bits[name] * works[number].accesses[name])
-            loaded, stored = (loaded, stored + accessed) if name in outs else (loaded + accessed, stored)
+            returned = whole_bytes(bits[name] * works[number].returned.get(name, 0))
+            written = accessed - returned if name in outs else 0
+            loaded, stored = loaded + accessed - written, stored + written
     for name, size in _turned(together, widths, machine).items():
         tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     return _Moved(tensors, loaded, stored)

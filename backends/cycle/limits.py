@@ -62,7 +62,7 @@ def edge_facts(works: Sequence[Compute], busiest: Compute, array: Array) -> Edge
 
 def has_edge_waits(array: Array) -> bool:
     """Whether folds of an array may wait for what crosses its edge."""
-    return array.fill == "overlap" and array.overlap is None
+    return array.row_stationary is not None or (array.fill == "overlap" and array.overlap is None)
 
 
 def edge_waits(work: Compute, array: Array) -> int:

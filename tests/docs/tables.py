@@ -26,10 +26,11 @@ network net(batch=4) {
 }
 """
 TABLE = "layer,M,N,K,N:M\nfc,48,48,48,2:4\n"
+PORTS = {"ifmap_port": 1, "filter_port": 1, "psum_port": 1}
 FULL: dict[str, object] = {
     "name": "full",
     "clock_mhz": 1000,
-    "array": {"rows": 4, "cols": 4},
+    "array": {"rows": 4, "cols": 4, "ifmap_words": 4, "filter_words": 8, "psum_words": 2} | PORTS,
     "memory": {"spm_kib": 64, "element_bytes": 2, "cache_mib": 1},
     "dram": {"gb_per_s": 8.0},
     "vector": {"lanes": 4},
@@ -42,6 +43,7 @@ MODES: tuple[dict[str, object], ...] = (
     {},
     {"cycle.compat": "scalesim3", "scalesim.sparsity": True},
     {"array.dataflow": "in-place"},
+    {"array.dataflow": "rs"},
     {"array.cores": 4},
     {"array.dataflow": "ws", "array.overlap": "wlbp"},
     {"memory.cache_mib": 0.0006},

@@ -17,6 +17,7 @@ WRITERS = (
     ("tests.docs.renew",),
     ("tests.docs.tables",),
     ("tests.docs.validation",),
+    ("tests.docs.eyeriss",),
     ("npuc.frontends.dsl.reference", "docs/language.md"),
 )
 """Modules that write pages anew, with their arguments."""

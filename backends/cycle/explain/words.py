@@ -12,7 +12,7 @@ from npuc.backends.cycle.explain.certified import certified_row, residency_condi
 from npuc.backends.cycle.explain.fusing import epilogue_lines, fused_facts, unstored_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.resident import residency_facts
-from npuc.backends.cycle.explain.stationary import stationary_facts
+from npuc.backends.cycle.explain.stationary import fold_facts, stationary_facts
 from npuc.backends.cycle.facts import (
     ArrayFacts,
     PoolFacts,
@@ -22,7 +22,6 @@ from npuc.backends.cycle.facts import (
 from npuc.backends.cycle.limits import why_limited
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import placement
 from npuc.compiler.analysis.nest.blocks import max_trips, streams
 from npuc.compiler.analysis.nest.cores import core_parts
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, whole_bytes
@@ -135,7 +134,7 @@ def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
 
 
 def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
-    array, facts, pool = machine.array, ArrayFacts.found_in(row), PoolFacts.found_in(row)
+    facts, pool = ArrayFacts.found_in(row), PoolFacts.found_in(row)
     assert facts is not None, "the model says it of every product"
     trips = max_trips(nest, schedule.loops)
     loops = [
@@ -145,12 +144,7 @@ def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> I
     yield "schedule", ", inside it ".join(loops) if loops else "no loops: one tile operation does it all"
     tile = nest.sizes | {loop.dim: loop.step for loop in schedule.loops}
     yield "", f"a tile is {', '.join(f'{dim} {size:,}' for dim, size in tile.items())}; {facts.tiles:,} of them"
-    place = placement(nest.statements[0], array)
-    yield (
-        "",
-        f"{facts.folds:,} folds of the {array.rows} x {array.cols} array ({array.dataflow}: {place.rows} on "
-        f"rows, {place.cols} on columns, {place.streamed} streams through)",
-    )
+    yield from fold_facts(nest, schedule, facts.folds, machine)
     yield from stationary_facts(nest, row, machine)
     if pool is not None:
         yield (

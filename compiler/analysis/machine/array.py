@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, overload
 
 from npuc.compiler.analysis.machine.fact import Description, FromKey, always
 from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap, Stages, stages
+from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.kinds import Integer, Limit, Text
 
 if TYPE_CHECKING:
     import numpy as np
 
-Dataflow = Literal["os", "ws", "is", "in-place"]
+Dataflow = Literal["os", "ws", "is", "in-place", "rs"]
 Fill = Literal["per-fold", "overlap"]
 Drain = Literal["hidden", "full"]
 Numbers: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
@@ -43,6 +44,7 @@ PLACES: dict[Dataflow, tuple[Group, Group, Group]] = {
     "in-place": ("n", "k", "m"),
 }
 
+DATAFLOWS: tuple[Dataflow, ...] = (*PLACES, "rs")
 _SIDE = Integer(1, 1 << 16)
 
 
@@ -57,14 +59,15 @@ class Array:
 
     `edge_elements` is the number of elements per cycle of an edge port, of which each column has one; None: unlimited.
     It matters with `fill = "overlap"` only. With `overlap` the array is fed from registers, by instructions of `tile_m`
-    rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` are ignored.
+    rows (`overlap.py`); its dataflow is `ws`, and `fill`, `drain` and `edge_elements` are ignored. So they are with
+    dataflow `rs`, where `row_stationary` is what the array has beside its elements.
     """
 
     rows: Annotated[int, FromKey("array.rows", _SIDE, "rows of processing elements", always)]
     cols: Annotated[int, FromKey("array.cols", _SIDE, "columns of processing elements", always)]
     dataflow: Annotated[
         Dataflow,
-        FromKey("array.dataflow", Text(tuple(PLACES)), "dataflow: which tensor is stationary in the array", always),
+        FromKey("array.dataflow", Text(DATAFLOWS), "dataflow: which tensor is stationary in the array", always),
     ] = "os"
     fill: Annotated[
         Fill,
@@ -92,6 +95,7 @@ class Array:
             "elements per cycle through each port of the array's edge (with array.fill = overlap)",
         ),
     ] = 1
+    row_stationary: RowStationary | None = None
 
     @cached_property
     def stages(self) -> Stages | None:
@@ -106,7 +110,7 @@ class Array:
     @property
     def grouped(self) -> bool:
         """Whether consecutive folds on one stationary tile form a group, and groups overlap (`edge.py`)."""
-        return self.fill == "overlap" and self.overlap is None and self.dataflow != "in-place"
+        return self.fill == "overlap" and self.overlap is None and self.dataflow not in ("in-place", "rs")
 
     @property
     def skips_reloads(self) -> bool:
@@ -145,6 +149,11 @@ class Array:
         return -(-size // self.tile_m) * self.stages.block
 
     @property
+    def only_streams(self) -> bool:
+        """Whether fill, drain and waits of a row-stationary array take no time."""
+        return False
+
+    @property
     def elements(self) -> int:
         """The number of processing elements."""
         return self.rows * self.cols
@@ -161,7 +170,9 @@ class Array:
 
     @property
     def latency(self) -> int:
-        """Fill and drain: the cycles of a fold beyond those it streams (P - T)."""
+        """Fill and drain: the cycles of a fold beyond those it streams (P - T); 0 with dataflow `rs`."""
+        if self.dataflow == "rs":
+            return 0
         if self.dataflow == "in-place" or (self.keeps_sums and self.drain == "hidden"):
             return self.rows + self.cols - 2
         return 2 * self.rows + self.cols - 2
@@ -169,6 +180,8 @@ class Array:
     @property
     def filling(self) -> int:
         """The fill: the latency before a fold's first full step, while weights (`ws`, `is`) or operands come in."""
+        if self.dataflow == "rs":
+            return 0
         return self.rows + self.cols - 2 if self.keeps_sums or self.dataflow == "in-place" else self.rows
 
     @property

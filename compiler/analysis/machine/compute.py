@@ -8,14 +8,18 @@ belongs to one of these groups, so that the sum over all tiles is a product of f
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from math import prod
 
 from npuc.compiler.analysis.machine.array import Array, Group
 from npuc.compiler.analysis.machine.edge import crossing_lower_bound, edge_cycles, tile_edge_cycles, tile_groups
+from npuc.compiler.analysis.machine.row_choice import configured, row_cycles_lower_bound, works
+from npuc.compiler.analysis.machine.row_passes import PassWork
+from npuc.compiler.analysis.machine.row_roles import roles_of
 from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse, streamed_dims
-from npuc.compiler.analysis.nest.blocks import group_lengths
+from npuc.compiler.analysis.nest.blocks import group_lengths, lengths, touched
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
@@ -30,7 +34,8 @@ class Compute:
     fold groups, each on a stationary tile of its own, `reloads` that of replaced stationary tiles (0 where replacing
     takes no time of its own), `instructions` that of instructions of `array.tile_m` streamed rows. `accesses` counts
     the elements of each tensor that the array reads from SPM, or for an output writes to it: partial sums of later
-    folds accumulate where they are written.
+    folds accumulate where they are written. A row-stationary array reads those back that it adds to, which are in
+    `returned`, too; `filling` is the time in which its passes begin and end.
     """
 
     cycles: int
@@ -42,6 +47,8 @@ class Compute:
     accesses: Mapping[str, int]
     groups: int = 0
     edge: int = 0
+    filling: int = 0
+    returned: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tuple[int, ...] = ()) -> int:
@@ -50,8 +57,10 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
 
     Where reuse of stationary tiles skips reloads, `found` is -1 for each statement that reuses its tile; otherwise the
     cycles that the group of instructions which begins here waits for the next weights. Empty: every tile is reloaded
-    and no such wait counts.
+    and no such wait counts. A row-stationary array is configured for the nest.
     """
+    if array.row_stationary is not None:
+        return sum(work.cycles for work in works(nest, array, extents))
     total = tile_groups(nest, array, extents).waits if array.most_shift else 0
     for number, statement in enumerate(nest.statements):
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
@@ -80,6 +89,8 @@ def compute(
     With `tile_loaded` the operation before left the stationary tile in the array (`has_one_stationary_tile`). With
     `isolated` no tile operation reuses a stationary tile, since other contractions run between any two.
     """
+    if array.row_stationary is not None:
+        return _passes(nest, schedule, configured(nest, schedule, array))
     overhead = array.op_overhead
     if array.skips_reloads and not isolated:
         # No weights follow the last group.
@@ -103,8 +114,10 @@ def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:
     It is the larger of the cycles of all whole folds and of the waits for the edge (`edge_cycles_lower_bound`). On
     arrays that skip reloads it is the work of the untiled nests.
     """
-    works = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
-    streaming = sum(work.cycles - work.edge for work in works) - sum(work.overhead for work in works[1:])
+    if array.row_stationary is not None:
+        return row_cycles_lower_bound(nests, array)
+    untiled = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
+    streaming = sum(work.cycles - work.edge for work in untiled) - sum(work.overhead for work in untiled[1:])
     return max(streaming, edge_cycles_lower_bound(nests, array))
 
 
@@ -127,6 +140,8 @@ def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1)
     of whole folds with every reload but one, after the fill and drain that each core pays once, and of the edge's
     bound.
     """
+    if array.row_stationary is not None:
+        return row_cycles_lower_bound(nests, array, cores)
     busy = 0
     for nest in nests:
         for statement in nest.statements:
@@ -137,6 +152,38 @@ def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1)
     # The operation before may have left the first tile.
     busy -= array.reload
     return max(array.op_overhead - (-busy // cores), edge_cycles_lower_bound(nests, array, cores))
+
+
+def _passes(nest: Nest, schedule: Schedule, array: Array) -> Compute:
+    """The work of a row-stationary array that is configured for the nest: each tile operation by its extents."""
+    cut = {dim: lengths(size, tuple(lo.step for lo in schedule.loops if lo.dim == dim)) for dim, size in nest.dims}
+    found, tiles = [PassWork() for _ in nest.statements], 0
+    for parts in product(*cut.values()):
+        extents = {dim: size for dim, (size, _) in zip(cut, parts, strict=True)}
+        count = prod(times for _, times in parts)
+        tiles += count
+        found = [one.plus(own, count) for one, own in zip(found, works(nest, array, extents), strict=True)]
+    accesses, returned = dict.fromkeys(nest.tensors, 0), dict[str, int]()
+    for statement, work in zip(nest.statements, found, strict=True):
+        roles = roles_of(nest, statement)
+        # Only the first sums of all are not taken back to be added to.
+        returned[roles.out] = work.sums - touched(nest.tensors[roles.out], nest.sizes)
+        accesses[roles.out] += work.sums + returned[roles.out]
+        accesses[roles.ifmap] += work.inputs
+        accesses[roles.filter] += work.weights
+    return Compute(
+        cycles=sum(work.cycles for work in found),
+        overhead=0,
+        folds=sum(work.passes for work in found),
+        tiles=tiles,
+        reloads=0,
+        instructions=0,
+        accesses=accesses,
+        groups=sum(work.loads for work in found),
+        edge=sum(work.edge for work in found),
+        filling=sum(work.filling for work in found),
+        returned=returned,
+    )
 
 
 def _statement(

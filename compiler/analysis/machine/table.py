@@ -1,7 +1,8 @@
 """
 A machine as schedules and their costs see it, and the table of its facts: hardware keys, `npu.target`, `set-target`.
 
-A fact is a field of `Machine`, `Array` or `Energy` with a note (`fact.py`); one more is such a field and its use.
+A fact is a field of `Machine`, `Array`, `RowStationary` or `Energy` with a note (`fact.py`); one more is such a field
+and its use.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, FromKey, always, rows_of, values_of
+from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
 
@@ -188,7 +190,7 @@ def _in_written_order(rows: tuple[FactRow, ...]) -> tuple[FactRow, ...]:
     return tuple(sorted(rows, key=lambda row: places.get(row.name, len(places))))
 
 
-TABLE = _in_written_order((*rows_of(Array), *rows_of(Machine), *rows_of(Energy)))
+TABLE = _in_written_order((*rows_of(Array), *rows_of(RowStationary), *rows_of(Machine), *rows_of(Energy)))
 """All facts that schedules and their costs depend on, in the order in which `npu.target` has them."""
 ENERGIES = tuple(row.name for row in rows_of(Energy))
 PES = "num_pes"
@@ -223,12 +225,28 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     for name in REQUIRED:
         if name not in facts:
             raise UsageError(f"npu.target has no {name}", hint=f"it needs {', '.join(REQUIRED)}")
-    array: dict[str, Any] = values_of(Array, facts)
+    array: dict[str, Any] = values_of(Array, facts) | {"row_stationary": _row_stationary(facts)}
     chip: dict[str, Any] = values_of(Machine, facts)
     energy: dict[str, Any] = values_of(Energy, facts)
     # exact, of the decimal numbers that were written
     chip["bytes_per_cycle"] = as_written(chip["bytes_per_cycle"]) * 1000 / as_written(chip["clock_mhz"])
     return Machine(Array(**array), **chip, energy=Energy(**energy) if len(energy) == len(ENERGIES) else None)
+
+
+def _row_stationary(facts: Mapping[str, Fact]) -> RowStationary | None:
+    """What a row-stationary array has beside its elements; None for another array."""
+    if facts.get("dataflow") != "rs":
+        for row in rows_of(RowStationary):
+            if row.name in facts:
+                raise UsageError(f"{row.name} is of a row-stationary array", hint="dataflow rs")
+        return None
+    if facts.get("policy") == "lru":
+        raise UsageError("policy lru does not know row-stationary arrays", hint="policy explicit")
+    for row in rows_of(RowStationary):
+        if row.name not in facts:
+            raise UsageError(f"npu.target has no {row.name}", hint="a row-stationary array needs it (dataflow rs)")
+    own: dict[str, Any] = values_of(RowStationary, facts)
+    return RowStationary(**own)
 
 
 def as_written(value: float) -> Fraction:

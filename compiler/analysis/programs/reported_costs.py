@@ -12,6 +12,7 @@ from math import ceil
 
 from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.machine.table import ENERGIES, Machine
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
@@ -66,9 +67,8 @@ def scheduled_cost(
     if schedule.core_depth:
         moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
         passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
-    works = [
-        compute(part.nest, part.schedule, machine.array, tile_loaded=tile_loaded) for part in core_parts(nest, schedule)
-    ]
+    array = configured(nest, schedule, machine.array)
+    works = [compute(part.nest, part.schedule, array, tile_loaded=tile_loaded) for part in core_parts(nest, schedule)]
     accessed = sum(_accessed(nest, work, widths) for work in works)
     return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 

@@ -18,6 +18,7 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
+from npuc.compiler.analysis.schedule.row_work import RowWork
 from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
@@ -98,7 +99,11 @@ class CandidateCosts:
             )
             for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
-        self.work = ArrayWork(nest, machine.array, self.groups, widths, energy=objective in ("energy", "edp"))
+        if machine.array.row_stationary is None:
+            energy = objective in ("energy", "edp")
+            self.work = ArrayWork(nest, machine.array, self.groups, widths, energy=energy)
+        else:
+            self.work = RowWork(nest, machine.array, self.groups, widths)
         self.maps: dict[tuple[int, ...], Grid] = {}
 
     def places(self, at: Grid) -> Places:

@@ -2,6 +2,7 @@
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
@@ -23,8 +24,9 @@ def exact_cost(
     bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     spm = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
+    array = configured(nest, schedule, machine.array)
     for part in core_parts(nest, schedule):
-        accesses = compute(part.nest, part.schedule, machine.array).accesses
+        accesses = compute(part.nest, part.schedule, array).accesses
         spm += sum(bits[name] * elements for name, elements in accesses.items())
     joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
     return (joules if objective == "energy" else time * joules), timing.moved

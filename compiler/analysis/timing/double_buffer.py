@@ -25,6 +25,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import CorePart, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
@@ -135,6 +136,7 @@ def core_runs(
         shared = readers[name, part.key(nest.tensors[name].dims)] if machine.multicast and name not in outs else 1
         return stored[name] * (read - Fraction(read, max(1, shared)))
 
+    array = configured(nest, schedule, machine.array)
     runs: list[CoreRun] = []
     for part, rows, sequence in zip(cores, traffic.moved, sequences, strict=True):
         moved = moved_bits(nest, rows, widths)
@@ -142,7 +144,7 @@ def core_runs(
         # Partial sums that pass on chip are not stored at the end.
         tail = max(0, sequence.tail - (sequence.moved - moved))
         rate = machine.channel / len(cores) * (moved / paid if paid else 1)
-        own = replace(machine.core(1), bytes_per_cycle=rate)
+        own = replace(machine.core(1), array=array, bytes_per_cycle=rate)
         runs.append(CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved))
     return tuple(runs)
 

@@ -21,6 +21,7 @@ from npuc.compiler.analysis.machine.edge import (
     tile_groups,
     wait,
 )
+from npuc.compiler.analysis.machine.row_choice import configured, works
 from npuc.compiler.analysis.machine.stationary import changes, group_wait
 from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -34,7 +35,8 @@ class Neighbours:
     """The states between tile operations of a scheduled nest; always empty where operations are `isolated`."""
 
     def __init__(self, nest: Nest, schedule: Schedule, array: Array, *, isolated: bool):
-        self.nest, self.schedule, self.array, self.isolated = nest, schedule, array, isolated
+        self.nest, self.schedule, self.isolated = nest, schedule, isolated
+        self.array = configured(nest, schedule, array)
         self.finds = array.skips_reloads and not isolated
         # Where no fold waits for the edge, tile operations do not depend on their neighbours.
         edge = not isolated and edge_cycles(nest, schedule, array) > 0
@@ -48,6 +50,8 @@ class Neighbours:
 
     def leaf(self, extents: dict[str, int], found: Found) -> SequenceNode:
         """One tile operation."""
+        if self.array.row_stationary is not None:
+            return self._passes(extents)
         found = isolated_waits(self.nest, self.array, extents) if self.isolated else found
         cycles = tile_cycles(self.nest, self.array, extents, found)
         ends: FoldRun | None = None
@@ -57,6 +61,15 @@ class Neighbours:
             beside = wait(found[0], ends.last) if self.edge is not None else 0
             cycles, waits = cycles + beside, ends.waits + beside
         return SequenceNode((), cycles, cycles, ends=ends, waits=waits)
+
+    def _passes(self, extents: dict[str, int]) -> SequenceNode:
+        """One tile operation of a row-stationary array, which depends on no other."""
+        own = works(self.nest, self.array, extents)
+        if self.array.only_streams:
+            steady = sum(work.steady for work in own)
+            return SequenceNode((), steady, steady)
+        cycles = sum(work.cycles for work in own)
+        return SequenceNode((), cycles, cycles, waits=sum(work.edge for work in own))
 
     def runs(
         self, level: int, extents: dict[str, int], found: Found, parts: Iterations

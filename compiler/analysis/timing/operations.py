@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Literal
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import tile_cycles
 from npuc.compiler.analysis.machine.edge import is_forward, wait
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_choice import works
 from npuc.compiler.analysis.machine.stationary import placement
 from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.gemm import gemm_view
@@ -54,6 +57,17 @@ def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: Sequ
         return [*between, leaf.waits - sum(between)]
     between = [wait(array.shift(rows), streamed) for (_, rows), (streamed, _) in pairs]
     return [leaf.waits - sum(between), *between]
+
+
+def pass_parts(
+    nest: Nest, array: Array, extents: dict[str, int]
+) -> Iterator[tuple[Literal["fill", "steady", "edge"], int]]:
+    """What a tile operation of a row-stationary array takes, configured for the nest; all passes of a kind together."""
+    own = works(nest, array, extents)
+    yield "fill", sum(work.filling for work in own)
+    yield "steady", sum(work.steady for work in own)
+    if any(work.edge for work in own):
+        yield "edge", sum(work.edge for work in own)
 
 
 def least_cycles(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:

@@ -9,7 +9,8 @@ The unit of time is a tick of 1/p cycle, with p the numerator of the channel's b
 the fill precedes the first fold of an operation and the drain follows its last; the wait of a group of folds for the
 array's edge follows the first of them (`analysis/machine/edge.py`). All time that is neither compute nor such a wait is
 stall. In an in-place array reloads of stationary tiles count as fill; in a register-fed array everything but the rows
-that instructions stream does, and what follows the last instruction is drain.
+that instructions stream does, and what follows the last instruction is drain. In a row-stationary array fill is the
+time in which passes begin and end, and a tile operation is resolved as one.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from typing import Literal
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.streaming_array import StreamingArray
+from npuc.compiler.analysis.machine.row_choice import configured
+from npuc.compiler.analysis.machine.streaming_array import streaming_alone
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.double_buffer import core_runs, pipeline, slowest_core
 from npuc.compiler.analysis.timing.operations import (
@@ -27,11 +29,13 @@ from npuc.compiler.analysis.timing.operations import (
     least_cycles,
     leaves,
     longest_fold,
+    pass_parts,
     tile_extents,
     tile_folds,
 )
-from npuc.compiler.analysis.timing.recurrence import Run, RunState
+from npuc.compiler.analysis.timing.recurrence import Run
 from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.compiler.analysis.timing.serial import Serial, run_of
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -126,29 +130,6 @@ class Timeline:
         return result
 
 
-class _Serial:
-    """The recurrence without double buffering: what moves and what is computed add up."""
-
-    def __init__(self, per_cycle: int, per_bit: int):
-        self.per_cycle, self.per_bit, self.comp = per_cycle, per_bit, 0
-
-    def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
-        self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
-
-    def state(self) -> RunState:
-        return 0, self.comp, 0, 0, 0, ()
-
-    def restore(self, state: RunState) -> None:
-        self.comp = state[1]
-
-
-def _run_of(machine: Machine) -> Run | _Serial:
-    rate = machine.channel_bits
-    if machine.double_buffer:
-        return Run(rate.numerator, rate.denominator, machine.spm_bits)
-    return _Serial(rate.numerator, rate.denominator)
-
-
 @dataclass
 class _Walk:
     """
@@ -157,7 +138,7 @@ class _Walk:
     `shortest` are the ticks below which a part stays whole; `alike` says that the folds of a tile operation are equal.
     """
 
-    run: Run | _Serial
+    run: Run | Serial
     machine: Machine
     shortest: int
     alike: bool
@@ -200,6 +181,8 @@ class _Walk:
         array = self.machine.array
         if array.grouped:
             return Stretch(steady=steady, stall=ticks - compute, edge=edge)
+        if array.row_stationary is not None:
+            return Stretch(compute - steady - edge, steady, 0, ticks - compute, edge)
         if array.reload or array.stages is not None:
             return Stretch(compute - steady, steady, 0, ticks - compute)
         # Every fold pays the same, so that this divides.
@@ -218,10 +201,7 @@ def timeline(
     the array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
     array, on_chip = machine.array, machine.reduction == "on-chip"
-    step = 1 if array.stages is None else array.tile_m
-    streaming = StreamingArray(
-        array.rows, array.cols, array.dataflow, array.fill, array.drain, tile_m=step, edge_elements=None
-    )
+    streaming = streaming_alone(array)
     cycles = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles
     if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
@@ -237,12 +217,11 @@ def timeline(
     else:
         sequence = tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)
         streamed = sequence if array.grouped else tile_sequence(nest, schedule, streaming, widths)
-    run = _run_of(machine)
+    run = run_of(machine)
     p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
     whole = (cycles + extra) * p
-    walk = _Walk(
-        run, machine, whole // RESOLUTION, len(nest.statements) == 1 and not array.reload and array.stages is None
-    )
+    alike = len(nest.statements) == 1 and not array.reload and array.stages is None and array.row_stationary is None
+    walk = _Walk(run, machine, whole // RESOLUTION, alike)
     stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
     overhead = compute(nest, schedule, array).overhead
     filling = overhead and (array.filling if array.stages is None else 0)
@@ -260,7 +239,7 @@ def timeline(
 
 def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode, head: int) -> Iterator[Piece]:
     """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
-    array, run = machine.array, _run_of(machine)
+    array, run = machine.array, run_of(machine)
     p = run.per_cycle
     late = p * array.filling if array.op_overhead and array.stages is None else 0
     told = 0
@@ -271,7 +250,11 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode
         wait = run.comp - before - p * leaf.cycles
         at = before + (late if tile else 0)
         streamed = leaf.cycles - leaf.waits
-        if tile == TILES or (tile and told + streamed // max(longest_fold(nest, machine, extents), 1) > FOLDS):
+        if tile == TILES or (
+            tile
+            and array.row_stationary is None
+            and told + streamed // max(longest_fold(nest, machine, extents), 1) > FOLDS
+        ):
             return
         if wait:
             yield Piece("stall", at, wait, tile)
@@ -279,6 +262,11 @@ def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode
         if late and not tile:
             yield Piece("fill", at, late, tile)
             at += late
+        if array.row_stationary is not None:
+            for state, cycles in pass_parts(nest, configured(nest, schedule, array), extents):
+                yield Piece(state, at, p * cycles, tile, 0)
+                at += p * cycles
+            continue
         # What the tiles that stay in the array take to change; those that are found there take nothing.
         change = array.reload if leaf.cycles > least_cycles(nest, machine, extents) else 0
         folds = [steps for steps, _ in tile_folds(nest, machine, extents)]

@@ -58,7 +58,7 @@ def test_energy_needs_all_three() -> None:
         ("double_buffer", 1, "double_buffer is 1, expected true or false"),
         ("rows", 0, "rows is 0, expected an integer from 1 on"),
         ("lanes", 2.5, "lanes is 2.5, expected an integer"),
-        ("dataflow", "rs", "dataflow is 'rs', expected os, ws, is, in-place"),
+        ("dataflow", "sr", "dataflow is 'sr', expected os, ws, is, in-place, rs"),
         ("transpose", "implicit", "transpose is 'implicit', expected none, explicit"),
         ("gb_per_s", 0.0, "gb_per_s is 0, expected a number above 0"),
         ("clock", 5, "unknown key 'clock'"),

@@ -29,6 +29,9 @@ network net(batch=8) {
 }
 """
 TINY = {"array.rows": 4, "array.cols": 4, "memory.spm_kib": 8}
+ROWS = {
+    f"array.{key}_{kind}": count for key in ("ifmap", "filter", "psum") for kind, count in (("words", 6), ("port", 1))
+}
 
 
 @pytest.fixture
@@ -53,7 +56,7 @@ def explained(**overrides: object) -> list[tuple[OpRow, Explanation]]:
 
 @pytest.mark.parametrize("fill", ["overlap", "per-fold"])
 @pytest.mark.parametrize("drain", ["hidden", "full"])
-@pytest.mark.parametrize("dataflow", ["os", "ws", "is", "in-place", "explicit"])
+@pytest.mark.parametrize("dataflow", ["os", "ws", "is", "in-place", "explicit", "rs"])
 @pytest.mark.parametrize("double_buffer", [True, False])
 @pytest.mark.usefixtures("folder")
 def test_states_add_up_to_the_cycles_of_the_report(
@@ -61,7 +64,11 @@ def test_states_add_up_to_the_cycles_of_the_report(
 ) -> None:
     explicit = {"array.transpose": "explicit"} if dataflow == "explicit" else {}
     dataflow = dataflow.replace("explicit", "in-place")
-    facts = explicit | {"array.fill": fill, "array.drain": drain, "array.dataflow": dataflow}
+    facts = (
+        explicit
+        | (ROWS if dataflow == "rs" else {})
+        | {"array.fill": fill, "array.drain": drain, "array.dataflow": dataflow}
+    )
     seen = 0
     for row, explanation in explained(**facts, **{"memory.double_buffer": double_buffer}):
         line = explanation.timeline

@@ -136,7 +136,7 @@ def test_missing_key_names_the_backend_that_needs_it() -> None:
         ("array.rows = '8'", "1:1", "got the string '8'"),
         ("array.rows = [1]", "1:1", "got a list"),
         ("array.rows = 2020-01-01", "1:1", "got a date"),
-        ("array.dataflow = 'sw'", "1:1", "'os' or 'ws' or 'is' or 'in-place', got 'sw'"),
+        ("array.dataflow = 'sw'", "1:1", "'os' or 'ws' or 'is' or 'in-place' or 'rs', got 'sw'"),
         ("array.multicast = 1", "1:1", "expected true or false"),
         ("dram.gb_per_s = nan", "1:1", "got nan"),
         ("dram.gb_per_s = inf", "1:1", "got inf"),
