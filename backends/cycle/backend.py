@@ -51,7 +51,7 @@ class CycleBackend(Backend):
     default_hardware = "igo-large"
 
     def supports(self, op: Operation) -> str | None:
-        """None for operations of the npu level without a mapping; tiles are not priced."""
+        """None for operations of the npu level without a mapping; tiles have no cost."""
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
             return "it has a mapping, which this backend does not follow"
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
@@ -112,7 +112,7 @@ def edge_warnings(hardware: Hardware) -> list[str]:
 def _rows(
     ops: Sequence[Operation], kind_of: Callable[[Operation], Hashable], cost_row: Callable[[Operation, int], OpRow]
 ) -> list[OpRow]:
-    """The rows of operations; of those of one kind, unless it is None, one is priced."""
+    """The rows of operations. Of those with one key only the first is costed; None is no key."""
     rows: list[OpRow] = []
     known: dict[Hashable, OpRow] = {}
     for op in ops:
@@ -169,13 +169,13 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
 
 
 def _compat_kind(op: Operation) -> Hashable:
-    """Equal for operations that are the same to SCALE-Sim: alike, with the same sparsity."""
+    """A key that is equal for operations that SCALE-Sim does not tell apart: equivalent ones of equal sparsity."""
     kind = structural_key(op)
     return None if kind is None else (kind, op.attributes.get(SPARSITY))
 
 
 def _kind(op: Operation) -> Hashable:
-    """Equal for operations that cost the same and have the same phase: alike, with the same operands given twice."""
+    """A key that is equal for operations of equal cost and phase: equivalent ones, whose repeated operands agree."""
     kind = structural_key(op)
     if kind is None or len(op.operands) == len(set(op.operands)):
         return kind

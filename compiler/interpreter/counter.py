@@ -43,7 +43,7 @@ class _Streams:
 @dataclass
 class TrafficCounter(Interpreter.Listener):
     """
-    Counts the elements that loads, stores and finishes move, and the elements of SPM that blocks occupy.
+    Counts the elements that `npu.load`, `npu.store` and `npu.finish` move, and the elements of SPM that blocks occupy.
 
     `moved` has an entry for each tensor; `held` is the size of all live blocks and `peak` its maximum. A block is live
     from its load or zero to the last operation of the same IR block that uses it. Streams that run round-robin are

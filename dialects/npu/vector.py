@@ -52,7 +52,7 @@ class VectorOp(HasResidency, TensorWorkOp):
     """
     Elementwise and reduction work: `ops` vector operations; `reread`: operands that it reads twice.
 
-    The mark `fused` says that it runs on each block as its producer finishes it: one operand, of the shape of every
+    The mark `fused` says that it runs on each block that its producer completes: one operand, of the shape of every
     result, is an output of the `npu.contract` that stands right before it, with nothing but other fused operations
     between, or a result of these. That operand is not read from DRAM, and its producer does not store it unless others
     use it. The contraction must finish the output block by block; its blocks and those of the other operands and
@@ -320,7 +320,7 @@ def _fused_room(op: VectorOp) -> int:
 
 
 def _check_fused(op: VectorOp) -> None:
-    """Raise unless a fused operation works on blocks that its producer finishes, in the room that is promised."""
+    """Raise unless a fused operation works on blocks that its producer completes, and fits in the promised SPM."""
     contract = producer_of(op)
     if contract is None:
         raise VerifyException(

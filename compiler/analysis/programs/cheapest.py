@@ -1,11 +1,11 @@
 """
-The cheapest program for contractions that share an operand: one after another, in turn, or as one nest.
+The cheapest program for contractions that share an operand: sequential, round-robin, or as one nest.
 
     sequential    each at its own best schedule, with the whole SPM
-    zip           one tile operation of each in turn (`interleave_search.py`)
+    zip           round-robin, one tile operation of each (`interleave_search.py`)
     fused         one nest of all statements, in the best order, and in that of the published rule
 
-All are priced by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
+All are costed by the exact models, with the numbers that the backend `cycle` reports, and the cheapest is taken; of
 equal ones the one with less traffic, then the one that changes the least. So the result costs no more than any of them.
 `rearrange{rule=best}` compares programs of its own by the same costs.
 """

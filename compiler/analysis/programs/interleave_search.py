@@ -2,7 +2,7 @@
 Schedules for nests that run round-robin in one SPM.
 
 Each nest gets a part of the SPM: what its smallest tiles need, and an equal share of the rest. In that part it has the
-best schedule of its own (`analysis/schedule/search.py`). That is tried with nothing held together, with each of the
+best schedule of its own (`analysis/schedule/search.py`). This is tried with no shared block, with each of the
 inputs that several nests may keep whole, and with all of them: such an input takes its room once, and the nests are
 searched as if it took a single element and no traffic. The cheapest by the exact models wins. It is a heuristic: the
 parts are not searched.

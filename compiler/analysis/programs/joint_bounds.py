@@ -1,9 +1,9 @@
 """
-Lower bounds of the traffic of several nests, however they are run: apart, in turn, as one nest, or mixed further.
+Lower bounds of the traffic of several nests, however they run: sequentially, round-robin, as one nest, or mixed.
 
-*Compulsory*: of what is one value, as much is read as the nest that reaches most of it reaches; every result is
-written. *Capacity*: that of the one nest of all statements where there is one, else that of one nest beside what is
-compulsory of the others. docs/bounds.md, "Several nests", has the proof.
+*Compulsory*: of each value as much is read as the nest that accesses most of it accesses; every result is written.
+*Capacity*: the capacity bound of the merged nest of all statements where there is one, else that of one nest plus the
+compulsory traffic of the others. docs/bounds.md, "Several nests", has the proof.
 """
 
 from collections.abc import Hashable, Sequence
@@ -49,7 +49,7 @@ def _bounds(nests: tuple[Nest, ...], values: Values, spm_bytes: int, widths: Wid
 
 
 def _keys(number: int, nest: Nest, values: Sequence[int]) -> dict[str, Hashable]:
-    """What each tensor of a nest is: equal for one value, its own for what no value is known of."""
+    """A key per tensor of a nest: equal for tensors of one value, unique where the value is unknown."""
     known = dict(zip((t.name for t in operand_tensors(nest)), values, strict=False))
     return {name: known.get(name, (number, name)) for name in nest.tensors}
 
@@ -58,8 +58,8 @@ def _merged(nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths
     """
     The nest of all statements and the widths of its tensors.
 
-    None where there is none, or where a value would be two of its tensors: its words would count twice. A value that
-    is free to one of the nests, as it stays in SPM, is free to all.
+    None where there is none, or where one value would be two of its tensors and count twice. A value that is resident
+    for one of the nests is free for all.
     """
     parts: list[NestPart] = []
     operands: list[list[Hashable]] = []

@@ -1,14 +1,15 @@
 """
-What vector work costs that is fused with a contraction: it runs on each block of an output as the block is finished.
+The cost of epilogues: vector work that is fused with a contraction and runs on each completed block of an output.
 
-The operand that it works on is in SPM. What the work reads besides and what it writes moves with the finished block, in
-the place of the block itself; a value that nothing else uses does not move at all. So the time of both is that of the
-contraction's pipeline (`double_buffer.py`) with other bytes for an element of the output, and with the vector unit
-beside the array (`epilogue_tiles.py`). Operands of another shape (a step count, a broadcast vector) are read once, in
-series. On several cores each finishes blocks of its own, with its own vector unit, and reads these operands for itself.
+The operand that it works on is in SPM. Its other operands and its results are transferred with the completed block, in
+place of the block itself; a value without other uses is not transferred at all. So the time of both is that of the
+contraction's pipeline (`double_buffer.py`) with another number of bytes per element of the output, and with the vector
+unit in parallel to the array (`epilogue_tiles.py`). Operands of another shape (a step count, a broadcast vector) are
+read once, in series. Every core completes blocks of its own with its own vector unit, and reads these operands for
+itself.
 
-Several operations share what they add in order: an operation's time is that of the pipeline with it and all before it,
-less that without it, so that times add up.
+The cost is attributed to several operations in order: the time of one is that of the pipeline with it and all before
+it, less that without it, so that times add up.
 """
 
 from collections.abc import Sequence
@@ -57,7 +58,7 @@ def vector_cycles(ops: int, machine: Machine) -> int:
 
 
 def refusal(machine: Machine) -> str | None:
-    """Why this model has no price for fused work on a machine; None if it has."""
+    """Why this model does not cover fused work on a machine; None if it does."""
     if machine.policy == "lru":
         return "memory.policy 'lru' has no price for vector work that is fused with its producer"
     if machine.array.skips_reloads:
@@ -126,7 +127,7 @@ def vector_work(work: tuple[Epilogue, ...], machine: Machine) -> EpilogueWork:
 def fused_pipeline(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, work: tuple[Epilogue, ...]
 ) -> Timing:
-    """The time of a scheduled nest with vector work on what it finishes; `widths` as for `pipeline`."""
+    """The time of a scheduled nest with its epilogues; `widths` as for `pipeline`."""
     own = fused_widths(nest, widths, work)
     timing = pipeline(nest, schedule, machine, own, epilogue=vector_work(work, machine))
     once = sum(entry.once for entry in work) * readers(nest, schedule, machine)

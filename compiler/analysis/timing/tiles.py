@@ -153,7 +153,7 @@ class TileBuilder(Blocks):
 
     def _runs(self, level: int, place: Place) -> Iterator[tuple[Place, tuple[int, ...], int]]:
         """
-        The iterations of a loop, in order: place, what the first operation finds, how many are alike.
+        The iterations of a loop, in order: place, state before the first operation, count of equal iterations.
 
         The first iteration of all stands alone, and so does the first of other extents than the one before.
         """

@@ -1,5 +1,5 @@
 """
-Pass `fuse-vector`: vector work that runs on each block of a contraction's output as the block is finished.
+Pass `fuse-vector`: vector work as the epilogue of a contraction, on each completed block of its output.
 
     %dw = npu.contract (m = 64, n = 512, k = 784) ins(…) outs(dW[k, n]) do(dW += X * dY) loops [k : 64, n : 128] …
     …
@@ -9,11 +9,11 @@ Pass `fuse-vector`: vector work that runs on each block of a contraction's outpu
     %w1, %v1 = npu.vector sgd(%w, %dw, %v) ops 1605632 fused
     …
 
-dW is updated with where it lies and never reaches DRAM; an activation's input is not stored and read back. The work
-moves to its contraction: that must be legal (its other operands are there, and what it overwrites, W for an update, is
-not read any more), the schedule must finish the output block by block, and its other operands must fit the SPM beside
-the blocks. Where the schedule does not leave that room, one is searched that does. What would not save time or traffic
-stays as it is, and so do contractions without a schedule.
+dW is consumed in SPM and never reaches DRAM; the input of an activation is not stored and read back. The work moves to
+its contraction. That must be legal: its other operands are available, and memory that it overwrites (W for an update)
+is not read afterwards. The schedule must complete the output block by block, and the blocks of the other operands must
+fit in SPM; where the schedule leaves no room for them, another is searched. Work that would save neither time nor
+traffic is not fused, nor is work on contractions without a schedule.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Which vector work may run on the blocks of a contraction's outputs as they are finished, and what it is worth."""
+"""Legal epilogues of a contraction, and the gain of fusing them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -98,9 +98,10 @@ class Fusing:
 
     def _may_move(self, op: VectorOp, contract: ContractOp, outside: Sequence[SSAValue]) -> bool:
         """
-        Whether an operation may run as the contraction finishes: its operands are there, its memory is not read.
+        Whether an operation may run as an epilogue: its operands are available, and nothing reads memory that it
+        writes.
 
-        What is recomputed in the backward pass stays there.
+        Recomputed work is fused only with recomputed contractions.
         """
         place = self.places[contract]
         if repeat_of(op) != repeat_of(contract) or is_recomputed(op) != is_recomputed(contract):
@@ -115,7 +116,7 @@ class Fusing:
         Whether something reads memory that `op` overwrites when a block of the contraction is finished, or later.
 
         The contraction itself may, where it reads the memory with the indices of the output: what is last read of it is
-        read by the operation that finishes the same elements.
+        read by the tile operation that completes the same elements.
         """
         start, end = self.places[contract], self.places[op]
         for use in _uses(written):

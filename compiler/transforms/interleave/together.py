@@ -1,5 +1,5 @@
 """
-Which contractions of a block may run together, at the place of the first, and how the block is made ready for it.
+Legality of running contractions of a block together, at the position of the first, and the motion that it needs.
 
 Contractions may run together when
 
@@ -8,8 +8,8 @@ Contractions may run together when
   vector work between the two are moved up;
 - no operation between them writes in place what one of them reads: an optimizer's update of W, or of running
   statistics, whose old and new value are the same memory;
-- they are of one phase (all forward, or all backward), and run equally often; what is recomputed in the backward pass
-  runs with nothing else, so that it stays there.
+- they are of one phase (all forward, or all backward), and run equally often; recomputed contractions run only with
+  others that are recomputed.
 
 They take the place of the first because every use of a result comes later then, whatever is done with it.
 """

@@ -156,11 +156,11 @@ def _start_tensor(out: Tensor, added: SSAValue, start: SSAValue) -> Tensor | Non
 
 @dataclass
 class _Lowering:
-    """One run of the pass: what it knows of operations and nests that are alike, of which most programs have many."""
+    """One run of the pass, with memos for equivalent operations and nests, of which most programs have many."""
 
     conv: str
     work: dict[Hashable, tuple[TrainOp, Operation]] = field(default_factory=dict[Hashable, tuple[TrainOp, Operation]])
-    """Of each structural_key an operation and what it became; the operation is kept, as its structural_key asks for."""
+    """By structural key, an operation and its lowering; the operation is kept, or its key would not be valid."""
     started: dict[Hashable, tuple[NestAttr, NestAttr | None]] = field(
         default_factory=dict[Hashable, tuple[NestAttr, NestAttr | None]]
     )

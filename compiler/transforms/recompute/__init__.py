@@ -75,7 +75,7 @@ class RecomputePass(ModulePass):
             remake(tensors, problem, self._plan(problem, func))
 
     def _check_level(self, func: FuncOp) -> None:
-        """Refuse what is to be differentiated still, and what is lowered already."""
+        """Refuse functions that are not differentiated yet, or that are lowered already."""
         if not is_differentiated(func):
             raise refused(func, "there is no backward pass: run it after autodiff", self.name)
         require_train_level(func, self.name)

@@ -1,5 +1,5 @@
 """
-The pass `set-precision`: the float types of a program, before anything is priced.
+The pass `set-precision`: the float types of a program, before any cost model.
 
     set-precision{to=bf16}      every float of the program is bf16: parameters, inputs, states, statistics, values
     set-precision{to=mixed}     what PyTorch's autocast does, with parameters, gradients and states of f32

@@ -124,7 +124,7 @@ def _check_same(tensor: SSAValue, block: SSAValue) -> None:
 
 @irdl_op_definition
 class AsBlockOp(IRDLOperation):
-    """The block of a whole tensor, which an operation before has left in SPM: nothing is read."""
+    """The block of a whole tensor that is resident in SPM: nothing is read."""
 
     name = "npu.as_block"
 
@@ -143,7 +143,7 @@ class AsBlockOp(IRDLOperation):
 
 @irdl_op_definition
 class AsTensorOp(IRDLOperation):
-    """The tensor of a block that is all of it, and stays in SPM for the operations that use it: nothing is written."""
+    """The tensor of a whole block that is left resident in SPM for later operations: nothing is written."""
 
     name = "npu.as_tensor"
 
