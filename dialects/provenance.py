@@ -54,6 +54,7 @@ def role_of(op: Operation) -> Role:
 
 REPEAT, SPARSITY, RECOMPUTE, MAPPING = "repeat", "sparsity", "recompute", "mapping"
 _INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE)
+MAPPINGS = ("mapping.maestro", "mapping.clusters")
 MAX_REPEAT = 1 << 32
 _RECOMPUTED = UnitAttr()
 
@@ -95,6 +96,9 @@ def provenance_problem(op: Operation) -> str | None:
         return f"layer is {layer}, expected a string"
     if repeat is not None and not (isinstance(repeat, IntegerAttr) and 1 <= repeat.value.data <= MAX_REPEAT):
         return f"{REPEAT} is {repeat}, expected an integer from 1 to {MAX_REPEAT:,}"
+    mapping = attributes.get(MAPPING)
+    if mapping is not None and mapping.name not in MAPPINGS:
+        return f"{MAPPING} is {mapping}, expected {' or '.join(f'#{name}' for name in MAPPINGS)}"
     sparsity = attributes.get(SPARSITY)
     if sparsity is not None and not (isinstance(sparsity, StringAttr) and _RATIO.fullmatch(sparsity.data)):
         return f'{SPARSITY} is {sparsity}, expected two integers N:M as in "2:4"'

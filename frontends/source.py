@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from npuc.compiler.core.arguments import PATH, argument
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends.base import Frontend, Source
 from npuc.frontends.files import SAMPLES, read_bytes, read_text
@@ -21,7 +22,9 @@ def text_source(content: str | bytes, format: str, filename: str) -> Source:
     Raises `UsageError` for an unknown format and for a text where the format wants bytes, `SourceError` for bytes that
     are not UTF-8.
     """
-    frontend = get_frontend(format)
+    argument("text", content, str | bytes)
+    argument("filename", filename, str)
+    frontend = get_frontend(argument("format", format, str))
     if frontend.binary and isinstance(content, str):
         raise UsageError(f"found a text, expected bytes: {frontend.title} is no text")
     if isinstance(content, bytes) and not frontend.binary:
@@ -40,7 +43,7 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     Raises `UsageError` for a suffix nobody reads and a file that cannot be read, `SourceError` for text that is not
     UTF-8.
     """
-    name = os.fspath(path)
+    name = os.fspath(argument("path", path, PATH))
     if name == "-":
         return text_source(read_text(name), LANGUAGE, "<stdin>")
     frontend = get_frontend(LANGUAGE) if name.startswith(SAMPLES) else _by_suffix(name)

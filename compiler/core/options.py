@@ -47,6 +47,8 @@ MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
 Only = str | int | Sequence[str] | None
 """The layers to keep: a pattern or a number, or several patterns; None: all."""
+BACKENDS = str | list[str] | tuple[str, ...] | None
+"""The backends that score a program: one, several, or None for the default one."""
 Say = Callable[[str], None]
 
 

@@ -13,6 +13,7 @@ from typing import get_args
 
 from npuc.compiler.analysis.sharding.graph.chain import Layer, LayerKind
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, unique_names
+from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import CONVENTIONS, STRATEGIES
 from npuc.compiler.distributed.heterogeneous import plan_heterogeneous_chain
@@ -40,10 +41,15 @@ def plan_parallel(
     their forward product, too; accpar then takes shares that need not be equal, for the least time. Raises
     `UsageError`.
     """
+    argument("layers", layers, Sequence[Mapping[str, object]])
+    argument("groups", groups, Sequence[Mapping[str, object]] | None)
+    devices = argument("devices", devices, int)
+    argument("strategy", strategy, str)
+    argument("convention", convention, str)
     chain = [_layer(number, layer) for number, layer in enumerate(layers)]
     if not chain:
         raise UsageError("expected at least one layer")
-    if isinstance(devices, bool) or devices < 1 or devices & (devices - 1):
+    if devices < 1 or devices & (devices - 1):
         raise UsageError(f"devices {devices}: expected a power of two", hint="halves of halves: 2, 4, 8, 16 …")
     if strategy not in STRATEGIES:
         raise UsageError(f"unknown strategy '{strategy}'", hint=did_you_mean(strategy, STRATEGIES))

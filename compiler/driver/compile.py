@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, overload
 from typing_extensions import Unpack
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import CompileKeywords, Options, Say
+from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.options import options_of
@@ -107,6 +108,7 @@ def compile_source(
 def _reports(
     source: Source, backend: str | list[str] | tuple[str, ...] | None, keywords: CompileKeywords
 ) -> Report | list[Report]:
+    argument("backend", backend, BACKENDS)
     names = [backend] if isinstance(backend, str) else list(backend or [backend_for(source)])
     result = compile_program(source, names, keywords)
     return result.reports[0] if backend is None or isinstance(backend, str) else result.reports

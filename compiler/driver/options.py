@@ -7,12 +7,13 @@ From the keywords of a call to `Options`: what they are checked for, and the for
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
 from npuc.compiler.analysis.mapping.named.templates import template_named
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.arguments import keywords_of, plain
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
     CONVENTIONS,
     LEVELS,
@@ -53,8 +54,7 @@ PLAN_OPTIONS: Mapping[str, object] = {
 
 def options_of(keywords: CompileKeywords) -> Options:
     """The options that the keywords of a compilation mean. Raises as `check_options` does."""
-    check_options(keywords)
-    return Options(**fields_of(keywords))
+    return Options(**fields_of(check_options(keywords)))
 
 
 def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,19 +74,17 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
     """Network parameters with numpy's numbers as Python's."""
-    return {name: value.item() if hasattr(value, "item") else value for name, value in (defines or {}).items()}
+    return {name: plain(value) for name, value in (defines or {}).items()}
 
 
-def check_names(keywords: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `TypeError` for a keyword that does not exist."""
-    for name in keywords:
-        if name not in known:
-            raise TypeError(f"unexpected keyword argument '{name}'; {did_you_mean(name, list(known))}")
+def check_options(options: CompileKeywords) -> CompileKeywords:
+    """
+    The options, with numbers of numpy's as Python's.
 
-
-def check_options(options: CompileKeywords) -> None:
-    """Raise `TypeError` for a keyword that does not exist, `UsageError` for a choice that does not."""
-    check_names(options, CompileKeywords.__annotations__)
+    Raises `TypeError` for a keyword that does not exist or a value of a wrong type, `UsageError` for a choice that
+    does not exist.
+    """
+    options = keywords_of(options, CompileKeywords)
     for name, label, known in CHOICES:
         value = options.get(name, known[0])
         if value not in known:
@@ -96,6 +94,7 @@ def check_options(options: CompileKeywords) -> None:
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
         template_named(os.fspath(mapping))
+    return options
 
 
 def _check_devices(options: CompileKeywords) -> None:

@@ -24,11 +24,13 @@ from xdsl.passes import ModulePass
 from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.facts import TARGET
+from npuc.compiler.core.arguments import keywords_of
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import PRECISIONS, HardwareLike, Options
 from npuc.compiler.driver.machine import stamp_target
-from npuc.compiler.driver.options import check_names, fields_of
+from npuc.compiler.driver.options import fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
@@ -76,10 +78,10 @@ class RunOptions(Options):
 
 def run_options(keywords: RunKeywords) -> RunOptions:
     """The options that the keywords of a run mean. Raises `TypeError`, and `UsageError` for a choice that is none."""
-    check_names(keywords, RunKeywords.__annotations__)
+    keywords = keywords_of(keywords, RunKeywords)
     fields = fields_of(keywords)
     inputs = keywords.get("inputs") or {}
-    fields["inputs"] = {name: np.asarray(value) for name, value in inputs.items()}
+    fields["inputs"] = {name: _array(name, value) for name, value in inputs.items()}
     options = RunOptions(**fields)
     for name, value, known in (
         ("dtype", options.dtype, DTYPES),
@@ -93,6 +95,12 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     if options.seed < 0:
         raise UsageError(f"seed is {options.seed}, expected at least 0")
     return options
+
+
+def _array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A value of `inputs` as an array. Raises `UsageError` for what is none, such as rows of unequal lengths."""
+    with Foreign(lambda e: UsageError(f"input '{name}' is no array of numbers: {summary(e)}")):
+        return np.asarray(value)
 
 
 def run_source(

@@ -18,6 +18,7 @@ from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.verify import location_of
@@ -78,6 +79,16 @@ class _Gradients(Interpreter.Listener):
             self.found.setdefault(layer_of(op), np.zeros(op.shape, values.dtype))[np.ix_(*places)] = values
         else:
             self.found.setdefault(layer_of(op), args[1])
+
+
+@dataclass
+class _Place(Interpreter.Listener):
+    """Notes the operation that is executed, for errors."""
+
+    op: Operation | None = None
+
+    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
+        self.op = op
 
 
 def the_function(module: ModuleOp) -> FuncOp:
@@ -167,7 +178,7 @@ def call(
 
 
 def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpreter.Listener]) -> Interpreter:
-    interpreter = Interpreter(module, listeners=tuple(listeners))
+    interpreter = Interpreter(module, listeners=(*listeners, _Place()))
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
@@ -182,11 +193,21 @@ def _run(
     mesh = mesh_of(func)
     try:
         if mesh is None:
-            return interpreters[0].call_op(func, tuple(values)), None
+            return _whole(interpreters[0].call_op(func, tuple(values))), None
         outcome = run_on_devices(func, mesh, values, interpreters, numbers)
         return outcome.results, outcome.traffic
-    except ValueError as error:
-        raise SourceError(f"the program cannot run on this data: {error}") from error
+    except (ValueError, IndexError, OverflowError, InterpretationError) as error:
+        places = (listener for one in interpreters for listener in one.listeners if isinstance(listener, _Place))
+        op = next((place.op for place in places if place.op is not None), None)
+        location = None if op is None else location_of(op)
+        raise SourceError(f"the program cannot run on this data: {error}", location=location) from error
+
+
+def _whole(results: PythonValues) -> PythonValues:
+    """The results of a function, which must be whole tensors."""
+    if not all(hasattr(result, "dtype") for result in results):
+        raise InterpretationError("a tensor was returned before npu.finish, which ends its stores")
+    return results
 
 
 def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Type, IntegerType, i16
 from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.rounding import round_to_bfloat16
@@ -59,6 +60,8 @@ class Numbers:
 
     def operands(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
         """Operand values as they are computed with."""
+        if not all(hasattr(a, "dtype") for a in arrays):
+            raise InterpretationError("a tensor was used before npu.finish, which ends its stores")
         return tuple(a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays)
 
     def sums(self, result: Attribute) -> "Sums":

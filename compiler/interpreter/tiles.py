@@ -75,7 +75,9 @@ class Block:
 
 
 def latest(value: Block | Dram) -> Storage:
-    """The storage of a value; an error if another operation has updated it since."""
+    """The storage of a value; an error if it has none of its own, or another operation has updated it since."""
+    if not isinstance(value, Block | Dram):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InterpretationError("a whole tensor was used where one is expected that is stored block by block")
     if value.version != value.storage.version:
         raise InterpretationError("a block or tensor was used after an operation that updated it in place")
     return value.storage

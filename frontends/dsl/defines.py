@@ -88,10 +88,11 @@ def fitting(name: str, value: Value, default: Value) -> Value:
     raise UsageError(f"network parameter '{name}': found {describe(value)}, expected {article} {kind_of(default)}")
 
 
-def _is_plain(value: object) -> bool:
+def _is_plain(value: object, depth: int = 0) -> bool:
     match value:
         case list():
-            return all(_is_plain(item) for item in cast(list[object], value))
+            items = cast(list[object], value)
+            return depth < _MAX_DEPTH and all(_is_plain(item, depth + 1) for item in items)
         case bool() | str() | None:
             return True
         case int():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
+from npuc.compiler.core.arguments import plain
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, WrongValue
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords
@@ -29,7 +30,7 @@ from npuc.hardware.schema import KEYS, key_named
 if TYPE_CHECKING:
     from npuc.frontends.base import Parameters
 
-Vary = Mapping[str, "str | Iterable[object]"]
+Vary = Mapping[str, str | Iterable[object]]
 """The values of each key: as the command line takes them (`1024:8192:1024`), or themselves."""
 Place = Literal["option", "hardware", "define"]
 
@@ -192,18 +193,12 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
         words = isinstance(kind, Text) or target in WORDS
         values = [_literal(key, place, value) for value in read_values(key, given, words=words)]
     else:
-        values = [_plain(value) for value in given]
+        values = [plain(value) for value in given]
     if not values:
         raise UsageError(f"--vary {key}: there are no values")
     for value in values:
         _check_value(key, place, target, value)
     return tuple(values)
-
-
-def _plain(value: object) -> object:
-    """A value of numpy's as Python's."""
-    item = getattr(value, "item", None)
-    return item() if callable(item) else value
 
 
 def _literal(key: str, place: Place, value: float | str) -> object:
@@ -224,7 +219,9 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             KEYS[target].kind.read(value)
         except WrongValue as e:
             raise UsageError(f"--vary {key}: {e}", hint=f"{key} is: {KEYS[target].meaning}") from None
-    elif target == "opt_level" and (isinstance(value, bool) or value not in LEVELS):
+    elif place == "option" and not isinstance(value, str | int | float | os.PathLike | Mapping | None):
+        raise UsageError(f"--vary {key}: found a value of type {type(value).__name__}, expected a word or a number")
+    elif target == "opt_level" and (isinstance(value, bool) or not isinstance(value, int) or value not in LEVELS):
         raise UsageError(f"--vary {key}: unknown optimisation level {value}", hint="known: 0, 1, 2, 3")
     elif target == "precision" and value not in PRECISIONS:
         raise UsageError(f"--vary {key}: unknown precision '{value}'", hint=did_you_mean(str(value), PRECISIONS))

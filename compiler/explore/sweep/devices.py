@@ -45,7 +45,7 @@ def check_shared(target: str, value: object) -> None:
         if not isinstance(value, bool):
             raise UsageError(f"found {value}, expected true or false")
     elif target == "devices":
-        if not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, int):
             raise UsageError(f"found {value}, expected a power of two")
         check_options({"devices": value})
     elif target == "parallel":

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.machine import backend_for, machine_for
@@ -36,8 +37,14 @@ class Sweep:
         backend: str | Sequence[str] | None,
         options: CompileKeywords,
     ):
+        argument("vary", vary, Vary)
+        argument("backend", backend, Sequence[str] | str | None)
         backends = [backend] if isinstance(backend, str) else list(backend or [])
-        check_options(_of_some_point({**options, "objective": options.get("objective") or "time"}, vary))
+        given = options.copy()
+        if given.get("objective", "time") is None:
+            given["objective"] = "time"
+        given = check_options(_of_some_point(given, vary))
+        options = cast("CompileKeywords", {name: given.get(name, value) for name, value in options.items()})
         if any(options.get(name) for name in ("print_after", "print_changed", "time_passes")):
             raise UsageError("a sweep does not show the IR after passes, nor what they take", hint="compile one point")
         if len(backends) > 1 and "backend" not in vary:
@@ -79,7 +86,7 @@ class Sweep:
     def points(self, start: int = 0, *, jobs: int = 1) -> Iterator[SweepPoint]:
         """The points from number `start` on, in order, each as soon as it is known."""
         indices = range(start, self.grid.count)
-        if jobs < 1:
+        if argument("jobs", jobs, int) < 1:
             raise UsageError(f"found {jobs} jobs, expected at least one")
         if jobs == 1 or len(indices) < 2:
             return self._points.score(indices)

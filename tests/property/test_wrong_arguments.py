@@ -1,0 +1,117 @@
+"""Every argument of every public function: a wrong type is a TypeError that names it, a wrong value an NpucError."""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npuc import compiler
+from npuc.compiler import InternalError, NpucError
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.run import RunKeywords
+
+NET = """network n(batch=2) {
+  input x: f32[batch, 3]
+  labels y: i32[batch]
+  loss cross_entropy(linear(x, 4), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+CYCLE: dict[str, Any] = {}
+CYCLE["array"] = CYCLE
+INPUTS = {"x": np.zeros((2, 3)), "y": np.zeros(2, int)}
+LAYERS = [{"name": "a", "kind": "fc", "input": 8, "weight": 8, "output": 8}]
+POOL: list[object] = [
+    *(None, True, 0, -1, 10**400, 1.5, float("nan"), 1j, Decimal(1), object(), int, len),
+    *("", "x", "\0", "\ud800", "cycle", "2x2", b"x", [], [1], ["x"], (), {"a"}, {}, {"x": 1}, {1: 2}),
+    *(
+        {"array": {"rows": []}},
+        {"array.rows": "8"},
+        CYCLE,
+        {"batch": CYCLE},
+        {"batch": np.zeros(2)},
+        {"x": [[1], [2, 3]]},
+    ),
+    *(
+        {"batch": [None]},
+        {"O": [1.0]},
+        {"devices": [True]},
+        {"objective": [np.zeros(2)]},
+        {"mapping": [3]},
+        {"x": [[1], [2, 3]]},
+    ),
+    *(
+        [{"name": [], "kind": [], "input": "1"}],
+        [{"tflops": "x", "gb_per_s": 1}],
+        np.array("x"),
+        np.zeros(0),
+        np.float32(1),
+    ),
+]
+GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "compile_source": ({"text": NET}, ("text", "format", "filename", "backend", *CompileKeywords.__annotations__)),
+    "compile_file": ({"path": "samples:mlp"}, ("path",)),
+    "run_source": ({"text": NET, "inputs": INPUTS}, ("text", "format", "filename", *RunKeywords.__annotations__)),
+    "run_file": ({"path": "samples:mlp"}, ("path",)),
+    "describe_source": ({"text": NET}, ("text", *RunKeywords.__annotations__)),
+    "describe_file": ({"path": "samples:mlp"}, ("path",)),
+    "sweep_source": (
+        {"text": NET, "vary": {"batch": [2, 4]}},
+        ("text", "format", "vary", "jobs", "backend", *CompileKeywords.__annotations__),
+    ),
+    "sweep_file": ({"path": "samples:mlp", "vary": {"batch": [2, 4]}}, ("path", "vary")),
+    "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
+}
+CASES = [(function, name) for function, (_, names) in GIVEN.items() for name in names]
+
+
+def test_every_public_function_is_here() -> None:
+    functions = {name for name in compiler.__all__ if name.islower()}
+    assert functions == set(GIVEN)
+
+
+@pytest.mark.parametrize(("function", "name"), CASES)
+def test_any_value(function: str, name: str) -> None:
+    call: Callable[..., Any] = getattr(compiler, function)
+    for value in POOL:
+        if name in ("max_ops", "steps", "jobs") and isinstance(value, int) and value > 1:
+            continue  # right, and without an end
+        try:
+            result = call(**{**GIVEN[function][0], name: value})
+            if function.startswith("sweep"):
+                list(islice(result, 1))
+        except InternalError:
+            raise
+        except NpucError as error:
+            error.render()
+        except TypeError as error:
+            if not str(error).startswith(f"{name}: expected "):
+                raise
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "value", "message"),
+    [
+        ("compile_source", "devices", 2.5, "devices: expected an integer, got the float 2.5"),
+        ("compile_source", "text", 3, "text: expected a string or bytes, got the int 3"),
+        ("compile_source", "load", "x.py", "load: expected a sequence of strings, got the str 'x.py'"),
+        (
+            "compile_source",
+            "overrides",
+            {1: 2},
+            "overrides: expected a mapping with strings as keys or None",
+        ),
+        ("compile_source", "zero", 1, "zero: expected True or False, got the int 1"),
+        ("run_source", "seed", "1", "seed: expected an integer, got the str '1'"),
+        ("sweep_source", "jobs", None, "jobs: expected an integer, got None"),
+        ("compile_file", "path", b"net.dsl", "path: expected a string or a path, got the bytes b'net.dsl'"),
+        ("plan_parallel", "layers", [3], "layers: expected a sequence of mappings with strings as keys, got a value"),
+    ],
+)
+def test_a_wrong_type_is_named(function: str, name: str, value: object, message: str) -> None:
+    with pytest.raises(TypeError) as caught:
+        getattr(compiler, function)(**{**GIVEN[function][0], name: value})
+    assert str(caught.value).startswith(message)
