@@ -60,6 +60,11 @@ class Layer:
     rows: dict[str, OpRow]
     elements: dict[str, int]
 
+    @property
+    def macs(self) -> int:
+        """Its multiply-accumulates."""
+        return self.rows["npuc"].macs or 0
+
     def ms(self, machine: str) -> float:
         """The time of the array alone, in milliseconds: the chip's processing latency leaves DRAM out."""
         return (self.rows[machine].compute_cycles or 0) / 200e3
@@ -99,13 +104,13 @@ def chip_rows() -> Iterator[str]:
     yield f"| {' | '.join([*heads, 'whole buffer, ms', 'elements', '/ chip'])} |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     for layer in layers():
-        cells = [f"{layer.rows['npuc'].macs / 1e6:.1f}", f"{layer.chip_ms:.1f}", str(layer.chip_elements)]
+        cells = [f"{layer.macs / 1e6:.1f}", f"{layer.chip_ms:.1f}", str(layer.chip_elements)]
         for machine in MACHINES:
             ms = layer.ms(machine)
             cells += [f"{ms:.1f}", str(layer.elements[machine]), f"{ms / layer.chip_ms:.2f}"]
         yield f"| {layer.name} | {' | '.join(cells)} |"
     chip = sum(layer.chip_ms for layer in layers())
-    cells = [f"{sum(layer.rows['npuc'].macs for layer in layers()) / 1e6:.1f}", f"{chip:.1f}", ""]
+    cells = [f"{sum(layer.macs for layer in layers()) / 1e6:.1f}", f"{chip:.1f}", ""]
     for machine in MACHINES:
         ms = sum(layer.ms(machine) for layer in layers())
         cells += [f"{ms:.1f}", "", f"{ms / chip:.2f}"]

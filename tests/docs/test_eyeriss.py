@@ -15,8 +15,7 @@ def test_claims_about_layers() -> None:
         assert layer.elements["npuc"] == layer.chip_elements, layer.name
         assert 0.9 <= layer.ms("npuc") / layer.chip_ms <= 1.2, layer.name
         # No element does more than a multiply-accumulate a cycle.
-        row = layer.rows["npuc"]
-        assert row.macs <= layer.elements["npuc"] * (row.compute_cycles or 0)
+        assert layer.macs <= layer.elements["npuc"] * (layer.rows["npuc"].compute_cycles or 0)
     _, second, _, fourth, fifth = layers()
     assert [layer.rows["npuc"].native["folds"] for layer in (second, fourth, fifth)] == [1536, 576, 384]
-    assert round(second.rows["npuc"].macs / 135 / 200e3, 1) == 33.2
+    assert round(second.macs / 135 / 200e3, 1) == 33.2

@@ -11,6 +11,7 @@ have them for all steps at once (`analysis/schedule/row_work.py`): factors may b
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 
@@ -49,7 +50,9 @@ def _crossing(words: Number, port: int | None) -> Number:
 
 
 def _largest(one: Number, other: Number) -> Number:
-    return max(one, other) if isinstance(one, int) and isinstance(other, int) else np.maximum(one, other)
+    if isinstance(one, int) and isinstance(other, int):
+        return max(one, other)
+    return cast("Number", np.maximum(one, other))
 
 
 def row_stationary(array: Array) -> RowStationary:

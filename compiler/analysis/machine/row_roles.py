@@ -126,12 +126,12 @@ def roles_of(nest: Nest, statement: Statement) -> RowRoles:
     """The roles of the dimensions in a statement."""
     view = gemm_view(nest, statement)
     left, right, summed = set(view.m), set(view.n), set(view.k)
-    operands = statement.lhs, statement.rhs
+    ifmap, filter_ = statement.lhs, statement.rhs
     windows = _windows(nest, statement.lhs, left, summed, scatters=False)
     if not windows:
         windows = _windows(nest, statement.rhs, right, summed, scatters=False)
         if windows:
-            operands, left, right = operands[::-1], right, left
+            ifmap, filter_, left, right = filter_, ifmap, right, left
     if not windows:
         windows = _windows(nest, statement.out, left, right, scatters=True)
     *before, taps = windows[-2:] or [None]
@@ -141,7 +141,7 @@ def roles_of(nest: Nest, statement: Statement) -> RowRoles:
     def others(dims: set[str]) -> tuple[str, ...]:
         return tuple(d for d in nest.sizes if d in dims and d not in used)
 
-    return RowRoles(*operands, statement.out, view.batch, others(left), others(right), others(summed), rows, taps)
+    return RowRoles(ifmap, filter_, statement.out, view.batch, others(left), others(right), others(summed), rows, taps)
 
 
 def _windows(nest: Nest, name: str, positions: set[str], taps: set[str], *, scatters: bool) -> list[Window]:

@@ -7,7 +7,6 @@ Bits are exact. Cycles are those of the busiest resource, by which the mapping i
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
@@ -22,7 +21,8 @@ from npuc.compiler.analysis.machine.row_factors import (
     share_factors,
     tap_factors,
 )
-from npuc.compiler.analysis.machine.row_roles import Window, roles_of
+from npuc.compiler.analysis.machine.row_roles import RowRoles, Window, roles_of
+from npuc.compiler.analysis.machine.row_stationary import PassMapping
 from npuc.compiler.analysis.nest.blocks import lengths, touched
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along
@@ -39,66 +39,79 @@ class RowWork:
         self.nest, self.array, self.groups = nest, array, groups
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.width = widths.with_sums(nest)
-        parts = [self._statement(statement) for statement in nest.statements]
-        self.cycles: Reals = sum((cycles for cycles, _ in parts), np.zeros((1,) * len(groups)))
-        self.accesses: Reals = sum((bits for _, bits in parts), np.zeros((1,) * len(groups)))
+        self.cycles: Reals = np.zeros((1,) * len(groups))
+        self.accesses: Reals = self.cycles
+        for statement in nest.statements:
+            cycles, bits = self._statement(statement)
+            self.cycles, self.accesses = self.cycles + cycles, self.accesses + bits
 
     def of(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
         """Cycles and bits of the array; the same in all orders of loops."""
         return self.cycles, self.accesses
 
-    def _statement(self, statement: Statement) -> tuple[Reals, Reals]:
-        own = replace(row_stationary(self.array), mappings=())
+    def _statement(self, statement: Statement) -> tuple[Grid, Grid]:
+        own = row_stationary(self.array)
         roles = roles_of(self.nest, statement)
-        known: dict[object, tuple[Grid, ...]] = {}
+        tables = _Tables(self.groups, roles)
+        inputs, filters, sums = (self.width[name] for name in (roles.ifmap, roles.filter, roles.out))
+        # The first sums of all are not taken back.
+        first = sums * touched(self.nest.tensors[roles.out], self.nest.sizes)
 
-        def table(
-            key: object, dims: tuple[str, ...], value: Callable[[list[Tiles]], tuple[int, ...]]
-        ) -> tuple[Grid, ...]:
-            if key not in known:
-                known[key] = self._table(dims, value)
-            return known[key]
+        def costs(mapping: PassMapping) -> tuple[Grid, Grid, Grid]:
+            found = tables.factors(mapping)
+            bits = inputs * found.inputs + filters * found.weights + 2 * sums * found.sums - first
+            return busiest(found, own), moved_words(found), bits
 
-        images = table("images", roles.images, lambda tiles: image_factors(tuple(tiles)))
-        batch, _ = table("batch", roles.batch, lambda tiles: image_factors(tuple(tiles)))
-        best: tuple[Grid, Grid, Grid] | None = None
-        for mapping in choices(self.nest, statement, self.array):
-            most = mapping
-            factors = Factors(
-                *table(
-                    ("rows", most.rows, most.strip),
-                    _dims(roles.rows),
-                    lambda tiles, m=most: row_factors(roles.rows, *_both(tiles), m.rows, m.strip),
-                ),
-                *table("taps", _dims(roles.taps), lambda tiles, m=most: tap_factors(roles.taps, *_both(tiles), m.taps)),
-                *images,
-                *table(
-                    ("filters", most.filter_sets),
-                    roles.filters,
-                    lambda tiles, m=most: share_factors(tuple(tiles), m.filter_sets, m.filters)[:3],
-                ),
-                *table(
-                    ("channels", most.channel_sets),
-                    roles.channels,
-                    lambda tiles, m=most: share_factors(tuple(tiles), m.channel_sets, m.channels),
-                ),
-                batch,
+        best, *others = map(costs, choices(self.nest, statement, self.array))
+        for other in others:
+            better = (other[0] < best[0]) | ((other[0] == best[0]) & (other[1] < best[1]))
+            best = (
+                np.where(better, other[0], best[0]),
+                np.where(better, other[1], best[1]),
+                np.where(better, other[2], best[2]),
             )
-            cycles, words = busiest(factors, own), moved_words(factors)
-            bits = self.width[roles.ifmap] * factors.inputs + self.width[roles.out] * 2 * factors.sums
-            if best is None:
-                best = cycles, words, bits
-                weights = factors.weights
-                continue
-            better = (cycles < best[0]) | ((cycles == best[0]) & (words < best[1]))
-            best = np.where(better, cycles, best[0]), np.where(better, words, best[1]), np.where(better, bits, best[2])
-        assert best is not None, "there is always a mapping"
-        first = self.width[roles.out] * touched(self.nest.tensors[roles.out], self.nest.sizes)
-        accesses = best[2] + self.width[roles.filter] * weights - first
-        return best[0].astype(np.float64), accesses.astype(np.float64)
+        return best[0], best[2]
 
-    def _table(self, dims: tuple[str, ...], value: Callable[[list[Tiles]], tuple[int, ...]]) -> tuple[Grid, ...]:
-        """Values of the tiles of some dimensions, with an axis for every group, computed once for equal tiles."""
+
+class _Tables:
+    """The factors of one statement at every combination of steps, with an axis for every group."""
+
+    def __init__(self, groups: tuple[DimGroup, ...], roles: RowRoles):
+        self.groups, self.roles = groups, roles
+        self.known: dict[object, list[Grid]] = {}
+
+    def factors(self, mapping: PassMapping) -> Factors[Grid]:
+        """The factors under a mapping."""
+        roles, m = self.roles, mapping
+        found = [
+            *self._of(
+                ("rows", m.rows, m.strip),
+                _dims(roles.rows),
+                lambda tiles: row_factors(roles.rows, *_both(tiles), m.rows, m.strip),
+            ),
+            *self._of("taps", _dims(roles.taps), lambda tiles: tap_factors(roles.taps, *_both(tiles), m.taps)),
+            *self._of("images", roles.images, lambda tiles: image_factors(tuple(tiles))),
+            *self._of(
+                ("filters", m.filter_sets),
+                roles.filters,
+                lambda tiles: share_factors(tuple(tiles), m.filter_sets, m.filters)[:3],
+            ),
+            *self._of(
+                ("channels", m.channel_sets),
+                roles.channels,
+                lambda tiles: share_factors(tuple(tiles), m.channel_sets, m.channels),
+            ),
+            self._of("batch", roles.batch, lambda tiles: image_factors(tuple(tiles)))[0],
+        ]
+        return Factors(*found)
+
+    def _of(self, key: object, dims: tuple[str, ...], value: Callable[[list[Tiles]], tuple[int, ...]]) -> list[Grid]:
+        """Values of the tiles of some dimensions, computed once for equal tiles; `key` tells the values apart."""
+        if key not in self.known:
+            self.known[key] = self._table(dims, value)
+        return self.known[key]
+
+    def _table(self, dims: tuple[str, ...], value: Callable[[list[Tiles]], tuple[int, ...]]) -> list[Grid]:
         kinds: list[list[dict[str, Tiles]]] = []
         which: list[Grid] = []
         for group in self.groups:
@@ -116,7 +129,7 @@ class RowWork:
             entries.append(value([found[d] for d in dims]))
         small = np.array(entries, dtype=np.int64).reshape(*(len(k) for k in kinds), len(entries[0]))
         large = small[np.ix_(*which)]
-        return tuple(large[..., number] for number in range(large.shape[-1]))
+        return [large[..., number] for number in range(large.shape[-1])]
 
 
 def _dims(window: Window | None) -> tuple[str, ...]:

@@ -145,6 +145,7 @@ class Array:
         sums = sum(map(len, of_filters)) * len(strip)
         leaving = words_take(sums, self.memory.psum_port)
         bring: list[int] = []
+        computed = 0
         for n, x in steps:
             words: set[Word] = set()
             for element, _, c, y, row in elements.values():
@@ -178,7 +179,7 @@ class Array:
         """One step: the sums of each column pass up and are added to. Returns the cycles of the longest element."""
         longest = 0
         above: dict[tuple[int, int], dict[int, int]] = {}
-        for (row, col), (element, t, c, y, filter_row) in sorted(elements.items(), reverse=True):
+        for (row, col), (element, t, _, y, filter_row) in sorted(elements.items(), reverse=True):
             own: dict[int, int] = {}
             cycles = 0
             for (f, k, s), weight in element.weights.items():
