@@ -84,9 +84,12 @@ def _compare_amplified(
         if name not in after or np.shape(a) != np.shape(after[name]):
             return Comparison(equal=False, exact=False, name=name, error=float("inf"))
         size = max(_largest(np.asarray(a)), np.finfo(np.float64).tiny)
-        value = a.astype(np.float64)
-        movement = float(np.abs(moved[name] - value).max(initial=0.0)) / size
-        difference = float(np.abs(after[name] - value).max(initial=0.0)) / size
+        value, other, near = (np.asarray(one[name], np.float64) for one in (before, after, moved))
+        finite = np.isfinite(value)
+        if not np.array_equal(value[~finite], other[~finite], equal_nan=True):
+            return Comparison(equal=False, exact=False, name=name, error=float("inf"))
+        movement = float(np.abs(near[finite] - value[finite]).max(initial=0.0)) / size
+        difference = float(np.abs(other[finite] - value[finite]).max(initial=0.0)) / size
         if not difference <= AMPLIFIED * movement + RELATIVE:
             return Comparison(equal=False, exact=False, name=name, error=difference / (AMPLIFIED * movement + RELATIVE))
         largest = max(largest, movement)
