@@ -14,6 +14,7 @@ from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
+from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident_values import residency_of, with_residency
@@ -151,6 +152,9 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
 
     def cost_row(op: Operation, index: int) -> OpRow:
         row = alone(op, index)
+        interleaving = interleaving_facts(op, machine)
+        if interleaving is not None:
+            row = replace(row, native=row.native | interleaving.columns())
         return with_residency(row, residency[op]) if op in residency else row
 
     def alone(op: Operation, index: int) -> OpRow:

@@ -111,6 +111,18 @@ class FusedFacts(Section, frozen=True):
     alone_bytes: int
 
 
+class InterleavingFacts(Section, frozen=True):
+    """
+    Contractions that run together: their cycles and bytes of DRAM, and those of the sequential program, which runs
+    them one after another, each at its fastest schedule; both without vector work and residency.
+    """
+
+    together_cycles: int
+    together_bytes: int
+    sequential_cycles: int
+    sequential_bytes: int
+
+
 class UnstoredFacts(Section, frozen=True):
     """A product whose output fused work uses: what it need not write, and its cycles if it wrote that."""
 

@@ -69,7 +69,7 @@ def best_program(
 
     Raises `UsageError` when the objective needs energies that the machine does not say.
     """
-    found = [_sequential(problem, own)]
+    found = [sequential_program(problem, own)]
     if fused is not None:
         found += _fused(fused, problem.machine, objective)
     least = cheapest(found, objective).cost.score(objective)
@@ -87,7 +87,8 @@ def cheapest(programs: Sequence[CostedProgram], objective: Objective) -> CostedP
     return min(programs, key=lambda program: (program.cost.score(objective), program.cost.moved))
 
 
-def _sequential(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> CostedProgram:
+def sequential_program(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> CostedProgram:
+    """The nests one after another, each with its own schedule."""
     machine = problem.machine
     if machine.policy == "lru":
         together = RoundRobin(problem.nests, own, problem.values)

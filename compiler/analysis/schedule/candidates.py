@@ -94,7 +94,7 @@ def _best(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates) -
     cheap = ranked[score[ranked] <= score[first] * ALIKE]
     orders = (ranked, ranked[np.argsort(bound[ranked], kind="stable")], cheap[np.argsort(moved[cheap], kind="stable")])
     turns = [int(order[n]) for n in range(len(ranked)) for order in orders if n < len(order)]
-    on_way = costs.tiles(at[ranked]) * np.minimum(1.0, costs.machine.spm_bits / moved[ranked])
+    on_way = costs.tiles(at[ranked]) * np.minimum(1.0, costs.machine.spm_bits / np.maximum(moved[ranked], 1))
     pending = dict(zip(map(int, ranked), map(float, on_way), strict=True))
     quickest = min(turns, key=lambda number: pending[number])
     left = float(EFFORT)

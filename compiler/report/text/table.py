@@ -15,6 +15,7 @@ from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.certified import certified_text, gap_text
 from npuc.compiler.report.text.cores import load_balance, print_cores
 from npuc.compiler.report.text.fused import fused_text
+from npuc.compiler.report.text.interleaving import interleaving_text
 from npuc.compiler.report.text.iteration import iteration_text, nearness_text
 from npuc.compiler.report.text.memory import memory_text
 from npuc.compiler.report.text.precision import precision_text
@@ -200,6 +201,9 @@ def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
     certified = certified_text(report)
     if certified is not None:
         yield "optimal", certified
+    interleaving = interleaving_text(report)
+    if interleaving is not None:
+        yield "together", interleaving
     fused = fused_text(report)
     if fused is not None:
         yield "fused", fused

@@ -1,0 +1,41 @@
+"""The savings of contractions that run together against the sequential program, as a line below the table."""
+
+from __future__ import annotations
+
+from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import InterleavingFacts
+from npuc.compiler.report.text.verdict import bytes_unit, time_text
+
+SHOWN = 3
+"""The layers that the line names."""
+
+
+def interleaving_text(report: Report) -> str | None:
+    """
+    The time and traffic that interleaving saves, in all and in the layers that save most; None where nothing runs
+    together.
+    """
+    saved: dict[str, int] = {}
+    moved = before = 0
+    for row in report.ops:
+        facts = InterleavingFacts.found_in(row)
+        if facts is not None:
+            saved[row.name] = saved.get(row.name, 0) + row.repeat * (facts.sequential_cycles - facts.together_cycles)
+            moved += row.repeat * (facts.sequential_bytes - facts.together_bytes)
+            before += row.repeat * facts.sequential_cycles
+    if not saved:
+        return None
+    gained = sum(saved.values())
+    seconds = (report.totals.seconds or 0.0) / (report.totals.cycles or 1)
+    scale, unit = bytes_unit(abs(moved))
+    time = f"{time_text(abs(gained) * seconds)} ({abs(gained) / max(before, 1):.1%}) {_than(gained)}"
+    layers = "the contractions of 1 layer" if len(saved) == 1 else f"the contractions of {len(saved):,} layers"
+    text = f"{layers}: {time} and {abs(moved) / scale:,.2f} {unit} {_than(moved)} than one after another"
+    most = sorted((-cycles, name) for name, cycles in saved.items() if cycles > 0)[:SHOWN]
+    if len(saved) > 1 and most:
+        text += "; most by " + ", ".join(f"{name} {time_text(-cycles * seconds)}" for cycles, name in most)
+    return text
+
+
+def _than(saved: int) -> str:
+    return "less" if saved >= 0 else "more"
