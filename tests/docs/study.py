@@ -190,6 +190,7 @@ TABLES: Mapping[str, Rows] = {
     "settings": setting_rows,
     "channel": channel_rows,
     "gain": gain_rows,
+    "claims": claim_rows,
 }
 
 
