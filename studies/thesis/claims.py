@@ -112,7 +112,7 @@ def _ours(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value | Non
     if one is None:
         return _of_all(claim, scores, networks)
     match claim.id:
-        case "P01" | "P08":
+        case "P01" | "P08" | "P15" | "P16":
             return time_reduction(scores, one, 500), ""
         case "P02":
             return traffic_reduction(scores, one, 500), ""
@@ -120,7 +120,11 @@ def _ours(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value | Non
             return traffic_reduction(scores, one, 296), "'around 70%' in the text"
         case "P04":
             return share_of_other_layers(scores, one), "ours has pooling and softmax as well"
-        case "P05" | "P10":
+        case "P17":
+            return share_of_other_layers(scores, one), "as P04"
+        case "P19":
+            return traffic_reduction(scores, one, 442), "'70%' by adjacent-layer and block reuse; ours is all reuse"
+        case "P05" | "P10" | "P18" | "P20":
             return speedup(scores, one), "ours is to be below" if claim.kind == "upper_limit" else ""
         case "P06":
             return largest_tensor(scores, one), ""

@@ -17,7 +17,7 @@ RIDGE = TFLOPS * 1e3 / GB_PER_S
 
 def measured_points(network: ThesisNetwork) -> Iterator[Point]:
     """The points that the measures below are taken at."""
-    yield from (Point(network, mib) for mib in (LEAST, 128, 296, 500))
+    yield from (Point(network, mib) for mib in (LEAST, 128, 296, 442, 500))
     yield Point(network, LEAST, FASTER_TFLOPS)
 
 
