@@ -43,7 +43,8 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     Raises `UsageError` for a suffix nobody reads and a file that cannot be read, `SourceError` for text that is not
     UTF-8.
     """
-    name = os.fspath(argument("path", path, PATH))
+    checked: str | os.PathLike[str] = argument("path", path, PATH)
+    name = os.fspath(checked)
     if name == "-":
         return text_source(read_text(name), LANGUAGE, "<stdin>")
     frontend = get_frontend(LANGUAGE) if name.startswith(SAMPLES) else _by_suffix(name)

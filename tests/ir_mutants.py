@@ -6,10 +6,11 @@ entry of a dictionary or an operand is missing or there twice, a line is gone, d
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from io import StringIO
 from random import Random
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -144,11 +145,19 @@ TYPES = [
     "i1",
     "index",
     "i64",
+    "tensor<4x6xf16>",
+    "memref<4xf32>",
+    "tensor<1152921504606846976x4xf32>",
+    "none",
+    "tensor<4x6xcomplex<f32>>",
 ]
-TYPES += ["tensor<4x6xf16>", "memref<4xf32>", "tensor<1152921504606846976x4xf32>", "none", "tensor<4x6xcomplex<f32>>"]
 WORDS = ['"forward"', '"dx"', '"dxdw"', '"nonsense"', '""', "unit", "[]", "{}", "f32", "index", "true", "()"]
-ATTRS = ['role = "nonsense"', 'layer = "fc"', "repeat = -3 : i64", 'role = "dw"', "repeat = 9223372036854775807 : i64"]
-ATTRS += [
+ATTRS = [
+    'role = "nonsense"',
+    'layer = "fc"',
+    "repeat = -3 : i64",
+    'role = "dw"',
+    "repeat = 9223372036854775807 : i64",
     "recompute",
     'sparsity = "2:4"',
     'sparsity = "9:4"',
@@ -156,8 +165,6 @@ ATTRS += [
     "train.loss",
     'train.param = "fc"',
     "role = 3 : i64",
-]
-ATTRS += [
     "train.updates = 7 : i64",
     "train.gradient = -1 : i64",
     'train.state = "x"',
@@ -263,7 +270,18 @@ def _function(text: str, random: Random) -> str:
     return text[:start] + new + text[end + 1 :]
 
 
-MUTATIONS: Sequence = (_of_its_kind, _of_its_kind, _number, _entry, _entry, _value, _line, _attribute, _role, _function)
+MUTATIONS: Sequence[Callable[[str, Random], str]] = (
+    _of_its_kind,
+    _of_its_kind,
+    _number,
+    _entry,
+    _entry,
+    _value,
+    _line,
+    _attribute,
+    _role,
+    _function,
+)
 
 
 def changed(module: ModuleOp, random: Random) -> ModuleOp:
@@ -316,8 +334,8 @@ def _put_property(ops: list[Operation], random: Random) -> None:
 
 def _within(attr: Attribute, ops: list[Operation], random: Random) -> Attribute:
     """An attribute in whose inside something is another one, less, or there twice."""
-    if isinstance(attr, ArrayAttr) and attr.data:
-        items = list(attr.data)
+    if isinstance(attr, ArrayAttr) and (array := cast("ArrayAttr[Attribute]", attr)).data:
+        items = list(array.data)
         place = random.randrange(len(items))
         items[place : place + 1] = random.choice(
             [[], [items[place]] * 2, [random.choice(items)], [_within(items[place], ops, random)]]
@@ -336,7 +354,7 @@ def _within(attr: Attribute, ops: list[Operation], random: Random) -> Attribute:
         values[random.randrange(len(values))] = random.choice([-1, 0, 1, 2, 5, 1 << 31, 1 << 60])
         return DenseArrayBase.from_list(i64, values[random.choice([0, 0, 0, 1]) :])
     if isinstance(attr, IntegerAttr):
-        return IntegerAttr(random.choice([-1, 0, 1, 2, 5, 1 << 31, 1 << 60]), attr.type)
+        return IntegerAttr(random.choice([-1, 0, 1, 2, 5, 1 << 31, 1 << 60]), cast("IntegerAttr[Any]", attr).type)
     return _some_attribute(ops, random)
 
 
@@ -363,10 +381,11 @@ def _put_type(ops: list[Operation], random: Random) -> None:
     """A value has another type: that of another value, or one with another size."""
     values = _values(ops)
     value, other = random.choice(values), random.choice(values).type
-    if random.random() < 0.6 and isinstance(value.type, TensorType) and value.type.get_shape():
-        shape = list(value.type.get_shape())
+    old = value.type
+    if random.random() < 0.6 and isinstance(old, TensorType) and old.get_shape():
+        shape = list(old.get_shape())
         shape[random.randrange(len(shape))] = random.choice([-1, 0, 1, 2, 3, 5, 1 << 31, 1 << 60])
-        other = TensorType(value.type.element_type, shape)
+        other = TensorType(cast("TensorType[Attribute]", old).element_type, shape)
     Rewriter.replace_value_with_new_type(value, other)
 
 

@@ -70,20 +70,22 @@ def _fits(value: object, hint: object) -> bool:
     if hint is bool:
         return isinstance(plain(value), bool)
     if hint is int:
-        return isinstance(value, Integral) and not isinstance(value, bool)
+        return not isinstance(value, bool) and isinstance(value, Integral)
     if origin is Mapping:
         return isinstance(value, Mapping) and all(
             isinstance(key, str) and _fits(one, inner[1]) for key, one in cast("Mapping[object, object]", value).items()
         )
     if origin is Iterable:
-        several = isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0
+        several = getattr(value, "ndim", 1) != 0 and isinstance(value, Iterable)
         return several and not isinstance(value, str | bytes | Mapping)
     if origin in _SEVERAL:
         several = isinstance(value, Sequence if origin is Sequence else origin) and not isinstance(value, str | bytes)
         return several and all(_fits(one, inner[0]) for one in cast("Sequence[object]", value))
     kind = origin or hint
     if kind is os.PathLike:
-        return isinstance(value, os.PathLike) and isinstance(os.fspath(cast("os.PathLike[str]", value)), str)
+        return isinstance(value, os.PathLike) and isinstance(
+            os.fspath(cast("os.PathLike[str] | os.PathLike[bytes]", value)), str
+        )
     return isinstance(value, kind) if isinstance(kind, type) and kind in _WORDS else True
 
 

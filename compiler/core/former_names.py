@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -39,7 +40,7 @@ def present_name(name: str) -> str | None:
     return None
 
 
-class _Forward:
+class _Forward(Loader):
     """Loads a module by giving the one of another name."""
 
     def __init__(self, present: str) -> None:

@@ -21,8 +21,8 @@ MOST_PLANS = 3000
 
 
 def explainer_of(module: ModuleOp, strategy: Strategy, convention: Convention, levels: int) -> Explainer:
-    network, edges = plan_graph_for(the_function(module))
-    return Explainer(network, edges, plan_network(network, edges, strategy, convention, levels))
+    graph, edges = plan_graph_for(the_function(module))
+    return Explainer(graph, edges, plan_network(graph, edges, strategy, convention, levels))
 
 
 @settings(max_examples=100)
@@ -54,8 +54,8 @@ def test_no_other_pattern_costs_less_than_the_next_best(
     module: ModuleOp, strategy: Strategy, convention: Convention, levels: int, choose: st.DataObject
 ) -> None:
     explainer = explainer_of(module, strategy, convention, levels)
-    network, sizes = explainer.graph, explainer.sizes
-    labels = labels_of(network.groups, explainer.free, (2,) * levels)
+    graph, sizes = explainer.graph, explainer.sizes
+    labels = labels_of(graph.groups, explainer.free, (2,) * levels)
     count = 1
     for own in labels:
         count *= len(own)

@@ -1,9 +1,9 @@
 """Every argument of every public function: a wrong type is a TypeError that names it, a wrong value an NpucError."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def test_any_value(function: str, name: str) -> None:
         try:
             result = call(**{**GIVEN[function][0], name: value})
             if function.startswith("sweep"):
-                list(islice(result, 1))
+                list(islice(cast("Iterable[object]", result), 1))
         except InternalError:
             raise
         except NpucError as error:

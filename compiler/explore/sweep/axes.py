@@ -212,6 +212,11 @@ def _literal(key: str, place: Place, value: float | str) -> object:
     return literal(value)
 
 
+def _is_option_value(value: object) -> bool:
+    """Whether a value is of a type that some option takes."""
+    return isinstance(value, str | int | float | os.PathLike | Mapping | None)
+
+
 def _check_value(key: str, place: Place, target: str, value: object) -> None:
     """Raise `UsageError` for a value that a hardware key or an option does not take."""
     if place == "hardware":
@@ -219,7 +224,7 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             KEYS[target].kind.read(value)
         except WrongValue as e:
             raise UsageError(f"--vary {key}: {e}", hint=f"{key} is: {KEYS[target].meaning}") from None
-    elif place == "option" and not isinstance(value, str | int | float | os.PathLike | Mapping | None):
+    elif place == "option" and not _is_option_value(value):
         raise UsageError(f"--vary {key}: found a value of type {type(value).__name__}, expected a word or a number")
     elif target == "opt_level" and (isinstance(value, bool) or not isinstance(value, int) or value not in LEVELS):
         raise UsageError(f"--vary {key}: unknown optimisation level {value}", hint="known: 0, 1, 2, 3")

@@ -41,7 +41,7 @@ class Sweep:
         argument("backend", backend, Sequence[str] | str | None)
         backends = [backend] if isinstance(backend, str) else list(backend or [])
         given = options.copy()
-        if given.get("objective", "time") is None:
+        if cast("object", given.get("objective", "time")) is None:
             given["objective"] = "time"
         given = check_options(_of_some_point(given, vary))
         options = cast("CompileKeywords", {name: given.get(name, value) for name, value in options.items()})

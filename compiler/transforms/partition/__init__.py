@@ -21,7 +21,7 @@ predictor names (`analysis/schedule/partition_knn.py`), if any.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import get_args
+from typing import cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -101,7 +101,7 @@ class PartitionPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contracts = contracts_of(op, self.only)
         objective = objective_named(self.objective)
-        over = next((one for one in OVER if one == self.over), None)
+        over = cast("Over | None", self.over)  # __post_init__ has checked it
         if self.dim is not None and self.parts is not None:
             require_known(contracts, [self.dim], dim_names, "dimension")
             changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", objective)]
