@@ -117,7 +117,7 @@ class SayCountPass(ModulePass):
 ''',
     "collective": '''"""A thousand steps around a switch."""
 
-from npuc.compiler.analysis.interconnect.algorithm import Algorithm, Way
+from npuc.compiler.analysis.interconnect.algorithm import Algorithm, TransferCost
 
 
 class Slow(Algorithm):
@@ -126,13 +126,13 @@ class Slow(Algorithm):
     kinds = ("switch",)
 
     def scatter(self, group):
-        return Way(1000)
+        return TransferCost(1000)
 
     def exchange(self, group):
-        return Way(1000)
+        return TransferCost(1000)
 
     def message(self, group, pairs):
-        return Way(1000)
+        return TransferCost(1000)
 
 
 ALGORITHM = Slow()

@@ -55,7 +55,7 @@ def test_verbs_are_those_of_the_help(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_exit_statuses_are_those_of_the_errors() -> None:
     documented = {int(row[0]) for row in table_of(section_of(CLI, "## Exit status"))}
     errors = (SourceError, CheckError, UsageError, CapacityError, InternalError)
-    assert documented == {0, 130} | {error.exit_code for error in errors}
+    assert documented == {0, 130, 143} | {error.exit_code for error in errors}
 
 
 def test_hardware_tables_are_up_to_date() -> None:

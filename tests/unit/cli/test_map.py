@@ -24,7 +24,8 @@ CONV = """network conv(batch = 2) {
   optimizer sgd(lr=0.01)
 }
 """
-QUICK = ("--budget", "300", "-q", "--set", "maestro.num_pes=16")
+ON_16 = ("-q", "--set", "maestro.num_pes=16")
+QUICK = ("--budget", "300", *ON_16)
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,7 @@ def network(npuc: Npuc) -> None:
 
 
 def found(npuc: Npuc, *options: str) -> dict[str, Any]:
-    outcome = npuc("map", "conv.dsl", *QUICK, "--json", "-", *options)
+    outcome = npuc("map", "conv.dsl", *(ON_16 if "--budget" in options else QUICK), "--json", "-", *options)
     assert (outcome.status, outcome.err) == (0, "")
     return json.loads(outcome.out)
 

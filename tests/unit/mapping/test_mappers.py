@@ -92,8 +92,8 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-def search(mapper: str, *options: str) -> int:
-    return run_command(["map", "net.dsl", "--mapper", mapper, "--budget", "7", "-q", *options])
+def search(mapper: str, *options: str, budget: int = 7) -> int:
+    return run_command(["map", "net.dsl", "--mapper", mapper, "--budget", f"{budget}", "-q", *options])
 
 
 def test_own_algorithms_have_a_file_each() -> None:
@@ -139,7 +139,7 @@ def test_errors(capsys: pytest.CaptureFixture[str], name: str, status: int, erro
 
 @pytest.mark.usefixtures("outside")
 def test_a_space_may_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert search("smallest", "--budget", "1") == 2
+    assert search("smallest", budget=1) == 2
     assert "(forward) is more than one" in capsys.readouterr().err
 
 

@@ -287,7 +287,7 @@ def test_a_plan_for_time_needs_times() -> None:
 
 
 def test_a_mapping_file_is_refused() -> None:
-    with pytest.raises(UsageError, match="maps layers by their names"):
+    with pytest.raises(UsageError, match="maps layers by name"):
         compile_source(
             CHAIN,
             backend="maestro",

@@ -42,7 +42,7 @@ def test_the_best_plan_is_at_its_bound() -> None:
     assert not report.warnings
     text = nearness_text(report)
     assert text is not None
-    assert text.startswith("traffic is 1.0000x, time ")
+    assert text.startswith("traffic is 1.0000x and time ")
     assert "(exact)" in text
     single = scored(BOUND | {"roofline.plan": "single"}).native["traffic_ratio"]
     assert isinstance(single, float)
