@@ -171,6 +171,11 @@ def is_differentiated(func: FuncOp) -> bool:
     return bool(updated) and any(a.index in updated and a.kind in trained for a in arguments_of(func))
 
 
+def trains(func: FuncOp) -> bool:
+    """Whether a function has a loss and parameters that are not frozen, so that it can be differentiated."""
+    return has_loss(func) and any(a.kind is ArgumentKind.PARAM and not a.frozen for a in arguments_of(func))
+
+
 def has_loss(func: FuncOp) -> bool:
     """Whether a function returns a loss."""
     return any("train.loss" in entries for entries in result_entries(func))

@@ -33,7 +33,7 @@ from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.autodiff import refused, require_train_level
 from npuc.compiler.transforms.recompute.remake import remake
-from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions, trains
 
 POLICIES = ("none", "every-k", "optimal")
 EXACT = 1500
@@ -75,8 +75,8 @@ class RecomputePass(ModulePass):
             remake(tensors, problem, self._plan(problem, func))
 
     def _check_level(self, func: FuncOp) -> None:
-        """Refuse functions that are not differentiated yet, or that are lowered already."""
-        if not is_differentiated(func):
+        """Refuse functions that are not differentiated yet, or lowered already; one that trains nothing stays."""
+        if not is_differentiated(func) and (trains(func) or not has_loss(func)):
             raise refused(func, "there is no backward pass: run it after autodiff", self.name)
         require_train_level(func, self.name)
 

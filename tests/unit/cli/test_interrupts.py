@@ -5,24 +5,39 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
 COMMAND = [sys.executable, "-c", "from npuc.compiler.entry import main; main()"]
 LINES = {signal.SIGINT: "npuc: interrupted", signal.SIGTERM: "npuc: terminated"}
+Interrupt = Callable[[int, FrameType | None], Any] | int
 VERBS = {
     "compile": ["compile", "samples:lenet", "-o", "a.mlir", "--json", "b.json"],
-    "sweep": ["sweep", "samples:lenet", "--vary", "memory.spm_kib=64:4096:8", "--csv", "c.csv", "--jobs", "2"],
-    "opt": ["opt", "samples:resnet18", "-o", "d.mlir"],
+    "sweep": ["sweep", "samples:lenet", "--vary", "memory.spm_kib=64:1024:8", "--csv", "c.csv", "--jobs", "2"],
+    "map": ["map", "samples:lenet", "--csv", "d.csv", "--json", "e.json"],
 }
+
+
+def _popen(
+    arguments: list[str], folder: Path, interrupt: Interrupt = signal.default_int_handler
+) -> subprocess.Popen[str]:
+    """A command, started by one that has SIGINT as usual, or ignores it, whatever started the tests."""
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        return subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def start(arguments: list[str], folder: Path) -> subprocess.Popen[str]:
     """A command that has just taken over its signals."""
-    process = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder
-    )
+    process = _popen(arguments, folder)
     status = Path(f"/proc/{process.pid}/status")
     while process.poll() is None:
         caught = next((line for line in status.read_text().splitlines() if line.startswith("SigCgt:")), None)
@@ -60,11 +75,8 @@ def test_a_signal_is_one_line_and_no_half_written_file(
 
 def test_a_process_started_with_interrupts_ignored_goes_on(tmp_path: Path) -> None:
     """As `nohup` and `command &` start it."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        process = start(VERBS["compile"], tmp_path)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    process = _popen(VERBS["compile"], tmp_path, signal.SIG_IGN)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     process.communicate()
     assert process.returncode == 0

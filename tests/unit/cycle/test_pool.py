@@ -124,7 +124,7 @@ def test_vector_work_between_leaves_the_pool_alone(parse: Parse) -> None:
     """The sum over dY that is the bias gradient; another contraction, of another layer, does not."""
     text = backward(256, 64, 64, "loops [m : 32, k : 32, n : 32]", "loops [n : 32, k : 32, m : 32]")
     first, second = text.split("%dw = npu.contract")
-    bias = """%b = npu.vector reduce(%dy) <{axes = array<i64: 0>}> ops 16384 {layer = "fc", role = "dw"}
+    bias = """%b = npu.vector reduce(%dy) ops 16384 {layer = "fc", role = "dw"}
         : (tensor<256x64xf16>) -> (tensor<64xf16>)
       %dw = npu.contract"""
     rows = score(parse(first + bias + second), large()).ops

@@ -15,7 +15,7 @@ func.func @net(%x: tensor<6x8xf32>, %i: tensor<6xi64>) -> (tensor<48xf32>, tenso
   %y = npu.vector relu(%x) ops 96 {layer = "relu1"} : (tensor<6x8xf32>) -> tensor<6x8xf32>
   %z = npu.vector mul(%y, %y) ops 48 {layer = "square", role = "dx"}
     : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
-  %s = npu.move slice(%z) <{axis = 1 : i64, start = 0 : i64}> reads [24] {layer = "cut"}
+  %s = npu.move slice(%z) <{starts = array<i64: 0, 0>}> reads [24] {layer = "cut"}
     : (tensor<6x8xf32>) -> tensor<6x4xf32>
   %v = npu.view reshape(%z) {layer = "flat"} : (tensor<6x8xf32>) -> tensor<48xf32>
   func.return %v, %z, %s : tensor<48xf32>, tensor<6x8xf32>, tensor<6x4xf32>
