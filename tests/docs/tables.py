@@ -4,7 +4,11 @@ The tables of docs/hardware.md that come from the program, between markers.
     python -m tests.docs.tables          writes them anew
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
 
 from npuc.backends.registry import built_in
 from npuc.compiler.core.errors import UsageError
@@ -130,7 +134,10 @@ def uses_of(backend: str) -> dict[str, str]:
     """
     uses: dict[str, str] = {}
     complete = load_hardware(FULL)
-    modes = [(mode, _scored(backend, mode)) for mode in MODES]
+    modes = list[tuple[dict[str, object], object, set[str]]]()
+    for mode in MODES:
+        with _recorded_reads() as reads:
+            modes.append((mode, _scored(backend, mode), reads))
     for path in KEYS:
         if path == "name":
             continue
@@ -140,20 +147,43 @@ def uses_of(backend: str) -> dict[str, str]:
         others = _others(complete, path)
         read, refused = False, list[Value]()
         for value in others:
-            changed = [
-                (_scored_if_right(backend, mode | {path: value}), base)
-                for mode, base in modes
-                if mode.get(path) != value and _loads(mode | {path: value})
-            ]
-            counts = any(new is not None and new != base for new, base in changed)
+            counts = is_refused = False
+            for mode, base, reads in modes:
+                if path not in reads or mode.get(path) == value or not _loads(mode | {path: value}):
+                    continue
+                new = _scored_if_right(backend, mode | {path: value})
+                is_refused |= new is None
+                if new is not None and new != base:
+                    counts = True
+                    break
             read |= counts
-            if not counts and any(new is None for new, _ in changed):
+            if not counts and is_refused:
                 refused.append(value)
         if refused and len(refused) == len(others):
             uses[path] = "takes only the default"
         elif read:
             uses[path] = "reads" + "".join(f", refuses `{shown(value)}`" for value in refused)
     return uses
+
+
+@contextmanager
+def _recorded_reads() -> Generator[set[str]]:
+    """The keys that are read within; whatever is not read has no effect."""
+    reads = set[str]()
+    get, written = Hardware.get, Hardware.written
+
+    def recorded_get(self: Hardware, key: str, kind: Any = None) -> Any:
+        reads.add(key)
+        return get(self, key, kind) if kind is not None else get(self, key)
+
+    def recorded_written(self: Hardware, key: str) -> bool:
+        reads.add(key)
+        return written(self, key)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Hardware, "get", recorded_get)
+        patch.setattr(Hardware, "written", recorded_written)
+        yield reads
 
 
 def _others(complete: Hardware, path: str) -> list[Value]:
@@ -205,8 +235,9 @@ def _scored_if_right(backend: str, changed: dict[str, object]) -> object:
 
 
 def _scored(backend: str, changed: dict[str, object]) -> object:
-    network = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed)
-    table = compile_source(TABLE, "csv", backend=backend, hardware=FULL, overrides=changed)
+    # at -O0: the passes of the other levels read no key that schedules do not
+    network = compile_source(NETWORK, backend=backend, hardware=FULL, overrides=changed, opt_level=0)
+    table = compile_source(TABLE, "csv", backend=backend, hardware=FULL, overrides=changed, opt_level=0)
     return network.ops, network.totals, network.native, table.ops
 
 
