@@ -23,7 +23,8 @@ from npuc.dialects.distributed.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of, provenance_problem
 from npuc.dialects.structural import structural_key
-from npuc.dialects.train.signature import signature_problems
+from npuc.dialects.train.signature import name_all, training_functions
+from npuc.dialects.train.signature_problems import signature_problems
 
 MAX_ERRORS = 20
 
@@ -115,10 +116,26 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
                 right.add(kind)
     errors = errors or stumbled[:MAX_ERRORS]
     if not errors:
-        for func in module.ops:
-            if isinstance(func, FuncOp) and not func.is_declaration:
-                problems = [*signature_problems(func)] or [*sharding_problems(func)]
-                errors += [error_at(func, f"{problem}{blame}", sources) for problem in problems]
+        bodies = (op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration)
+        errors = [error_at(func, f"{problem}{blame}", sources) for func in bodies for problem in _problems(func)]
+    raise_all(errors)
+
+
+def _problems(func: FuncOp) -> list[str]:
+    """What is wrong with the signature of a function."""
+    return [*signature_problems(func)] or [*sharding_problems(func)]
+
+
+def name_signatures(module: ModuleOp, sources: SourceTexts) -> None:
+    """
+    Name the arguments and results of a verified program that have no name: `arg0`, `result0`.
+
+    Raises `SourceError` where another argument or result has such a name.
+    """
+    errors: list[SourceError] = []
+    for func in training_functions(module):
+        name_all(func)
+        errors += [error_at(func, problem, sources) for problem in _problems(func)]
     raise_all(errors)
 
 

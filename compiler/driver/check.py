@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import IntegerType, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.traits import IsTerminator
 
@@ -75,7 +75,8 @@ def check_program(
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.seed)
-    before = run_results(module, data)
+    with sources.quoted():
+        before = run_results(module, data)
     done: list[PassCheck] = []
     for step in passes:
         earlier = module.clone()
@@ -168,8 +169,9 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
     data: dict[str, Array] = {}
     for argument in arguments_of(func):
         type = argument_type(func, argument)
-        limit = index_limit(func.body.block.args[argument.index])
-        if isinstance(type.element_type, IntegerType) or limit is not None:
+        value = func.body.block.args[argument.index]
+        limit = index_limit(value) if isinstance(value.type, TensorType) else None
+        if isinstance(type.element_type, IntegerType | IndexType) or limit is not None:
             data[argument.name] = random.integers(0, limit or 2, type.get_shape())
         else:
             low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2

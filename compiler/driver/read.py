@@ -25,12 +25,12 @@ def read_program(
     split_depthwise: bool = False,
 ) -> ModuleOp:
     """
-    The module that a source holds, verified, whatever its level.
+    The module that a source holds, verified, whatever its level, in which each argument and result has a name.
 
     Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say,
     `split_depthwise` takes the depthwise convolutions of a table apart as SCALE-Sim does.
     """
-    from npuc.compiler.core.verify import require_function, verify_module
+    from npuc.compiler.core.verify import name_signatures, require_function, verify_module
 
     frontend = source.frontend
     request = Request(
@@ -48,6 +48,7 @@ def read_program(
     if not frontend.trusted:
         verify_module(program.module, sources)
         require_function(program.module)
+        name_signatures(program.module, sources)
     return program.module
 
 

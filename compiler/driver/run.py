@@ -1,5 +1,6 @@
 """
-Running programs: a training step, or several, on given data, at any level of the IR and after any passes.
+Running programs: a training step, or several, or any function, on given data, at any level of the IR and after any
+passes.
 
     run = run_source(text, inputs={"x": x, "y": y}, steps=10)
     run.losses, run.gradients["fc1.weight"], run.updated["fc1.weight"]
@@ -114,8 +115,9 @@ def run_source(
     `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
     first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for
     `hardware` and `overrides` of its keys; of these what is computed depends on `array.accumulator_bits` (32 without),
-    and not with `dtype="float64"`. By default the training step runs as it is derived. Raises `UsageError` for an
-    unknown name, a wrong shape or a missing input.
+    and not with `dtype="float64"`. By default the training step runs as it is derived. Of a function in IR that is no
+    training step the arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them.
+    Raises `UsageError` for an unknown name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), keywords)
 
@@ -136,13 +138,14 @@ def run_program(source: Source, keywords: RunKeywords) -> Run:
                 if name in _names(lowered_program(source, replace(options, inference=False, pipeline=None))):
                     del inputs[name]
     try:
-        return execute(module, inputs, steps=options.steps, seed=options.seed, double=options.dtype == "float64")
+        with texts_of(source).quoted():
+            return execute(module, inputs, steps=options.steps, seed=options.seed, double=options.dtype == "float64")
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
 
 
 def _names(module: ModuleOp) -> set[str]:
-    """The names of the arguments of a module's training function."""
+    """The names of the arguments of a module's function."""
     return {argument.name for argument in arguments_of(the_function(module))}
 
 

@@ -1,13 +1,12 @@
 """
-Executing a training step: named values in, named values out.
+Executing a function, such as a training step: named values in, named values out.
 
-The function's arguments and results are found by their `train.*` attributes, so the same call runs every level of the
-IR.
+The function's arguments and results are found by the names that their attributes give, so the same call runs every
+level of the IR.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 from zlib import crc32
 
 import numpy as np
@@ -20,8 +19,10 @@ from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
-from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.foreign import summary
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
@@ -29,6 +30,7 @@ from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import train_functions
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
+from npuc.dialects import get_all_dialects
 from npuc.dialects.distributed import Sharding, argument_sharding, global_type, mesh_of, result_sharding
 from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.npu.widths import widths_of
@@ -36,11 +38,14 @@ from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of, training_functions
 
+_SHOWN = 5
+_OF_DATA = (ValueError, IndexError, OverflowError, InterpretationError)
+
 
 @dataclass
 class Run:
     """
-    What one or several training steps computed, arrays by name.
+    What one or several runs of a function computed, such as training steps: arrays by name.
 
     `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's,
     `params` the values before the first, `gradients` the first step's, `updated` the parameters, states and
@@ -92,25 +97,33 @@ class _Place(Interpreter.Listener):
 
 
 def the_function(module: ModuleOp) -> FuncOp:
-    """The one training function of a module."""
-    functions = list(training_functions(module))
+    """The one function of a module that is a program."""
+    functions = training_functions(module)
     if len(functions) != 1:
-        raise SourceError(f"found {len(functions)} functions with train.* arguments, expected one")
+        names = f": {', '.join(f'@{func.sym_name.data}' for func in functions[:_SHOWN])}" if functions else ""
+        location = location_of(functions[1]) if functions else None
+        hint = "make the others private, or name only the arguments of one" if functions else None
+        raise SourceError(f"found {len(functions)} functions{names}, expected one", location=location, hint=hint)
     return functions[0]
 
 
 def argument_type(func: FuncOp, argument: Argument) -> Tensor:
     """The tensor type of an argument: the whole tensor, of which each device of a mesh may have a part."""
-    return _whole_type(func, argument_sharding(func, argument.index), func.function_type.inputs.data[argument.index])
+    type = func.function_type.inputs.data[argument.index]
+    return _whole_type(func, argument_sharding(func, argument.index), type, f"argument '{argument.name}'")
 
 
 def result_type(func: FuncOp, result: Result) -> Tensor:
     """The tensor type of a result: the whole tensor, of which each device of a mesh may have a part."""
-    return _whole_type(func, result_sharding(func, result.index), func.function_type.outputs.data[result.index])
+    type = func.function_type.outputs.data[result.index]
+    return _whole_type(func, result_sharding(func, result.index), type, f"result {result.index}")
 
 
-def _whole_type(func: FuncOp, sharding: Sharding, type: Attribute) -> Tensor:
-    mesh, local = mesh_of(func), cast(Tensor, type)
+def _whole_type(func: FuncOp, sharding: Sharding, type: Attribute, what: str) -> Tensor:
+    """The tensor type of a value at the border of a function. Raises `SourceError` for what has no numpy array."""
+    local, mesh = array_type(type), mesh_of(func)
+    if local is None:
+        raise SourceError(f"{what} is {type}, expected a number, or a tensor of them", location=location_of(func))
     return local if mesh is None else global_type(mesh, sharding, local)
 
 
@@ -130,7 +143,7 @@ def bind(func: FuncOp, given: Mapping[str, Array], numbers: Numbers, seed: int) 
     """
     arguments = arguments_of(func)
     if len(arguments) != len(func.body.block.args):
-        raise SourceError("a function argument has no train.* name, so that no value can be given for it")
+        raise SourceError("an argument of the function has no name, so that no value can be given for it")
     names = [a.name for a in arguments]
     for name in given:
         if name not in names:
@@ -170,7 +183,8 @@ def call(
     """
     Run a function on values of all its arguments; whole values, also where devices of a mesh have parts of them.
 
-    The listeners hear of what each device does.
+    The listeners hear of what each device does. Raises `SourceError` for data that an operation cannot take, and for
+    whatever operations of other dialects than npuc's raise.
     """
     mesh = mesh_of(func)
     devices = 1 if mesh is None else mesh.devices
@@ -193,21 +207,29 @@ def _run(
     mesh = mesh_of(func)
     try:
         if mesh is None:
-            return _whole(interpreters[0].call_op(func, tuple(values))), None
+            given = (entering(value, arg.type) for value, arg in zip(values, func.body.block.args, strict=True))
+            return _whole(func, interpreters[0].call_op(func, tuple(given)), numbers), None
         outcome = run_on_devices(func, mesh, values, interpreters, numbers)
         return outcome.results, outcome.traffic
-    except (ValueError, IndexError, OverflowError, InterpretationError) as error:
+    except (NpucError, MemoryError):
+        raise
+    except Exception as error:
         places = (listener for one in interpreters for listener in one.listeners if isinstance(listener, _Place))
         op = next((place.op for place in places if place.op is not None), None)
+        if not isinstance(error, _OF_DATA) and (op is None or op.name.partition(".")[0] in get_all_dialects()):
+            raise
         location = None if op is None else location_of(op)
-        raise SourceError(f"the program cannot run on this data: {error}", location=location) from error
+        bare = op is not None and not str(error)
+        reason = f"{op.name} does not take it" if bare else error if isinstance(error, _OF_DATA) else summary(error)
+        raise SourceError(f"the program cannot run on this data: {reason}", location=location) from error
 
 
-def _whole(results: PythonValues) -> PythonValues:
-    """The results of a function, which must be whole tensors."""
-    if not all(hasattr(result, "dtype") for result in results):
+def _whole(func: FuncOp, results: PythonValues, numbers: Numbers) -> PythonValues:
+    """The results of a function as arrays; its tensors must be whole."""
+    if not all(isinstance(result, np.ndarray | np.generic | int | float) for result in results):
         raise InterpretationError("a tensor was returned before npu.finish, which ends its stores")
-    return results
+    types = func.function_type.outputs.data
+    return tuple(leaving(result, type, numbers) for result, type in zip(results, types, strict=True))
 
 
 def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:

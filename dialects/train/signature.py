@@ -1,19 +1,20 @@
 """
-The roles of the arguments and results of a training function, read from their attributes.
+The roles of the arguments and results of a function, read from their attributes.
 
     func.func @mlp(%x {train.input = "x"}, %w {train.param = "fc1.weight"}, %v {train.state = "fc1.weight.momentum"})
         -> ({train.loss}, {train.updates = 1 : i64}, {train.updates = 2 : i64})
 
 An argument is an input, a parameter, an optimizer state or a running statistic; a result is the loss, the new value
-of an argument, the gradient of a parameter or an output.
+of an argument, the gradient of a parameter or an output. Of a function that is no training step `npuc.name` names the
+inputs and outputs, which may be numbers, too; what has no name gets one from `name_all`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -21,8 +22,8 @@ Entries = Mapping[str, Attribute]
 """The attributes of an argument or result by name."""
 Writes = Mapping[Operation, frozenset[SSAValue]]
 """The arguments of the function that an operation overwrites."""
-MAX_BOUND = 1e30
-"""The widest that initial weights may be drawn."""
+NAME = "npuc.name"
+"""The name of an input or output of any function."""
 
 
 class ArgumentKind(StrEnum):
@@ -34,7 +35,7 @@ class ArgumentKind(StrEnum):
     STAT = "stat"
 
 
-_KINDS = {f"train.{kind.value}": kind for kind in ArgumentKind}
+_KINDS = {**{f"train.{kind.value}": kind for kind in ArgumentKind}, NAME: ArgumentKind.INPUT}
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _int(entries: Entries, key: str) -> int | None:
 
 
 def arguments_of(func: FuncOp) -> list[Argument]:
-    """The arguments that have a `train.*` name, in order."""
+    """The arguments that have a name, in order."""
     found: list[Argument] = []
     for index, entries in enumerate(argument_entries(func)):
         key = next((k for k in entries if k in _KINDS), None)
@@ -111,7 +112,7 @@ def arguments_of(func: FuncOp) -> list[Argument]:
 
 
 def results_of(func: FuncOp) -> list[Result]:
-    """The results that have a `train.*` attribute, in order."""
+    """The results that have a `train.*` attribute or a name, in order."""
     return list(_results(func))
 
 
@@ -143,22 +144,42 @@ def result_names(func: FuncOp) -> list[str]:
 
 def _results(func: FuncOp) -> Iterator[Result]:
     for index, entries in enumerate(result_entries(func)):
-        loss, output = "train.loss" in entries, entries.get("train.output")
+        loss, output = "train.loss" in entries, entries.get("train.output", entries.get(NAME))
         updates, gradient = _int(entries, "train.updates"), _int(entries, "train.gradient")
         name = output.data if isinstance(output, StringAttr) else None
         if loss or (updates, gradient, name) != (None, None, None):
             yield Result(index, loss, updates, gradient, name)
 
 
-def training_functions(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions of a module that have a body and named arguments or results."""
-    for op in module.ops:
-        if isinstance(op, FuncOp) and not op.is_declaration and (_is_named(op) or any(_results(op))):
-            yield op
+def training_functions(module: ModuleOp) -> list[FuncOp]:
+    """
+    The functions of a module that are programs: those with named arguments or results.
+
+    Where none has names they are all that have a body and are not private; private ones only where there are no others.
+    """
+    bodies = [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
+    named = [func for func in bodies if _is_named(func) or any(_results(func))]
+    return named or [func for func in bodies if func.sym_visibility != StringAttr("private")] or bodies
+
+
+def name_all(func: FuncOp) -> None:
+    """Name the arguments and results that have no name by their numbers: `arg0`, `result0`."""
+    arguments, results = {a.index for a in arguments_of(func)}, {r.index for r in results_of(func)}
+    inputs = [_named(entries, i, "arg", arguments) for i, entries in enumerate(argument_entries(func))]
+    outputs = [_named(entries, i, "result", results) for i, entries in enumerate(result_entries(func))]
+    if len(arguments) < len(inputs):
+        func.arg_attrs = ArrayAttr(inputs)
+    if len(results) < len(outputs):
+        func.res_attrs = ArrayAttr(outputs)
+
+
+def _named(entries: Entries, index: int, what: str, known: AbstractSet[int]) -> DictionaryAttr:
+    """The attributes of an argument or result, with a name if its number is not among the known ones."""
+    return DictionaryAttr({**entries, **({} if index in known else {NAME: StringAttr(f"{what}{index}")})})
 
 
 def _is_named(func: FuncOp) -> bool:
-    """Whether an argument of a function has a `train.*` name."""
+    """Whether an argument of a function has a name."""
     return any(key in _KINDS for entries in argument_entries(func) for key in entries)
 
 
@@ -193,54 +214,3 @@ def writes_of(block: Block) -> Writes:
         if result.updates is not None and isinstance(owner, Operation):
             found[owner] = found.get(owner, frozenset()) | {block.args[result.updates]}
     return found
-
-
-def signature_problems(func: FuncOp) -> Iterator[str]:
-    """What is wrong with a training function's body and its arguments' and results' attributes, a sentence each."""
-    if len(func.body.blocks) != 1:
-        yield f"the function has {len(func.body.blocks)} blocks, expected one"
-        return
-    block = func.body.block
-    if not isinstance(block.last_op, ReturnOp):
-        yield "the function does not end in func.return"
-        return
-    inputs, outputs = func.function_type.inputs.data, func.function_type.outputs.data
-    if tuple(a.type for a in block.args) != tuple(inputs):
-        yield "the arguments of the body differ from the function's type"
-    if tuple(v.type for v in block.last_op.operands) != tuple(outputs):
-        yield "the returned values differ from the function's type"
-    yield from _argument_problems(func, inputs)
-    yield from _result_problems(func, inputs, outputs)
-
-
-def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[str]:
-    seen: set[str] = set()
-    for argument in arguments_of(func):
-        type = inputs[argument.index]
-        if not isinstance(type, TensorType):
-            yield f"argument '{argument.name}' is {type}, expected a tensor"
-        if argument.name in seen:
-            yield f"two arguments are named '{argument.name}'"
-        if argument.bound is not None and not 0.0 <= argument.bound <= MAX_BOUND:
-            yield f"argument '{argument.name}' starts within ±{argument.bound}, expected 0 to {MAX_BOUND:g}"
-        seen.add(argument.name)
-
-
-def _result_problems(func: FuncOp, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> Iterator[str]:
-    kinds = {a.index: a.kind for a in arguments_of(func)}
-    for result in results_of(func):
-        type = outputs[result.index]
-        if not isinstance(type, TensorType):
-            yield f"result {result.index} is {type}, expected a tensor"
-        elif result.loss and cast(TensorType[Attribute], type).get_shape() != ():
-            yield f"the loss is {type}, expected a scalar"
-        for what, number, allowed in (
-            ("updates", result.updates, set(ArgumentKind) - {ArgumentKind.INPUT}),
-            ("gradient", result.gradient, {ArgumentKind.PARAM}),
-        ):
-            if number is None:
-                continue
-            if kinds.get(number) not in allowed:
-                yield f"result {result.index} has train.{what} = {number}, which is not the number of such an argument"
-            elif inputs[number] != type:
-                yield f"result {result.index} is {type}, argument {number}, which it {what}, is {inputs[number]}"

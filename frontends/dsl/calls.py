@@ -16,7 +16,7 @@ from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.compiler.layers import Function, get_functions, get_losses, get_operators
 from npuc.compiler.layers.arguments import ELEMENT_TYPES, ArgumentError
 from npuc.dialects.tensors import element_text, shape_of, tensor_type
-from npuc.dialects.train.signature import MAX_BOUND
+from npuc.dialects.train.signature_problems import MAX_BOUND
 from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,

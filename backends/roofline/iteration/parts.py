@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bits, whole_bytes
@@ -57,8 +58,8 @@ Value = tuple[MemoryPart, ...]
 
 
 def whole(value: SSAValue, float_bytes: int | None) -> Value:
-    """A new value as one part; a scalar has none."""
-    shape = shape_of(value)
+    """A new value as one part; a scalar has none, and what is no tensor."""
+    shape = shape_of(value) if isinstance(value.type, TensorType) else ()
     if not shape:
         return ()
     # a row of an image is one line of it through all channels

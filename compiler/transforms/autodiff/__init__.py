@@ -33,8 +33,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from npuc.compiler.core.errors import SourceError
-from npuc.compiler.core.verify import location_of
+from npuc.compiler.core.level import refused, require_train_level
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
@@ -48,11 +47,13 @@ from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp, encode
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
+    NAME,
     Argument,
     ArgumentKind,
     arguments_of,
     has_loss,
     is_differentiated,
+    name_all,
     result_entries,
     results_of,
     training_functions,
@@ -102,7 +103,7 @@ def _differentiate(step: Step, op: TrainOp, grads: list[SSAValue | None], needs:
     try:
         contributions = get_layer(op).vjp(op, grads, needs, emit)
     except NotDifferentiable as error:
-        raise refused(op, f"{op.name} has no derivative") from error
+        raise refused(op, f"{op.name} has no derivative", "autodiff") from error
     for operand, need, contribution in zip(op.operands, needs, contributions, strict=True):
         if need and contribution is not None:
             step.accumulate(op, role, operand, contribution)
@@ -114,11 +115,11 @@ def _optimize(step: Step, func: FuncOp, spec: DictionaryAttr, trained: list[tupl
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
     if rule is None:
         found = "without a kind" if kind is None else str(kind)
-        raise refused(func, f"unknown optimizer {found}, expected one of {', '.join(OPTIMIZERS)}")
+        raise refused(func, f"unknown optimizer {found}, expected one of {', '.join(OPTIMIZERS)}", "autodiff")
     try:
         options = _hyperparameters(spec, rule)
     except ValueError as error:
-        raise refused(func, f"train.optimizer{error}") from None
+        raise refused(func, f"train.optimizer{error}", "autodiff") from None
     count = _step_number(step, trained[0][1].location) if rule.counts_steps(options) else None
     for argument, param in trained:
         if param in step.gradients:
@@ -211,19 +212,6 @@ def _count_step(step: Step) -> None:
             step.updates(number, step.append(_named(IncrementOp(arg), "step", arg.location)).out)
 
 
-def refused(op: Operation, message: str, name: str = "autodiff") -> SourceError:
-    """An error about what a pass cannot take, at the place of an operation."""
-    return SourceError(f"{name}: {message}", location=location_of(op))
-
-
-def require_train_level(func: FuncOp, name: str) -> None:
-    """Raise `SourceError` at the first operation of a function of a lower level than the pass `name` takes."""
-    lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
-    if lowered is not None:
-        message = f"found {lowered.name}, expected train operations: run it before lower-to-npu"
-        raise refused(lowered, message, name)
-
-
 def differentiate(func: FuncOp) -> None:
     """
     Turn a forward function, which has a loss, into the whole training step.
@@ -233,10 +221,11 @@ def differentiate(func: FuncOp) -> None:
     block = func.body.block
     *forward, ending = list(block.ops)
     require_train_level(func, "autodiff")
+    name_all(func)
     values = list(ending.operands)
     arguments, results = arguments_of(func), results_of(func)
     if not any(result.loss for result in results):
-        raise refused(func, "found a function without a loss, expected one that returns a train.loss")
+        raise refused(func, "found a function without a loss, expected one that returns a train.loss", "autodiff")
     step = Step(list(block.args), _attribute_list(func, len(block.args)))
     loss = values[next(r for r in results if r.loss).index]
     # Integers and booleans have no gradient: weights of them stay as they are.
@@ -256,10 +245,12 @@ def differentiate(func: FuncOp) -> None:
     for result in results:
         if result.updates is not None:
             kept.append((values[result.index], step.of_argument("updates", result.updates)))
-    spread = [sharding_entry(entries) for entries in result_entries(func)]
+    written = list(result_entries(func))
     for result in results:
         if result.output is not None:
-            kept.append((values[result.index], {"train.output": StringAttr(result.output), **spread[result.index]}))
+            entries = written[result.index]
+            key = NAME if NAME in entries else "train.output"
+            kept.append((values[result.index], {key: StringAttr(result.output), **sharding_entry(entries)}))
     backward, _ = needed(step.appended, (value for value, _ in kept))
     for op in (*forward, ending):
         op.detach()

@@ -20,12 +20,13 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, SSAValue
 
+from npuc.compiler.core.level import refused
 from npuc.compiler.layers.base import params_of
 from npuc.compiler.layers.optimizer import OPTIMIZERS
-from npuc.compiler.transforms.autodiff import differentiate, refused
+from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, results_of
+from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, name_all, results_of
 
 
 def undo_autodiff(func: FuncOp, name: str) -> None:
@@ -34,6 +35,7 @@ def undo_autodiff(func: FuncOp, name: str) -> None:
 
     Raises `SourceError` for a step that `autodiff` does not make.
     """
+    name_all(func)
     step = func.clone()
     arguments, results = arguments_of(func), results_of(func)
     if not any(result.loss for result in results):

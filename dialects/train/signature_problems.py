@@ -1,0 +1,95 @@
+"""What is wrong with the signature of a function: its body, and the attributes of its arguments and results."""
+
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute
+
+from npuc.dialects.train.signature import (
+    NAME,
+    ArgumentKind,
+    Entries,
+    argument_entries,
+    arguments_of,
+    result_entries,
+    results_of,
+)
+
+MAX_BOUND = 1e30
+"""The widest that initial weights may be drawn."""
+
+
+def signature_problems(func: FuncOp) -> Iterator[str]:
+    """What is wrong with a function's body and its arguments' and results' attributes, a sentence each."""
+    if len(func.body.blocks) != 1:
+        yield f"the function has {len(func.body.blocks)} blocks, expected one"
+        return
+    block = func.body.block
+    if not isinstance(block.last_op, ReturnOp):
+        yield "the function does not end in func.return"
+        return
+    inputs, outputs = func.function_type.inputs.data, func.function_type.outputs.data
+    if tuple(a.type for a in block.args) != tuple(inputs):
+        yield "the arguments of the body differ from the function's type"
+    if tuple(v.type for v in block.last_op.operands) != tuple(outputs):
+        yield "the returned values differ from the function's type"
+    yield from _argument_problems(func, inputs)
+    yield from _result_problems(func, inputs, outputs)
+
+
+def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[str]:
+    written = list(argument_entries(func))
+    for index, entries in enumerate(written):
+        yield from _name_problems(f"argument {index}", entries)
+    seen: set[str] = set()
+    for argument in arguments_of(func):
+        type = inputs[argument.index]
+        if not isinstance(type, TensorType) and NAME not in written[argument.index]:
+            yield f"argument '{argument.name}' is {type}, expected a tensor"
+        if argument.name in seen:
+            yield f"two arguments are named '{argument.name}'"
+        if argument.bound is not None and not 0.0 <= argument.bound <= MAX_BOUND:
+            yield f"argument '{argument.name}' starts within ±{argument.bound}, expected 0 to {MAX_BOUND:g}"
+        seen.add(argument.name)
+
+
+def _name_problems(place: str, entries: Entries) -> Iterator[str]:
+    """What is wrong with the `npuc.name` of an argument or result."""
+    name = entries.get(NAME)
+    if name is None:
+        return
+    if not isinstance(name, StringAttr):
+        yield f"{place}: {NAME} is {name}, expected a string"
+    role = next((key for key in entries if key.startswith("train.")), None)
+    if role is not None:
+        yield f"{place} has {role} and {NAME}, expected one of them"
+
+
+def _result_problems(func: FuncOp, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> Iterator[str]:
+    kinds = {a.index: a.kind for a in arguments_of(func)}
+    written = list(result_entries(func))
+    for index, entries in enumerate(written):
+        yield from _name_problems(f"result {index}", entries)
+    seen: set[str] = set()
+    for result in results_of(func):
+        type = outputs[result.index]
+        if result.output is not None:
+            if result.output in seen:
+                yield f"two results are named '{result.output}'"
+            seen.add(result.output)
+        if not isinstance(type, TensorType) and NAME not in written[result.index]:
+            yield f"result {result.index} is {type}, expected a tensor"
+        elif result.loss and cast(TensorType[Attribute], type).get_shape() != ():
+            yield f"the loss is {type}, expected a scalar"
+        for what, number, allowed in (
+            ("updates", result.updates, set(ArgumentKind) - {ArgumentKind.INPUT}),
+            ("gradient", result.gradient, {ArgumentKind.PARAM}),
+        ):
+            if number is None:
+                continue
+            if kinds.get(number) not in allowed:
+                yield f"result {result.index} has train.{what} = {number}, which is not the number of such an argument"
+            elif inputs[number] != type:
+                yield f"result {result.index} is {type}, argument {number}, which it {what}, is {inputs[number]}"
