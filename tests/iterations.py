@@ -117,8 +117,8 @@ class Walk:
             for tensor in own:
                 if resident.pop(tensor, None) is not None:
                     self.stays.add((tensor, entered[tensor], number))
-            footprint = self._bytes(own)
-            crowded = self.bypass and self._bytes(resident) + footprint > self.capacity
+            footprint = self.bytes_of(own)
+            crowded = self.bypass and self.bytes_of(resident) + footprint > self.capacity
             self.streams.append(footprint > self.capacity or crowded)
             mine = {tensor: following[tensor, number] for tensor in own if (tensor, number) in following}
             entered |= dict.fromkeys(mine, number)
@@ -133,38 +133,38 @@ class Walk:
             else:
                 candidates, resident = resident | mine, {}
                 for tensor in sorted(candidates, key=lambda tensor: self._nearest(candidates[tensor], tensor)):
-                    if self._bytes(resident) + self._size(tensor) <= self.capacity:
+                    if self.bytes_of(resident) + self.size_of(tensor) <= self.capacity:
                         resident[tensor] = candidates[tensor]
 
-    def _size(self, tensor: int) -> int:
+    def size_of(self, tensor: int) -> int:
         return self.iteration.tensors[tensor].bytes
 
-    def _bytes(self, tensors: Iterable[int]) -> int:
-        return sum(self._size(tensor) for tensor in tensors)
+    def bytes_of(self, tensors: Iterable[int]) -> int:
+        return sum(self.size_of(tensor) for tensor in tensors)
 
-    def _rank(self, tensor: int) -> tuple[int, str, int]:
+    def rank(self, tensor: int) -> tuple[int, str, int]:
         """Of tensors with the same next use, that with the smallest of these leaves first."""
         found = self.iteration.tensors[tensor]
         prefix = {"gradient": "dx ", "weight_gradient": "dw "}.get(found.kind, "")
         return -found.bytes, f"{prefix}{found.name}", -tensor
 
     def _nearest(self, use: int, tensor: int) -> tuple[int, int, str, int]:
-        size, name, number = self._rank(tensor)
+        size, name, number = self.rank(tensor)
         return use, -size, name, number
 
     def _leave(self, resident: dict[int, int], room: int) -> dict[int, int]:
         """Let those used farthest leave until the others fit; which left."""
         gone: dict[int, int] = {}
-        while self._bytes(resident) > room:
+        while self.bytes_of(resident) > room:
             farthest = max(resident.values())
-            tensor = min((tensor for tensor in resident if resident[tensor] == farthest), key=self._rank)
+            tensor = min((tensor for tensor in resident if resident[tensor] == farthest), key=self.rank)
             gone[tensor] = resident.pop(tensor)
         return gone
 
     def _refill(self, resident: dict[int, int], gone: dict[int, int]) -> None:
         """Take back what fits all the same: the nearest use first, what would leave last first."""
         for tensor in reversed(gone):
-            if self._bytes(resident) + self._size(tensor) <= self.capacity:
+            if self.bytes_of(resident) + self.size_of(tensor) <= self.capacity:
                 resident[tensor] = gone[tensor]
 
     def writes(self) -> list[list[int]]:
@@ -185,11 +185,11 @@ class Walk:
     def occupancy(self) -> list[int]:
         """Bytes in the cache during each step; all of it while a step streams."""
         across = [
-            self._bytes(tensor for tensor, start, end in self.stays if start < number < end)
+            self.bytes_of(tensor for tensor, start, end in self.stays if start < number < end)
             for number in range(len(self.streams))
         ]
         return [
-            self.capacity if streams else held + self._bytes(touched(step))
+            self.capacity if streams else held + self.bytes_of(touched(step))
             for step, streams, held in zip(self.iteration.steps, self.streams, across, strict=True)
         ]
 
@@ -200,11 +200,11 @@ class Walk:
         for number in range(len(self.iteration.steps)):
             for tensor in self.misses[number]:
                 hidden, at = 0.0, number
-                while not self.streams[number] and hidden < self._size(tensor) / bandwidth and at > 0:
-                    if tensor in touched(self.iteration.steps[at - 1]) or room[at - 1] < self._size(tensor):
+                while not self.streams[number] and hidden < self.size_of(tensor) / bandwidth and at > 0:
+                    if tensor in touched(self.iteration.steps[at - 1]) or room[at - 1] < self.size_of(tensor):
                         break
                     at -= 1
-                    room[at] -= self._size(tensor)
+                    room[at] -= self.size_of(tensor)
                     hidden += compute[at]
                 if at < number:
                     found[number, tensor] = at
@@ -218,9 +218,9 @@ class Walk:
         landed: dict[tuple[int, int], float] = {}
         for number, work in enumerate(compute):
             start = now
-            demanded = self._bytes(tensor for tensor in self.misses[number] if (number, tensor) not in issued)
+            demanded = self.bytes_of(tensor for tensor in self.misses[number] if (number, tensor) not in issued)
             bus = max(bus, start) + demanded / bandwidth if demanded else bus
-            written = self._bytes(writes[number])
+            written = self.bytes_of(writes[number])
             if self.streams[number]:
                 bus = max(bus, start) + written / bandwidth if written else bus
                 now = max(start + work, bus if demanded + written else 0.0)
@@ -229,9 +229,9 @@ class Walk:
                 landing = max([start, bus if demanded else 0.0, *ready])
                 now = max(start + work, landing) if overlap else landing + work
             ahead = [(use, tensor) for (use, tensor), at in issued.items() if at == number]
-            ahead.sort(key=lambda load: self._rank(load[1]), reverse=True)
+            ahead.sort(key=lambda load: self.rank(load[1]), reverse=True)
             for use, tensor in sorted(ahead, key=lambda load: load[0]):
-                bus = max(bus, start) + self._size(tensor) / bandwidth
+                bus = max(bus, start) + self.size_of(tensor) / bandwidth
                 landed[use, tensor] = bus
             if written and not self.streams[number]:
                 bus = max(bus, start if overlap else now) + written / bandwidth

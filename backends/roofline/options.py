@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
-from npuc.backends.roofline.iteration.steps import Conventions
+from npuc.backends.roofline.iteration.steps import Conventions, Transfers
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.kinds import Value
 from npuc.compiler.core.units import MIB
@@ -55,7 +55,7 @@ class RooflineOptions:
     The machine and the choices of the model: cache in bytes, 10^12 operations and 10^9 bytes a second.
 
     `retain`: a streaming step leaves tensors in the cache; `best`: take the best plan of any capacity up to this one;
-    `overlap`: steps that fit compute during their transfers; `optimal`: the plan is that of the integer program.
+    `policy`: which tensors leave, where `optimal` is the plan of the integer program.
     """
 
     capacity: int
@@ -63,14 +63,24 @@ class RooflineOptions:
     gb_per_s: float
     retain: bool
     best: bool
-    overlap: bool
-    optimal: bool
+    policy: Literal["belady", "optimal", "lru"]
+    transfers: Transfers
     bound: bool
     conventions: Conventions
 
     def without_capacity(self) -> RooflineOptions:
         """The options without the capacity: equal for machines that differ in it alone."""
         return replace(self, capacity=0)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the plan is that of the integer program."""
+        return self.policy == "optimal"
+
+    @property
+    def overlap(self) -> bool:
+        """Whether steps that fit compute during their transfers."""
+        return self.transfers.overlap
 
     @property
     def ridge(self) -> float:
@@ -90,7 +100,7 @@ def read_options(hardware: Hardware) -> RooflineOptions:
     """The options of a description. Raises `UsageError` for a missing key."""
     value = resolved(hardware).get
     prototype = value("roofline.compat") == "prototype"
-    policy, plan = value("roofline.policy"), value("roofline.plan")
+    policy, plan = cast('Literal["belady", "optimal", "lru"]', value("roofline.policy")), value("roofline.plan")
     width, master = value("memory.element_bytes"), value("roofline.master_bytes")
     update = cast('Literal["end", "eager"]', value("roofline.update"))
     conventions = Conventions(
@@ -110,8 +120,12 @@ def read_options(hardware: Hardware) -> RooflineOptions:
         gb_per_s=hardware.require("dram.gb_per_s", float, backend=NAME),
         retain=value("roofline.oversize") == "retain",
         best=plan == "best" and policy == "belady",
-        overlap=bool(value("roofline.overlap")),
-        optimal=policy == "optimal",
+        policy=policy,
+        transfers=Transfers(
+            overlap=bool(value("roofline.overlap")),
+            prefetch=cast('Literal["latency", "next-layer", "none"]', value("roofline.prefetch") or "latency"),
+            offload=cast('Literal["look-ahead", "when-full"]', value("roofline.offload") or "look-ahead"),
+        ),
         bound=bool(value("roofline.bound")),
         conventions=conventions,
     )

@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.backends.roofline.iteration.best import Ladder, choose, in_chunks, ladder_of
 from npuc.backends.roofline.iteration.build import iteration_of
 from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
+from npuc.backends.roofline.iteration.lru_plan import lru_plan
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration
 from npuc.backends.roofline.iteration.timeline import IterationTimeline, timeline
-from npuc.backends.roofline.iteration.trace import Trace, trace_of
+from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace, trace_of
 from npuc.backends.roofline.nearness import Nearness
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.dialects.train.signature import training_functions
@@ -60,10 +61,10 @@ class Planner:
         bypass = np.zeros(len(sizes), dtype=np.bool_)
         if options.best and trace.slots:
             ladder = self._ladder(trace, options, int(sizes.max()))
-            choice = choose(ladder, sizes, options.tflops, options.gb_per_s, overlap=options.overlap)
+            choice = choose(ladder, sizes, options.tflops, options.gb_per_s, options.transfers)
             sizes, bypass = choice.capacity, choice.bypass
         for chunk in in_chunks(trace, len(sizes)):
-            plan = belady_plan(trace, sizes[chunk], options.retain, bypass[chunk])
+            plan = own_plan(trace, sizes[chunk], options, bypass[chunk])
             yield plan, _times(plan, options)
 
     def _ladder(self, trace: Trace, options: RooflineOptions, most: int) -> Ladder:
@@ -76,6 +77,13 @@ class Planner:
         return ladder
 
 
+def own_plan(trace: Trace, capacity: Ints, options: RooflineOptions, bypass: bool | Bools = False) -> CachePlan:
+    """The plan by the policy `belady` or `lru` of each capacity, in bytes, itself; `bypass` is as in `belady_plan`."""
+    if options.policy == "lru":
+        return lru_plan(trace, capacity, retain=options.retain)
+    return belady_plan(trace, capacity, options.retain, bypass)
+
+
 def _times(plan: CachePlan, options: RooflineOptions) -> IterationTimeline:
     """The timeline of a plan on a machine."""
-    return timeline(plan, options.tflops, options.gb_per_s, overlap=options.overlap)
+    return timeline(plan, options.tflops, options.gb_per_s, options.transfers)

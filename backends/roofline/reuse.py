@@ -14,12 +14,11 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.roofline.iteration.best import capacity_without_eviction, in_chunks, ladder_of, rungs_of
-from npuc.backends.roofline.iteration.cache_plan import belady_plan
 from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, reuse_of, sufficient_capacity, within_steps
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.iteration.trace import Ints, Trace
 from npuc.backends.roofline.options import RooflineOptions, check_rows, read_options, resolved
-from npuc.backends.roofline.planning import Planner
+from npuc.backends.roofline.planning import Planner, own_plan
 from npuc.backends.roofline.rows import compulsory_bytes
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.reuse import SHARES, CurvePoint, ReuseReport, ScopeReuse, Step
@@ -90,7 +89,7 @@ def _curve(reuse: Reuse, options: RooflineOptions) -> _Curve:
         capacity, plans = ladder.rungs, ladder.plans
     else:
         capacity = np.union1d(rungs_of(trace, top), np.array([min(options.capacity, top)], dtype=np.int64))
-        plans = tuple(belady_plan(trace, capacity[c], options.retain) for c in in_chunks(trace, len(capacity)))
+        plans = tuple(own_plan(trace, capacity[c], options) for c in in_chunks(trace, len(capacity)))
     traffic = np.concatenate([plan.bytes_in + plan.bytes_out for plan in plans])
     saved = np.concatenate([reuse.saved(plan.cached[reuse.intervals.slot]) for plan in plans], axis=1)
     if not options.best:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
-from npuc.backends.roofline.iteration.steps import least_rows
+from npuc.backends.roofline.iteration.steps import Transfers, least_rows
 from npuc.backends.roofline.iteration.timeline import timeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 
@@ -120,14 +120,12 @@ def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
     return Ladder(rungs, rules, plans)
 
 
-def choose(ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, *, overlap: bool = True) -> PlanChoice:
-    """
-    The best plans for capacities in bytes on a machine; with more capacity neither bytes nor time increase.
-
-    `overlap` is as in `timeline`.
-    """
+def choose(
+    ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, transfers: Transfers = Transfers()
+) -> PlanChoice:
+    """The best plans for capacities in bytes on a machine; with more capacity neither bytes nor time increase."""
     moved = ladder.moved
-    times = [timeline(plan, tflops, gb_per_s, overlap=overlap).total for plan in ladder.plans]
+    times = [timeline(plan, tflops, gb_per_s, transfers).total for plan in ladder.plans]
     seconds = np.concatenate(times).reshape(moved.shape)
     chosen: list[tuple[int, int]] = []
     for rung in range(len(ladder.rungs)):

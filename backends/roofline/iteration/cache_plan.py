@@ -33,7 +33,8 @@ class CachePlan:
 
     `cached[s, lane]`: the tensor of slot s has been cached since its previous access. `offload[s, lane]`: the result
     that the step of slot s wrote there is copied to memory afterwards. `streams[i, lane]`: step i streams. `peak` is
-    the largest occupancy in bytes: the plan is feasible for every capacity of at least that.
+    the largest occupancy in bytes: the plan is feasible for every capacity of at least that. `oldest`: what was used
+    longest ago leaves first, not what is used again last.
     """
 
     trace: Trace
@@ -42,6 +43,7 @@ class CachePlan:
     offload: Bools
     streams: Bools
     peak: Ints
+    oldest: bool = False
 
     @property
     def bytes_in(self) -> Ints:
@@ -62,6 +64,7 @@ class CachePlan:
             self.offload[:, chosen],
             self.streams[:, chosen],
             self.peak[chosen],
+            self.oldest,
         )
 
 
@@ -99,7 +102,7 @@ def plan_of(trace: Trace, capacity: Ints, cached: Bools) -> CachePlan:
     during = after - starts + trace.footprint[:, None]
     streams = during > capacity
     peak = np.maximum(after, np.where(streams, 0, during)).max(axis=0, initial=0)
-    return CachePlan(trace, capacity, cached, _offloads(trace, cached), streams, peak)
+    return CachePlan(trace, capacity, cached, offloads(trace, cached), streams, peak)
 
 
 class _Walk:
@@ -142,7 +145,7 @@ class _Walk:
             else:
                 self._cache(reused, ~streams)
                 self._after_streaming(end, reused, streams)
-        return CachePlan(trace, self.capacity, self.cached, _offloads(trace, self.cached), self.streams, self.peak)
+        return CachePlan(trace, self.capacity, self.cached, offloads(trace, self.cached), self.streams, self.peak)
 
     def _evict_until_fits(self, end: int, footprint: int) -> Bools | None:
         """Evict tensors until those of the step fit; returns the lanes in which they cannot, None if there are none."""
@@ -269,7 +272,7 @@ class _Walk:
         self.peak[lanes] = np.maximum(self.peak[lanes], self.used[lanes])
 
 
-def _offloads(trace: Trace, cached: Bools) -> Bools:
+def offloads(trace: Trace, cached: Bools) -> Bools:
     """
     The slots whose values are copied to memory after their step: memory lacks them, and they are not cached until used.
     """

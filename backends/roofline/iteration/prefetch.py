@@ -1,10 +1,12 @@
 """
-Latency-aware prefetch: the steps at which a plan issues its loads.
+Prefetch: the steps at which a plan issues its loads.
 
-A load is issued early enough that earlier steps hide it: going back from the step that needs it, compute times add up
-until they cover the load, as far as the tensor fits beside the cached ones, but not beyond its last access. If no
-step qualifies, the load is on demand, as are the inputs of a streaming step. A tensor that is evicted before its next
-use is evicted right after its last one, so it takes no capacity in between.
+By `latency`, the study's, a load is issued early enough that earlier steps hide it: going back from the step that needs
+it, compute times add up until they cover the load, as far as the tensor fits beside the cached ones, but not beyond its
+last access. By `next-layer` it is issued one step before, under the same conditions, whether that hides it or not, as
+vDNN does (M. Rhu et al., "vDNN: virtualized deep neural networks", MICRO 2016). If no step qualifies, or by `none`, the
+load is on demand, as are the inputs of a streaming step. With look-ahead offload a tensor that is evicted before its
+next use is evicted right after its last one, so it takes no capacity in between; otherwise it does until it leaves.
 """
 
 from __future__ import annotations
@@ -13,22 +15,29 @@ import numpy as np
 import numpy.typing as npt
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan
-from npuc.backends.roofline.iteration.trace import Ints, Trace
+from npuc.backends.roofline.iteration.offload import lingering
+from npuc.backends.roofline.iteration.steps import Transfers
+from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 
 Floats = npt.NDArray[np.float64]
 ON_DEMAND = -1
 
 
-def prefetches(plan: CachePlan, compute: Floats, gb_per_s: float) -> Ints:
+def prefetches(plan: CachePlan, compute: Floats, gb_per_s: float, transfers: Transfers, leaves: Ints | None) -> Ints:
     """
     The step at which the load of each slot is issued, by lane; -1 for loads on demand and slots without a load.
 
-    `compute` is the compute time of each step in seconds; `gb_per_s` the bandwidth in 10^9 bytes a second.
+    `compute` is the compute time of each step in seconds; `gb_per_s` the bandwidth in 10^9 bytes a second. `leaves` is
+    that of `leaving`, None with look-ahead offload.
     """
     trace, capacity = plan.trace, plan.capacity
     issue = np.full(plan.cached.shape, ON_DEMAND, dtype=np.int64)
+    if transfers.prefetch == "none":
+        return issue
     room = capacity - occupancy(plan)
-    earliest = _earliest(trace, compute, gb_per_s)
+    if leaves is not None:
+        room -= lingering(plan, leaves)
+    earliest = _earliest(trace, compute, gb_per_s) if transfers.prefetch == "latency" else _step_before(trace)
     fitting = ~plan.streams
     missed = (trace.read[:, None] & ~plan.cached & fitting[trace.step]).any(axis=1)
     missed &= earliest < trace.step
@@ -36,7 +45,9 @@ def prefetches(plan: CachePlan, compute: Floats, gb_per_s: float) -> Ints:
     for slot in trace.listed[missed[trace.listed]].tolist():
         step, low, bytes = steps[slot], int(earliest[slot]), size[slot]
         window = room[low:step]
-        fits = window >= bytes
+        fits: Bools = window >= bytes
+        if leaves is not None and trace.previous[slot] >= 0:
+            fits = np.logical_and(fits, np.arange(low, step)[:, None] >= leaves[trace.previous[slot]])
         # from the step back, as long as the tensor fits
         reached = np.logical_and.accumulate(fits[::-1], axis=0)[::-1]
         reached &= ~plan.cached[slot] & fitting[step]
@@ -68,5 +79,14 @@ def _earliest(trace: Trace, compute: Floats, gb_per_s: float) -> Ints:
     start = before[trace.step] - trace.size / (gb_per_s * 1e9)
     # the last step from which on the compute time is enough
     step = np.searchsorted(before, start, side="right") - 1
-    last = np.where(trace.previous >= 0, trace.step[trace.previous], -1)
-    return np.maximum(np.maximum(step, 0), last + 1)
+    return np.maximum(np.maximum(step, 0), _last(trace) + 1)
+
+
+def _step_before(trace: Trace) -> Ints:
+    """The step before that of each slot, or the slot's own where the tensor's last access is not before it."""
+    return np.maximum(np.maximum(trace.step - 1, 0), _last(trace) + 1)
+
+
+def _last(trace: Trace) -> Ints:
+    """The step of each slot's last access, -1 without one."""
+    return np.where(trace.previous >= 0, trace.step[trace.previous], -1)

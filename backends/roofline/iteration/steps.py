@@ -31,6 +31,21 @@ class Conventions:
 
 
 @dataclass(frozen=True)
+class Transfers:
+    """
+    How the transfers of a plan are put on the bus; each field is a hardware key of the same name.
+
+    `overlap`: a step that fits computes while it loads and writes, as one that streams does. `prefetch`: what misses is
+    loaded so early that computation hides it, during the step before, or on demand. `offload`: a value that leaves is
+    copied to memory right after its last use, or when the cache is full.
+    """
+
+    overlap: bool = True
+    prefetch: Literal["latency", "next-layer", "none"] = "latency"
+    offload: Literal["look-ahead", "when-full"] = "look-ahead"
+
+
+@dataclass(frozen=True)
 class IterationTensor:
     """
     A tensor in memory: its bytes, and the bytes of one row, the least that a streaming layer buffers.

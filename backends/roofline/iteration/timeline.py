@@ -5,7 +5,8 @@ A streaming step computes while it transfers, tile by tile, and ends when both h
 worse with `overlap`: it computes while it loads and ends when it has computed and all its inputs have arrived; its
 results leave as they are made, without the step waiting for them. In the study's model (`overlap` false) it loads,
 computes when all its inputs have arrived, and then queues its writes. Prefetches issued at a step queue behind its own
-loads. A stall is attributed to the step that waits, the remaining transfers at the end to the last step.
+loads. A stall is attributed to the step that waits, the remaining transfers at the end to the last step. What leaves a
+full cache is copied before the loads of the step that needs its place, and that step waits for it, too.
 
 With `overlap`, of two plans with the same loads on demand and the same writes, the one in which fewer steps stream is
 never slower: each step has the same transfers in the same order and waits for no more of them.
@@ -19,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan
+from npuc.backends.roofline.iteration.offload import leaving
 from npuc.backends.roofline.iteration.prefetch import ON_DEMAND, Floats, prefetches
+from npuc.backends.roofline.iteration.steps import Transfers
 from npuc.backends.roofline.iteration.trace import Bools, Ints
 
 
@@ -59,21 +62,20 @@ class _Bus:
         self.free = np.where(seconds > 0, np.maximum(self.free, at) + seconds, self.free)
 
 
-def timeline(plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool = True) -> IterationTimeline:
-    """
-    The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes.
-
-    `overlap`: a step that fits computes while it loads and writes, like a streaming one.
-    """
-    trace, lanes = plan.trace, len(plan.capacity)
+def timeline(plan: CachePlan, tflops: float, gb_per_s: float, transfers: Transfers = Transfers()) -> IterationTimeline:
+    """The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes."""
+    trace, lanes, overlap = plan.trace, len(plan.capacity), transfers.overlap
     ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
     compute = ops / (tflops * 1e12)
-    issue = prefetches(plan, compute, gb_per_s)
+    leaves = leaving(plan) if transfers.offload == "when-full" else None
+    issue = prefetches(plan, compute, gb_per_s, transfers, leaves)
     seconds = trace.size / (gb_per_s * 1e9)
     loads = _loads(issue, seconds, trace.steps)
     missed = trace.read[:, None] & ~plan.cached
     demanded = _by_step(plan, missed & (issue == ON_DEMAND)) / (gb_per_s * 1e9)
-    written = _by_step(plan, plan.offload) / (gb_per_s * 1e9)
+    at_once = plan.offload if leaves is None else plan.offload & (leaves == trace.step[:, None])
+    written = _by_step(plan, at_once) / (gb_per_s * 1e9)
+    later = None if leaves is None else _left_before(plan, leaves) / (gb_per_s * 1e9)
     shape = (trace.steps, lanes)
     start, ready, end = np.empty(shape), np.empty(shape), np.empty(shape)
     bus, now = _Bus(np.zeros(lanes)), np.zeros(lanes)
@@ -81,8 +83,12 @@ def timeline(plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool =
     for step in range(trace.steps):
         start[step] = now
         streaming = plan.streams[step]
+        waits = demanded[step]
+        if later is not None:
+            bus.queue(now, later[step])
+            waits = waits + later[step]
         bus.queue(now, demanded[step])
-        ready[step] = np.where(demanded[step] > 0, bus.free, now)
+        ready[step] = np.where(waits > 0, bus.free, now)
         for slot in range(first[step], first[step + 1]):
             if slot in bus.landed:
                 np.maximum(ready[step], bus.landed.pop(slot), out=ready[step])
@@ -91,7 +97,7 @@ def timeline(plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool =
         if streaming.any():
             moved = np.where(streaming, written[step], 0.0)
             bus.queue(now, moved)
-            busy = demanded[step] + moved > 0
+            busy = waits + moved > 0
             done = np.maximum(now + compute[step], np.where(busy, bus.free, now))
             ready[step] = np.where(streaming, now, ready[step])
             end[step] = np.where(streaming, done, fits)
@@ -104,6 +110,8 @@ def timeline(plan: CachePlan, tflops: float, gb_per_s: float, *, overlap: bool =
             bus.free = free
         bus.queue(now if overlap else end[step], np.where(streaming, 0.0, written[step]))
         now = end[step]
+    if later is not None:
+        bus.queue(now, later[trace.steps])
     return IterationTimeline(start, ready, end, np.maximum(now, bus.free))
 
 
@@ -115,6 +123,15 @@ def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
         for step in issued:
             if step != ON_DEMAND:
                 found[step].append(_Load(slot, issue[slot] == step, float(seconds[slot])))
+    return found
+
+
+def _left_before(plan: CachePlan, leaves: Ints) -> Floats:
+    """Bytes copied to memory before each step, and after the last one, by lane: what has lingered until then."""
+    trace = plan.trace
+    found = np.zeros((trace.steps + 1, len(plan.capacity)))
+    slots, lanes = np.nonzero(plan.offload & (leaves > trace.step[:, None]))
+    np.add.at(found, (leaves[slots, lanes], lanes), trace.size[slots])
     return found
 
 
