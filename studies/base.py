@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
-Option = Literal["networks", "defines", "settings", "plot", "figures"]
+Option = Literal["networks", "hardware", "defines", "settings", "plot", "figures"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Asked:
     defines: Mapping[str, int | str] | None = None
     settings: Mapping[str, object] | None = None
     figures: Sequence[str] = ()
+    hardware: str | None = None
     draws: bool = False
 
 

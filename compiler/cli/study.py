@@ -48,6 +48,12 @@ def command(
         list[str] | None,
         typer.Option("--network", metavar="NAME|SOURCE", help="Network to use instead of the study's; repeatable."),
     ] = None,
+    hw: Annotated[
+        str | None,
+        typer.Option(
+            "--hw", metavar="NAME|FILE", help="Accelerators to use instead of the study's: a preset or a file."
+        ),
+    ] = None,
     define: Defines = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")
@@ -74,13 +80,20 @@ def command(
         for target in (json, csv):
             check_target(target)
         chosen = _preset(study, preset)
-        given = {"networks": network, "defines": define, "settings": setting, "plot": plot, "figures": figure}
+        given = {
+            "networks": network,
+            "hardware": hw,
+            "defines": define,
+            "settings": setting,
+            "plot": plot,
+            "figures": figure,
+        }
         _require_taken(name, study, [option for option in SPELT if given[option]])
         pictures = _pictures(plot, folder=study.folder)
         from npuc.hardware import parse_setting
 
         settings = dict(parse_setting(item) for item in setting or [])
-        asked = Asked(chosen, network or (), parse_defines(define), settings, figure or (), plot is not None)
+        asked = Asked(chosen, network or (), parse_defines(define), settings, figure or (), hw, plot is not None)
         with STUDIES.blamed(name):
             outcome = _run(name, study.plan(asked), quiet=quiet)
             _write(outcome, json, csv, pictures)
@@ -107,6 +120,7 @@ def _preset(study: Study, preset: str | None) -> str:
 
 SPELT: dict[Option, str] = {
     "networks": "--network",
+    "hardware": "--hw",
     "defines": "-D",
     "settings": "--set",
     "plot": "--plot",

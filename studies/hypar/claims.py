@@ -9,30 +9,29 @@ from typing import TypeAlias
 
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.studies.hypar.networks import HyparNetwork
+from npuc.studies.hypar.platform import Platform
 from npuc.studies.hypar.results import NetworkResult, Quantity, gain, needed_seconds, peak_seconds
 from npuc.studies.hypar.settings import (
     BASE,
     DEVICES,
-    HARDWARE,
     MEAN,
     NOTHING,
     OURS,
     STUDIED_STRATEGIES,
-    TOPOLOGY_NAMES,
-    TREE,
     over_owt,
-    peak_flops,
     published,
 )
 
-Value: TypeAlias = float | tuple[str, ...]
-"""A number, or a word of letters for each level."""
+Value: TypeAlias = float | str | tuple[str, ...]
+"""A number, a sign in words, or a word of letters for each level."""
 Results: TypeAlias = Mapping[str, Mapping[Strategy, NetworkResult]]
 """By network and strategy."""
 WITHIN_READING = 0.005
 """The labels of the communication figure have three digits: ours is to be this near to them, relatively."""
 WITHIN_MODEL = 0.1
 """How near a ratio of times or energies is to be, relatively, where the paper's model is not known."""
+VARIANT = "variant"
+"""How claims begin that repeat others under another reading of the paper."""
 BARS_OF_MP = "what the paper counts in its bars of mp is not said"
 TITLES: Mapping[Quantity, str] = {"performance": "performance", "energy": "energy efficiency"}
 
@@ -63,7 +62,7 @@ class FigureRow:
 
 
 def claim_rows(
-    networks: Sequence[HyparNetwork], results: Results, convention: Convention, *, means: bool
+    networks: Sequence[HyparNetwork], results: Results, convention: Convention, platform: Platform, *, means: bool
 ) -> Iterator[FigureRow]:
     """All rows, figure by figure; `means` over the networks where these are the paper's."""
     for network in networks:
@@ -79,12 +78,9 @@ def claim_rows(
         for network in networks:
             for strategy in STUDIED_STRATEGIES:
                 if strategy != BASE:
-                    yield _gain(network, strategy, results[network.name], quantity, convention)
+                    yield _gain(network, strategy, results[network.name], quantity, convention, platform)
         if means:
-            yield from _gain_means(results, quantity, convention)
-    for network in networks:
-        for strategy in (BASE, OURS):
-            yield _torus(network, strategy, results[network.name][strategy], convention)
+            yield from _gain_means(results, quantity, convention, platform)
 
 
 def _choices(network: HyparNetwork, strategy: Strategy, result: NetworkResult, convention: Convention) -> FigureRow:
@@ -101,7 +97,7 @@ def _moved(network: HyparNetwork, strategy: Strategy, result: NetworkResult, con
     note = f"by other conventions {others}"
     if theirs is not None and strategy == "mp":
         note += f"; {BARS_OF_MP}"
-    return _row(
+    return figure_row(
         "communication of a step", network.name, strategy, setting(network.source, strategy, convention),
         theirs, result.gb, "GB", WITHIN_READING, note,
     )  # fmt: skip
@@ -113,7 +109,7 @@ def _moved_means(results: Results, convention: Convention) -> Iterator[FigureRow
         theirs = published()[MEAN].communication_gb.get(strategy)
         note = BARS_OF_MP if strategy == "mp" else ""
         where = setting("the ten networks", strategy, convention)
-        yield _row("communication of a step", MEAN, strategy, where, theirs, ours, "GB", WITHIN_READING, note)
+        yield figure_row("communication of a step", MEAN, strategy, where, theirs, ours, "GB", WITHIN_READING, note)
 
 
 def _gain(
@@ -122,6 +118,7 @@ def _gain(
     own: Mapping[Strategy, NetworkResult],
     quantity: Quantity,
     convention: Convention,
+    platform: Platform,
 ) -> FigureRow:
     """The gain of a strategy over dp."""
     entry = published().get(network.name, NOTHING)
@@ -129,37 +126,49 @@ def _gain(
     ours = gain(own[BASE], own[strategy], quantity)
     note = own[strategy].step.refusal and f"no program: {own[strategy].step.refusal}"
     if not note and theirs is not None and ours is not None and not near(ours, theirs, WITHIN_MODEL):
-        note = _why(own[BASE], own[strategy], theirs, quantity)
+        note = _why(own[BASE], own[strategy], theirs, quantity, platform)
     moved = own[strategy].step.gb
     if moved is not None and not near(moved, own[strategy].gb, ROUNDING):
         note += f"{'; ' if note else ''}of a plan with divisible cuts, which moves {moved:.4g} GB"
-    where = f"{setting(network.source, strategy, convention)} -b cycle --hw {HARDWARE}"
-    return _row(f"{TITLES[quantity]} over {BASE}", network.name, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
+    where = f"{setting(network.source, strategy, convention)} -b cycle {platform.command()}"
+    return figure_row(
+        f"{TITLES[quantity]} over {BASE}", network.name, strategy, where, theirs, ours, "x", WITHIN_MODEL, note
+    )
 
 
-def _why(base: NetworkResult, other: NetworkResult, theirs: float, quantity: Quantity) -> str:
+def _why(base: NetworkResult, other: NetworkResult, theirs: float, quantity: Quantity, platform: Platform) -> str:
     """The assumption under which our model would give the paper's number."""
     if quantity == "energy":
         return "the paper's energies of its unit and its links are not known"
     work = needed_seconds(base, other, theirs)
     if work is None:
         return "no time of work gives this beside our communication: the paper's links or its collectives differ"
-    peak, rate = peak_seconds(base.step), peak_flops() / 1e9
-    return f"it takes work of {work:.3g} s beside our communication; at the stated {rate:.0f} GOPS it is {peak:.3g} s"
+    needed = f"it takes work of {work:.3g} s beside our communication"
+    if platform.peak_flops is None:
+        return needed
+    peak, rate = peak_seconds(base.step, platform.peak_flops), platform.peak_flops / 1e9
+    return f"{needed}; at the stated {rate:.0f} GOPS it is {peak:.3g} s"
 
 
-def _gain_means(results: Results, quantity: Quantity, convention: Convention) -> Iterator[FigureRow]:
+def _gain_means(
+    results: Results, quantity: Quantity, convention: Convention, platform: Platform
+) -> Iterator[FigureRow]:
     """Means over the networks; the last row is HyPar's over owt's."""
     entry = published()[MEAN]
     known = entry.performance if quantity == "performance" else entry.energy
     for strategy in STUDIED_STRATEGIES:
         if strategy != BASE:
-            yield _gain_mean(results, (BASE, strategy), quantity, known.get(strategy), convention)
-    yield _gain_mean(results, ("owt", OURS), quantity, over_owt()[quantity], convention)
+            yield _gain_mean(results, (BASE, strategy), quantity, known.get(strategy), convention, platform)
+    yield _gain_mean(results, ("owt", OURS), quantity, over_owt()[quantity], convention, platform)
 
 
 def _gain_mean(
-    results: Results, pair: tuple[Strategy, Strategy], quantity: Quantity, theirs: float | None, convention: Convention
+    results: Results,
+    pair: tuple[Strategy, Strategy],
+    quantity: Quantity,
+    theirs: float | None,
+    convention: Convention,
+    platform: Platform,
 ) -> FigureRow:
     """The mean over the networks that have programs, if these are more than half of them."""
     base, strategy = pair
@@ -169,21 +178,11 @@ def _gain_mean(
     note = f"{len(there)} of {len(found)} networks have a program" if len(there) < len(found) else ""
     if ours is not None and theirs is not None and not near(ours, theirs, WITHIN_MODEL):
         note += f"{'; ' if note else ''}as of the networks"
-    where = f"{setting('the ten networks', strategy, convention)} -b cycle --hw {HARDWARE}"
-    return _row(f"{TITLES[quantity]} over {base}", MEAN, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
+    where = f"{setting('the ten networks', strategy, convention)} -b cycle {platform.command()}"
+    return figure_row(f"{TITLES[quantity]} over {base}", MEAN, strategy, where, theirs, ours, "x", WITHIN_MODEL, note)
 
 
-def _torus(network: HyparNetwork, strategy: Strategy, result: NetworkResult, convention: Convention) -> FigureRow:
-    """The gain of the other topology."""
-    costs = result.step.costs
-    ours = costs[TREE].seconds / costs["torus"].seconds if costs else None
-    note = result.step.refusal and f"no program: {result.step.refusal}"
-    where = f"{setting(network.source, strategy, convention)} -b cycle --hw {HARDWARE}-torus"
-    claim = f"performance on the torus over that on the {TOPOLOGY_NAMES[TREE]}"
-    return _row(claim, network.name, strategy, where, None, ours, "x", None, note)
-
-
-def _row(
+def figure_row(
     claim: str, network: str, strategy: str, where: str, theirs: float | None, ours: float | None, unit: str,
     within: float | None, note: str,
 ) -> FigureRow:  # fmt: skip

@@ -42,13 +42,13 @@ class Hypar(Study):
     """Layers over accelerators: ten networks on 16 accelerators (Song et al., "HyPar", HPCA 2019)."""
 
     presets = ("published", "table2", "physical")
-    takes = frozenset({"networks", "plot"})
+    takes = frozenset({"networks", "hardware", "plot"})
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.hypar.settings import PRESETS
         from npuc.studies.hypar.study import plan_study, run_study
 
-        plan = plan_study(next(known for known in PRESETS if known == asked.preset), asked.networks)
+        plan = plan_study(next(known for known in PRESETS if known == asked.preset), asked.networks, asked.hardware)
 
         def run(advance: Advance) -> Outcome:
             return _Outcome(run_study(plan, advance))

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from npuc.compiler.core.figure import GRID, new_figure, picture_bytes
 from npuc.compiler.core.options import Strategy
-from npuc.studies.hypar.claims import FigureRow
+from npuc.studies.hypar.claims import VARIANT, FigureRow
 from npuc.studies.hypar.settings import BASE, OURS, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES, TREE
 from npuc.studies.hypar.study import HyparResults
 from npuc.studies.hypar.view import tables_of
@@ -37,7 +37,7 @@ def draw(study: HyparResults, kind: str) -> bytes:
     (moved, networks), *others = tables_of(study.rows).items()
     _bars(figure.add_subplot(grid[0, :]), moved, networks)
     figure.axes[0].legend(loc="upper left", ncols=6, frameon=False, fontsize=8.5)
-    gains = [(claim, table) for claim, table in others if claim.endswith(RATIO)]
+    gains = [(claim, table) for claim, table in others if claim.endswith(RATIO) and not claim.startswith(VARIANT)]
     for number, (claim, networks) in enumerate(gains):
         _bars(figure.add_subplot(grid[1, number]), claim, networks)
     _scaling(figure.add_subplot(grid[2, 0] if study.space else grid[2, :]), study)

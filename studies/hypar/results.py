@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from npuc.compiler.core.options import Convention
-from npuc.studies.hypar.settings import peak_flops
 from npuc.studies.hypar.steps import AcceleratorStep, StepCost
 
 Quantity = Literal["performance", "energy"]
@@ -28,21 +27,22 @@ class NetworkResult:
 
 
 def gain(base: NetworkResult, other: NetworkResult, quantity: Quantity) -> float | None:
-    """How many times faster, or more thrifty, a step is than the base's; None where there is no program of one."""
+    """How many times faster, or more thrifty, a step is than the base's; None where one is not known."""
     a, b = base.step.cost, other.step.cost
     if a is None or b is None:
         return None
-    return amount(a, quantity) / amount(b, quantity)
+    base_amount, other_amount = amount(a, quantity), amount(b, quantity)
+    return None if base_amount is None or other_amount is None else base_amount / other_amount
 
 
-def amount(cost: StepCost, quantity: Quantity) -> float:
-    """The seconds or the joules of a step."""
+def amount(cost: StepCost, quantity: Quantity) -> float | None:
+    """The seconds or the joules of a step, None where they are not known."""
     return cost.seconds if quantity == "performance" else cost.joules
 
 
-def peak_seconds(step: AcceleratorStep) -> float:
-    """The time of a step's products at the rate that the paper states."""
-    return 2 * step.macs / peak_flops()
+def peak_seconds(step: AcceleratorStep, peak_flops: float) -> float:
+    """The time of a step's products at the rate that an accelerator is stated to have."""
+    return 2 * step.macs / peak_flops
 
 
 def needed_seconds(base: NetworkResult, other: NetworkResult, performance: float) -> float | None:

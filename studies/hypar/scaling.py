@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.studies.hypar.networks import HyparNetwork, gigabytes
+from npuc.studies.hypar.platform import LINK, Platform
 from npuc.studies.hypar.settings import SCALES, Topology
 from npuc.studies.hypar.steps import step_of
 
@@ -23,12 +24,16 @@ class Scale:
 
 
 def scaled(
-    network: HyparNetwork, strategies: Sequence[Strategy], convention: Convention, done: Callable[[str, int], None]
+    network: HyparNetwork,
+    strategies: Sequence[Strategy],
+    convention: Convention,
+    platform: Platform,
+    done: Callable[[str, int], None],
 ) -> Iterator[Scale]:
     """A network under strategies on each number of accelerators; `done` is told of each."""
     for strategy in strategies:
         for devices in SCALES:
-            step = step_of(network, strategy, convention, devices)
+            step = step_of(network, strategy, convention, devices, platform, (LINK,))
             gb = gigabytes(network.plan(strategy, convention, devices)) if devices > 1 else 0.0
             seconds: dict[Topology, float] = {topology: cost.seconds for topology, cost in step.costs.items()}
             done(f"{network.name} on {devices}", 1)

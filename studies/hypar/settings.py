@@ -1,4 +1,4 @@
-"""The paper's numbers (`published.json`), and the machines on which steps are scored."""
+"""The paper's numbers (`published.json`), and what the study varies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from importlib.resources import files
 from typing import Any, Literal, get_args
 
 from npuc.compiler.core.options import Convention, Strategy
-from npuc.hardware import Hardware, load_hardware
 
 PRESETS: tuple[Convention, ...] = ("published", "table2", "physical")
 """The conventions by which plans are chosen and counted; the first gives the paper's figures."""
@@ -22,45 +21,10 @@ BASE: Strategy = "dp"
 """The baseline of performance and energy."""
 OURS: Strategy = "hypar"
 """The strategy that the study is about."""
-HARDWARE = "hypar16"
 Topology = Literal["tree", "torus"]
 TOPOLOGIES: tuple[Topology, ...] = get_args(Topology)
 TOPOLOGY_NAMES: Mapping[Topology, str] = {"tree": "H-tree", "torus": "torus"}
 TREE: Topology = "tree"
-
-
-def machine_of(topology: Topology, devices: int) -> Hardware:
-    """
-    So many of the platform's accelerators, in a tree of halves or a torus as near to square as can be.
-
-    Links are those of the presets, with their energy: 0.2 GB/s a device on each level of the tree, 0.4 on each ring of
-    the torus.
-    """
-    levels = devices.bit_length() - 1
-    if topology == "tree":
-        shape = [("pair", 2, 0.2)] * levels
-    else:
-        rows = 2 ** (levels - levels // 2)
-        shape = [("ring", size, 0.4) for size in (rows, devices // rows) if size > 1]
-    energy = link_energy()
-    levels_of_links = [
-        {"kind": kind, "size": size, "gb_per_s": speed, "pj_per_byte": energy} for kind, size, speed in shape
-    ]
-    return load_hardware(HARDWARE, {"network.levels": levels_of_links} if levels_of_links else {})
-
-
-@cache
-def link_energy() -> float:
-    """The energy of a byte that crosses a link of the platform, in pJ."""
-    levels = load_hardware(HARDWARE).require("network.levels", backend="cycle")
-    assert isinstance(levels, list), "network.levels is read as a list"
-    return float(levels[0]["pj_per_byte"])
-
-
-@cache
-def peak_flops() -> float:
-    """Operations a second of one accelerator, as the paper states them."""
-    return load_hardware(HARDWARE).require("compute.tflops", float, backend="cycle") * 1e12
 
 
 @dataclass(frozen=True)

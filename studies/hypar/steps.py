@@ -1,14 +1,15 @@
 """
 The cost of a training step on several accelerators: the work of one of them and the communication between them.
 
-The backend `cycle` scores the work once; only the communication is scored again for another topology.
+The backend `cycle` scores the work once; only the communication is scored again for other links.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from npuc.backends.communication import with_communication
 from npuc.backends.registry import get_backend
@@ -19,7 +20,11 @@ from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.report import Report
 from npuc.frontends.source import open_source
 from npuc.studies.hypar.networks import HyparNetwork
-from npuc.studies.hypar.settings import HARDWARE, TOPOLOGIES, TREE, Topology, machine_of
+from npuc.studies.hypar.platform import LINK, READINGS, Links, Platform
+from npuc.studies.hypar.settings import TOPOLOGIES, TREE, Topology
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 BACKEND = "cycle"
 
@@ -27,18 +32,19 @@ BACKEND = "cycle"
 @dataclass(frozen=True)
 class StepCost:
     """
-    The cost of a step: `seconds` in all, of which `communication` does not overlap work; `joules` of one accelerator.
+    The cost of a step: `seconds` in all, of which `communication` does not overlap work; `joules` of one accelerator,
+    None where its machine or its links have no energies.
     """
 
     seconds: float
     communication: float
-    joules: float
+    joules: float | None
 
 
 @dataclass(frozen=True)
 class AcceleratorStep:
     """
-    A step of one accelerator: its MACs, and its cost by topology.
+    A step of one accelerator: its MACs, and its cost by topology; `readings` has those under each reading of the links.
 
     `refusal` is the reason why there is no cost: tensors that cannot be cut evenly have no program. `gb` is the traffic
     of the program's plan by its convention, in 10^9 bytes (joint plans cut evenly); None for one accelerator.
@@ -48,6 +54,9 @@ class AcceleratorStep:
     costs: Mapping[Topology, StepCost]
     refusal: str = ""
     gb: float | None = None
+    readings: Mapping[Links, Mapping[Topology, StepCost]] = field(
+        default_factory=dict[Links, Mapping[Topology, StepCost]]
+    )
 
     @property
     def cost(self) -> StepCost | None:
@@ -55,31 +64,46 @@ class AcceleratorStep:
         return self.costs.get(TREE)
 
 
-def step_of(network: HyparNetwork, strategy: Strategy, convention: Convention, devices: int) -> AcceleratorStep:
+def step_of(
+    network: HyparNetwork,
+    strategy: Strategy,
+    convention: Convention,
+    devices: int,
+    platform: Platform,
+    readings: Sequence[Links] = READINGS,
+) -> AcceleratorStep:
     """The step of a network under a strategy. Raises `NpucError`s but for tensors that cannot be cut evenly."""
-    machine = machine_of(TREE, devices)
-    options: CompileKeywords = {"hardware": machine.values}
+    options: CompileKeywords = {"hardware": platform.machine_of(TREE, devices).values}
     if devices > 1:
         options |= {"devices": devices, "parallel": strategy, "convention": convention}
-    model = get_backend(BACKEND)
     try:
-        module, machine = lowered_module(open_source(network.source), model, options, lambda _: None, [])
+        module, _ = lowered_module(open_source(network.source), get_backend(BACKEND), options, lambda _: None, [])
     except CapacityError as e:
         return AcceleratorStep(0, {}, e.message)
-    work = model.score(module, machine)
-    found: dict[Topology, StepCost] = {
-        topology: _cost(with_communication(work, module, machine_of(topology, devices)), work)
-        for topology in TOPOLOGIES
-    }
+    return scored_step(module, devices, platform, readings)
+
+
+def scored_step(
+    module: ModuleOp, devices: int, platform: Platform, readings: Sequence[Links] = READINGS
+) -> AcceleratorStep:
+    """The step of a program that is lowered for so many accelerators of a platform."""
+    work = get_backend(BACKEND).score(module, platform.machine_of(TREE, devices))
+    found: dict[Links, Mapping[Topology, StepCost]] = {}
+    for links in readings:
+        machines = {topology: platform.machine_of(topology, devices, links) for topology in TOPOLOGIES}
+        found[links] = {
+            topology: _cost(with_communication(work, module, machine), work, priced="pj_per_byte" in platform.link)
+            for topology, machine in machines.items()
+        }
     plan = plan_of_program(module)
     moved = None if plan is None or plan.total.bytes is None else float(Fraction(plan.total.bytes)) / 1e9
-    return AcceleratorStep(work.totals.macs or 0, found, gb=moved)
+    return AcceleratorStep(work.totals.macs or 0, found[LINK], gb=moved, readings=found)
 
 
-def _cost(report: Report, work: Report) -> StepCost:
-    """The cost of a step from its reports with and without communication."""
-    seconds, joules = report.totals.seconds, report.totals.energy_j
-    alone = work.totals.seconds
-    if seconds is None or alone is None or joules is None:
-        raise InternalError(f"backend {BACKEND} gives no time or energy on {HARDWARE}")
-    return StepCost(seconds, seconds - alone, joules)
+def _cost(report: Report, work: Report, *, priced: bool) -> StepCost:
+    """The cost of a step from its reports with and without communication; `priced`: links have an energy."""
+    seconds, alone = report.totals.seconds, work.totals.seconds
+    if seconds is None or alone is None:
+        raise InternalError(f"backend {BACKEND} gives no time")
+    known = priced and work.totals.energy_j is not None
+    return StepCost(seconds, seconds - alone, report.totals.energy_j if known else None)

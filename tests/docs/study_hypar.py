@@ -1,16 +1,18 @@
 """
 The tables and the figure of docs/study-hypar.md: the study as it runs, between markers.
 
-    python -m tests.docs.study_hypar            runs it, about twenty seconds, and writes them anew
+    python -m tests.docs.study_hypar            runs it, about forty seconds, and writes them anew
 """
 
 from collections.abc import Iterator, Mapping
 
 from npuc.studies.hypar.claims import FigureRow
+from npuc.studies.hypar.platform import EQUAL, LINK, READINGS
 from npuc.studies.hypar.plot import draw
 from npuc.studies.hypar.settings import BASE, OURS, SCALES, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES
 from npuc.studies.hypar.study import HyparResults, plan_study, run_study
-from npuc.studies.hypar.view import tables_of, value_text
+from npuc.studies.hypar.topology import AWARE, OVER_DP, TORUS_OVER_TREE, mean_of
+from npuc.studies.hypar.view import links_cells, tables_of, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
@@ -62,10 +64,43 @@ def scaling_rows(study: HyparResults) -> Iterator[str]:
             yield f"| `{strategy}`, s, {TOPOLOGY_NAMES[topology]} | {' | '.join(cells)} |"
 
 
+def topology_rows(study: HyparResults) -> Iterator[str]:
+    """A row a network: the torus over the tree, the plan made for the torus over others, the slower links."""
+    found = tables_of(study.rows)
+    torus, aware, slower = (found[f"{claim}, x"] for claim in (TORUS_OVER_TREE, AWARE, OVER_DP))
+    heads = [f"torus over tree, `{BASE}`", f"`{OURS}`", f"plan for the torus over `{OURS}`", "over that for the tree"]
+    yield f"| | {' | '.join(heads)} | `{OURS}` over `{BASE}`, 25.6 Gb/s |"
+    yield f"|---|{'--:|' * (len(heads) + 1)}"
+    beside = {network.name: _torus_over_tree_plan(study, network.name) for network in study.networks}
+    for name, rows in torus.items():
+        known = beside[name] if name in beside else mean_of(list(beside.values()))
+        cells = [*(_cell(rows[strategy]) for strategy in (BASE, OURS)), _cell(aware[name]["joint"]), value_text(known)]
+        yield f"| {name} | {' | '.join(cells)} | {_cell(slower[name][OURS])} |"
+
+
+def _torus_over_tree_plan(study: HyparResults, network: str) -> float | None:
+    """How many times faster the plan made for the torus is on it than the one made for the tree."""
+    own = {row.plan: row.torus_seconds for row in study.topology if (row.network, row.links) == (network, LINK)}
+    tree, torus = (own[f"for the {TOPOLOGY_NAMES[topology]}"] for topology in TOPOLOGIES)
+    return None if tree is None or torus is None else tree / torus
+
+
+def link_rows(study: HyparResults) -> Iterator[str]:
+    """A row a reading of the links: means over the networks."""
+    heads = [f"torus over tree, `{BASE}`", f"`{OURS}`", f"`{OURS}` over `{BASE}`, tree", "torus"]
+    yield f"| equal in H-tree and torus | GB/s a level | a ring | {' | '.join(heads)} |"
+    yield f"|---|{'--:|' * (2 + len(heads))}"
+    for links in READINGS:
+        yield f"| {EQUAL[links]} | {' | '.join(links_cells(study.topology, links))} |"
+
+
 def tables(study: HyparResults) -> Mapping[str, Iterator[str]]:
     """All tables of the page by name."""
     numbers = {name: number_rows(study, claim) for name, claim in CLAIMS.items()}
-    return {"choices": choice_rows(study), **numbers, "scaling": scaling_rows(study)}
+    return {"choices": choice_rows(study), **numbers, "scaling": scaling_rows(study)} | {
+        "topologies": topology_rows(study),
+        "links": link_rows(study),
+    }
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """
 What is written down of what the program says today, and how it is written anew: `pytest --update-golden`.
 
-Pages of the studies are not among it: they take minutes each, and their tests name the command.
+Pages of the other studies are not among it: they take minutes each, and their tests name the command.
 """
 
 import json
@@ -18,6 +18,7 @@ WRITERS = (
     ("tests.docs.tables",),
     ("tests.docs.validation",),
     ("tests.docs.eyeriss",),
+    ("tests.docs.study_hypar",),
     ("npuc.frontends.dsl.reference", "docs/language.md"),
 )
 """Modules that write pages anew, with their arguments."""

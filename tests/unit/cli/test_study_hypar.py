@@ -28,11 +28,25 @@ def test_one_network_as_table_rows_and_picture(npuc: Npuc) -> None:
     assert all(set(KEYS) <= set(row) for row in data["rows"])
     assert [scale["devices"] for scale in data["scaling"]] == [1, 2, 4, 8, 16, 32, 64] * 2
     assert data["space"] == []
+    assert {row["links"] for row in data["topology"]} == {"link", "accelerator", "array"}
     with open("rows.csv") as file:
         table = list(csv.DictReader(file))
     assert len(table) == len(data["rows"])
     assert "mmmm mmmm dmmm mmmm" in [row["ours"] for row in table]
     assert "communication of a step, GB" in Path("all.svg").read_text()
+
+
+def test_other_accelerators(npuc: Npuc) -> None:
+    """A step is faster on a larger array, and rows say on which."""
+    found: dict[str, list[dict[str, object]]] = {}
+    for hardware in ("hypar16", "igo-large"):
+        outcome = npuc("study", "hypar", "--network", "samples:mlp", "--hw", hardware, "--json", "rows.json", "-q")
+        assert outcome.status == 0
+        data = json.loads(Path("rows.json").read_text())
+        found[hardware] = data["scaling"]
+        assert any(str(row["setting"]).endswith(f"--hw {hardware}") for row in data["rows"])
+    alone = {hardware: scales[0]["seconds"] for hardware, scales in found.items()}
+    assert str(alone["hypar16"]) != str(alone["igo-large"])
 
 
 @pytest.mark.parametrize(
@@ -41,6 +55,8 @@ def test_one_network_as_table_rows_and_picture(npuc: Npuc) -> None:
         (("--preset", "table3"), "--preset table3: there is no such preset"),
         (("-D", "batch=2"), "-D is an option of the studies crosscheck and thesis"),
         (("--set", "clock_mhz=2"), "--set is an option of the studies crosscheck and thesis"),
+        (("--hw", "nowhere"), "unknown hardware 'nowhere'"),
+        (("--hw", "igo-large", "--hw", "hypar16"), "--hw is given twice"),
         (("--network", "-"), "--network -: a study reads its networks several times"),
         (("--network", "nowhere.dsl"), "nowhere.dsl"),
         (("--plot", "all.gif"), "cannot tell the kind of picture"),

@@ -13,19 +13,20 @@ from npuc.compiler.core.options import Convention, Strategy
 from npuc.hardware import load_hardware
 from npuc.studies.hypar.claims import FigureRow, claim_rows
 from npuc.studies.hypar.networks import SOURCES, HyparNetwork, gigabytes, networks_of
+from npuc.studies.hypar.platform import LINK, READINGS, Links, Platform, platform_of
 from npuc.studies.hypar.results import NetworkResult, gain, needed_seconds
 from npuc.studies.hypar.settings import (
     STUDIED_STRATEGIES,
     TOPOLOGIES,
     TREE,
     Topology,
-    machine_of,
     over_owt,
     published,
 )
 from npuc.studies.hypar.space import best_of
 from npuc.studies.hypar.steps import AcceleratorStep, StepCost
-from npuc.studies.hypar.study import HyparResults, plan_study, run_study
+from npuc.studies.hypar.study import HyparPlan, HyparResults, plan_study, run_study
+from npuc.studies.hypar.topology import Made, topology_claims
 
 REFERENCE: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json").read_text(encoding="utf-8")
@@ -109,7 +110,7 @@ def test_gains_are_those_of_compiled_steps(study: HyparResults) -> None:
 
 @pytest.mark.parametrize(("topology", "preset"), [("tree", "hypar16"), ("torus", "hypar16-torus")])
 def test_machines_are_the_presets_with_energy(topology: Topology, preset: str) -> None:
-    own, theirs = machine_of(topology, 16), load_hardware(preset)
+    own, theirs = platform_of().machine_of(topology, 16), load_hardware(preset)
     links = [
         [{key: row[key] for key in ("kind", "size", "gb_per_s")} for row in rows]
         for rows in (own.require("network.levels", backend="cycle"), theirs.require("network.levels", backend="cycle"))
@@ -193,7 +194,7 @@ def test_means_are_of_the_networks_with_programs_if_these_are_most(
     times: list[tuple[float | None, float | None]], ours: float | None, note: str
 ) -> None:
     found = results(times)
-    rows = claim_rows([HyparNetwork(name, name) for name in found], found, "published", means=True)
+    rows = claim_rows([HyparNetwork(name, name) for name in found], found, "published", platform_of(), means=True)
     (row,) = (
         row
         for row in rows
@@ -201,6 +202,88 @@ def test_means_are_of_the_networks_with_programs_if_these_are_most(
     )  # fmt: skip
     assert row.ours == (None if ours is None else pytest.approx(ours))
     assert (row.published, row.note, row.reproduced) == (3.39, note, False)
+
+
+@pytest.mark.parametrize(
+    ("links", "rates", "all_levels", "middle"),
+    [("link", (0.2, 0.4), (0.8, 0.8), (1.6, 1.6)), ("accelerator", (0.2, 0.1), (0.8, 0.2), (1.6, 0.4)),
+     ("array", (0.05, 0.1), (0.2, 0.2), (0.4, 0.4))],
+)  # fmt: skip
+def test_what_a_reading_of_the_links_makes_equal(
+    links: Links, rates: tuple[float, float], all_levels: tuple[float, float], middle: tuple[float, float]
+) -> None:
+    """Of 16 accelerators, in GB/s: the levels of one together, and what crosses the middle each way."""
+    levels = [
+        rows
+        for topology in TOPOLOGIES
+        if isinstance(rows := platform_of().machine_of(topology, 16, links).get("network.levels"), list)
+    ]
+    assert tuple(float(rows[0]["gb_per_s"]) for rows in levels) == pytest.approx(rates)
+    assert tuple(sum(float(row["gb_per_s"]) for row in rows) for rows in levels) == pytest.approx(all_levels)
+    # the tree's outermost pair, eight devices on a side; the torus' four rings, cut twice, half of a rate each way
+    assert (8 * rates[0], 4 * 2 * rates[1] / 2) == pytest.approx(middle)
+
+
+def test_the_readings_are_scored_on_their_machines(study: HyparResults) -> None:
+    for row in study.topology:
+        if (row.network, row.plan) == ("SFC", "dp"):
+            for topology, seconds in (("tree", row.tree_seconds), ("torus", row.torus_seconds)):
+                machine = platform_of().machine_of("tree" if topology == "tree" else "torus", 16, row.links)
+                report = compile_file("samples:sfc", hardware=machine.values, devices=16, parallel="dp")
+                assert report.totals.seconds == pytest.approx(seconds)
+
+
+def test_a_plan_made_for_a_topology_takes_the_least_time_there(study: HyparResults) -> None:
+    """Between accelerators, of SFC, whose plans have the same work: each plan is best on its own topology."""
+    own = {row.plan: row for row in study.topology if (row.network, row.links) == ("SFC", LINK)}
+    assert set(own) == {"dp", "hypar", "for the H-tree", "for the torus"}
+    tree = {plan: row.tree_communication for plan, row in own.items() if row.tree_communication is not None}
+    torus = {plan: row.torus_communication for plan, row in own.items() if row.torus_communication is not None}
+    assert tree["for the H-tree"] == min(tree.values())
+    assert torus["for the torus"] == min(torus.values()) < torus["for the H-tree"] < torus["hypar"]
+
+
+def test_a_network_without_a_program_of_hypars_has_plans_of_a_topology(study: HyparResults) -> None:
+    own = {row.plan: row for row in study.topology if (row.network, row.links) == ("Lenet-c", LINK)}
+    assert own["hypar"].torus_seconds is None
+    assert own["for the torus"].torus_seconds is not None
+
+
+@pytest.mark.parametrize(("tree", "torus", "ours"), [(1.0, 2.0, 0.5), (2.0, 1.0, 2.0)])
+def test_signs_of_the_authors_are_compared(tree: float, torus: float, ours: float) -> None:
+    """The H-tree is faster with HyPar's plan; a plan made for the torus is faster on it than HyPar's."""
+    costs: dict[Topology, StepCost] = {"tree": StepCost(tree, 0.0, 1.0), "torus": StepCost(torus, 0.0, 1.0)}
+    step = AcceleratorStep(1, costs, readings=dict.fromkeys(READINGS, costs))
+    faster = {topology: StepCost(cost.seconds / 2, 0.0, 1.0) for topology, cost in costs.items()}
+    own: dict[Strategy, NetworkResult] = {s: NetworkResult(("d",), 1.0, {}, step) for s in STUDIED_STRATEGIES}
+    made: Made = {"net": {"tree": step, "torus": AcceleratorStep(1, faster)}}
+    rows = topology_claims(
+        [HyparNetwork("net", "net")], {"net": own}, made, "published", platform_of(), means=True
+    )  # fmt: skip
+    signs = {row.published: row for row in rows if isinstance(row.published, str)}
+    assert set(signs) == {"below 1", "above 1"}
+    assert (signs["below 1"].ours, signs["below 1"].reproduced) == (pytest.approx(ours), ours < 1)
+    assert (signs["above 1"].ours, signs["above 1"].reproduced) == (pytest.approx(2.0), True)
+
+
+def test_other_accelerators_keep_their_links_rate() -> None:
+    """Two links of a ring make its rate; a machine without a network has the paper's links."""
+    assert platform_of().gb_per_s == platform_of("hypar16-torus").gb_per_s == 0.2
+    other = platform_of("igo-large")
+    assert other.gb_per_s == 0.2
+    assert other.machine_of("torus", 4).get("array.rows") == load_hardware("igo-large").get("array.rows")
+
+
+def test_a_machine_without_energies_has_times_alone() -> None:
+    values = {k: v for k, v in load_hardware("hypar16").values.items() if not k.startswith("energy.")}
+    hardware = load_hardware(values)
+    links = platform_of().link
+    found = run_study(
+        HyparPlan("published", networks_of(["samples:mlp"]), Platform("own", hardware, links))
+    )  # fmt: skip
+    gains = {row.claim: row.ours for row in found.rows if row.strategy == "hypar" and "over dp" in row.claim}
+    assert gains["energy efficiency over dp"] is None
+    assert isinstance(gains["performance over dp"], float)
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10), st.floats(1.1, 30))
