@@ -59,7 +59,7 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("opt_level", *UNSHOWN),
+            without=("opt_level", "tolerance", *UNSHOWN),
             help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],

@@ -71,6 +71,14 @@ class Optimisation(Group):
     objective: Annotated[
         str, typer.Option("--objective", metavar="NAME", help="What schedules minimise: time, traffic, energy or edp.")
     ] = "time"
+    tolerance: Annotated[
+        float | None,
+        typer.Option(
+            "--tolerance",
+            metavar="F",
+            help="How much more than the least a schedule may cost for less by the next measure (default: 0.005).",
+        ),
+    ] = None
     pipeline: Annotated[
         str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Run these passes instead of those of -O.")
     ] = None

@@ -21,6 +21,8 @@ UNLIMITED = "unlimited"
 OBJECTIVES = ("time", "latency", "traffic", "energy", "edp")
 """What schedules may minimise; `latency` is another name of `time`."""
 ALIASES = {"latency": "time"}
+DEFAULT_TOLERANCE = 0.005
+"""The share by which a schedule may cost more than the least by the objective, to cost less by the next measure."""
 Strategy = Literal["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"]
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 """How a step may be shared among devices."""
@@ -55,6 +57,12 @@ Say = Callable[[str], None]
 def objective_named(text: str) -> str:
     """The objective that a text names, by its own name."""
     return ALIASES.get(text, text)
+
+
+def check_tolerance(value: object) -> None:
+    """Raise `ValueError` for what is no tolerance: a number from 0 to below 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ValueError(f"found tolerance {value}, expected a fraction from 0 to below 1")
 
 
 def names_three_types(strategy: str) -> bool:
@@ -94,6 +102,7 @@ class CompileKeywords(TypedDict, total=False):
     inference: bool | None
     only: Only
     objective: str
+    tolerance: float
     mapping: str | os.PathLike[str] | None
     devices: int
     mesh: str | None
@@ -128,6 +137,7 @@ class Options:
     inference: bool | None = None
     only: Only = None
     objective: str = OBJECTIVES[0]
+    tolerance: float = DEFAULT_TOLERANCE
     mapping: str | None = None
     devices: int = 1
     mesh: str | None = None

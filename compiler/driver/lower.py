@@ -41,7 +41,7 @@ from npuc.compiler.driver.passes import (
     read_pipeline,
     run_pipeline,
     state_of,
-    with_objective,
+    with_goal,
     write_pipeline,
 )
 from npuc.compiler.driver.precision import precision_of, precision_passes
@@ -111,7 +111,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         peak = checked_peak(whole_step(module) if model.derives_backward else module, machine)
         run(module, passes[above:])
     if options.pipeline is not None and session.wants_schedules and state_of(module).unscheduled:
-        (schedule,) = read_pipeline(with_objective(SCHEDULE, options.objective), available)
+        (schedule,) = read_pipeline(with_goal(SCHEDULE, options.objective, options.tolerance), available)
         session.say("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
         run(module, [schedule])
         passes.append(schedule)
@@ -214,7 +214,9 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
     level = options.opt_level
     if state.scheduled and (level is not None or state.unscheduled):
         warnings.append("-O is ignored for contractions that the source has scheduled")
-    return preset(state, model.level, training=training, opt_level=level, objective=options.objective)
+    return preset(
+        state, model.level, training=training, opt_level=level, objective=options.objective, tolerance=options.tolerance
+    )
 
 
 def _watchers(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> list[Watcher]:

@@ -25,6 +25,7 @@ from npuc.compiler.core.options import (
     STRATEGIES,
     CompileKeywords,
     Options,
+    check_tolerance,
     mesh_sizes,
     objective_named,
 )
@@ -90,6 +91,11 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
         if value not in known:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
+    if "tolerance" in options:
+        try:
+            check_tolerance(options["tolerance"])
+        except ValueError as e:
+            raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
     _check_devices(options)
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):

@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
-from npuc.compiler.core.options import DEFAULT_LEVEL, LEVELS
+from npuc.compiler.core.options import DEFAULT_LEVEL, DEFAULT_TOLERANCE, LEVELS
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.watch.watcher import Watcher
@@ -66,7 +66,13 @@ def state_of(module: ModuleOp) -> State:
 
 
 def preset(
-    state: State, level: str, *, training: bool, opt_level: int | None = None, objective: str = "time"
+    state: State,
+    level: str,
+    *,
+    training: bool,
+    opt_level: int | None = None,
+    objective: str = "time",
+    tolerance: float = DEFAULT_TOLERANCE,
 ) -> list[str]:
     """
     The passes that a program in `state` still needs before a backend of `level` can score it.
@@ -86,7 +92,7 @@ def preset(
         names += [LOWER] * state.has_train
         backward = training or state.is_step or not state.has_train
         steps = STEPS[known] if backward and not state.scheduled else ()
-        names += [with_objective(step, objective) for step in (*steps, SCHEDULE)]
+        names += [with_goal(step, objective, tolerance) for step in (*steps, SCHEDULE)]
     return names
 
 
@@ -99,11 +105,12 @@ STEPS: tuple[tuple[str, ...], ...] = (
 """What each level of -O does with the contractions of the backward pass before the rest gets schedules."""
 
 
-def with_objective(step: str, objective: str) -> str:
-    """The text of a pass with an objective, which is `time` where nothing is said."""
-    if objective == "time":
-        return step
-    return f"{step[:-1]} objective={objective}}}" if step.endswith("}") else f"{step}{{objective={objective}}}"
+def with_goal(step: str, objective: str, tolerance: float) -> str:
+    """The text of a pass with an objective and a tolerance, as far as they are not those where nothing is said."""
+    said = [f"objective={objective}"] if objective != "time" else []
+    said += [f"tolerance={float(tolerance)!r}"] if tolerance != DEFAULT_TOLERANCE else []
+    options = [step[:-1], *said] if step.endswith("}") else [f"{step}{{{' '.join(said)}"]
+    return " ".join(options) + "}" if said else step
 
 
 @cache
@@ -167,6 +174,12 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
 def write_pipeline(passes: Sequence[ModulePass]) -> str:
     """The text of a pipeline, which `read_pipeline` reads."""
     return ",".join(str(p) for p in passes)
+
+
+def tolerance_of(passes: Sequence[ModulePass]) -> float | None:
+    """The largest tolerance of the passes that chose schedules; None where none did."""
+    found = (getattr(step, "tolerance", None) for step in passes)
+    return max((value for value in found if isinstance(value, float)), default=None)
 
 
 def run_pipeline(

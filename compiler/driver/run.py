@@ -60,6 +60,7 @@ class RunKeywords(TypedDict, total=False):
     pipeline: str | None
     level: str | None
     opt_level: int | None
+    tolerance: float
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
     load: Sequence[str]
@@ -114,10 +115,10 @@ def run_source(
     defaults. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
     `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
     first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for
-    `hardware` and `overrides` of its keys; of these what is computed depends on `array.accumulator_bits` (32 without),
-    and not with `dtype="float64"`. By default the training step runs as it is derived. Of a function in IR that is no
-    training step the arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them.
-    Raises `UsageError` for an unknown name, a wrong shape or a missing input.
+    `hardware` and `overrides` of its keys, up to `tolerance` from the best; of these keys what is computed depends on
+    `array.accumulator_bits` (32 without), and not with `dtype="float64"`. By default the training step runs as it is
+    derived. Of a function in IR that is no training step the arguments are `arg0`, `arg1`, … and the outputs `result0`,
+    …, unless `npuc.name` names them. Raises `UsageError` for an unknown name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), keywords)
 
@@ -197,7 +198,7 @@ def passes_to(module: ModuleOp, level: str, options: Options) -> list[str]:
     state = state_of(module)
     training = not options.inference and state.has_loss
     above = "train" if level == "train" else "npu"
-    names = preset(state, above, training=training, opt_level=options.opt_level)
+    names = preset(state, above, training=training, opt_level=options.opt_level, tolerance=options.tolerance)
     return [*names, "lower-tiles"] if level == "tiles" else names
 
 

@@ -98,7 +98,7 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
     import msgspec
 
     from npuc.compiler.distributed.plan import plan_of_program
-    from npuc.compiler.driver.passes import write_pipeline
+    from npuc.compiler.driver.passes import tolerance_of, write_pipeline
 
     source = session.source
     rows = [msgspec.structs.replace(row, loc=source.report_location(row.loc)) for row in report.ops]
@@ -109,6 +109,7 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
         network=report.network or network_name(module),
         precision=lowered.precision,
         pipeline=write_pipeline(lowered.passes),
+        tolerance=tolerance_of(lowered.passes),
         totals=full_totals(report, lowered),
         memory=_step_memory(lowered.peak),
         defines=_literals(session.options),

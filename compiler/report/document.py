@@ -39,6 +39,7 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     hardware: HardwareDict
     precision: str = "as-written"
     pipeline: str = ""
+    tolerance: float | None = None
     defines: dict[str, Define] = msgspec.field(default_factory=dict[str, Define])
     warnings: list[str] = msgspec.field(default_factory=list[str])
     totals: Totals

@@ -124,6 +124,7 @@ def run_crosscheck(
             "overrides": {**(overrides or {}), "array.dataflow": dataflow},
             "defines": defines,
             "opt_level": 0,
+            "tolerance": 0.0,
         }
         model = get_backend("cycle")
         module, machine = lowered_module(open_source(source), model, options, lambda _: None, [])

@@ -10,10 +10,10 @@ equal ones the one with less traffic, then the one that changes the least. So th
 `rearrange{rule=best}` compares programs of its own by the same costs.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, inf
 from typing import Literal
 
 from npuc.compiler.analysis.machine.compute import cycles_lower_bound
@@ -32,6 +32,7 @@ from npuc.compiler.analysis.programs.reported_costs import (
     total,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
@@ -45,11 +46,15 @@ GRADIENTS = {"dX", "dW"}
 
 @dataclass(frozen=True)
 class CostedProgram:
-    """How contractions run, the schedule of each (of the one nest if fused), and what that costs."""
+    """
+    How contractions run, the schedule of each (of the one nest if fused), what that costs, and of one nest the order
+    that was asked for.
+    """
 
     kind: Kind
     schedules: tuple[Schedule, ...]
     cost: ReportedCost
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,29 +67,57 @@ class Fused:
 
 @lru_cache(maxsize=1024)
 def best_program(
-    problem: InterleaveProblem, own: tuple[Schedule, ...], fused: Fused | None, objective: Objective = "time"
+    problem: InterleaveProblem,
+    own: tuple[Schedule, ...],
+    fused: Fused | None,
+    objective: Objective = "time",
+    tolerance: float = 0.0,
+    strict: tuple[Schedule, ...] = (),
 ) -> CostedProgram:
     """
     The cheapest program; `own` are the schedules of the nests by themselves, `fused` is None if they cannot be one.
 
-    Raises `UsageError` when the objective needs energies that the machine does not say.
+    With a `tolerance` it is the best by the next measure (`near_ties.py`) among the programs near the cheapest that
+    cost no more than any of those that -O0, -O1 and -O2 take with this tolerance; `strict` are then the schedules of
+    the nests by themselves with none. Raises `UsageError` when the objective needs energies that the machine does not
+    say.
     """
-    found = [sequential_program(problem, own)]
-    if fused is not None:
-        found += _fused(fused, problem.machine, objective)
+    found = [sequential_program(problem, strict or own)]
+    orders = [] if fused is None else _fused_orders(fused.nest)
+    for order in orders:
+        found += _fused(fused, problem.machine, objective, order, 0.0)
     least = cheapest(found, objective).cost.score(objective)
-    if _round_robin_floor(problem, objective) <= least:
-        found += _round_robin(problem, objective, least)
-    return cheapest(found, objective)
+    if _round_robin_floor(problem, objective) <= least * (1 + tolerance):
+        found += _round_robin(problem, objective, least * (1 + tolerance), 0.0)
+    if tolerance == 0:
+        return cheapest(found, objective)
+    # A program that costs more even with the best schedules is none of those that are near, nor a limit to them. In a
+    # pool of tiles the search does not know the best schedules.
+    most = cheapest(found, objective).cost.score(objective) * (1 + tolerance)
+    most = inf if problem.machine.policy == "lru" else most
+    near = [sequential_program(problem, own)]
+    limits = near[:]
+    for strictly in [one for one in found[1:] if one.cost.score(objective) <= most]:
+        again = (
+            _round_robin(problem, objective, most, tolerance)
+            if strictly.kind == "zip"
+            else _fused(fused, problem.machine, objective, strictly.order, tolerance)
+        )
+        near += again
+        limits += again if strictly.kind == "zip" or strictly.order else []
+    return cheapest([*near, *found], objective, tolerance, [one.cost.score(objective) for one in limits])
 
 
-def cheapest(programs: Sequence[CostedProgram], objective: Objective) -> CostedProgram:
+def cheapest(
+    programs: Sequence[CostedProgram], objective: Objective, tolerance: float = 0.0, limits: Sequence[float] = ()
+) -> CostedProgram:
     """
     The program that costs least; of equal ones that with less traffic, then the first.
 
-    Raises `UsageError` when the objective needs energies that the machine does not say.
+    With a `tolerance` the best by the next measure among those near the cheapest, within `limits`. Raises `UsageError`
+    when the objective needs energies that the machine does not say.
     """
-    return min(programs, key=lambda program: (program.cost.score(objective), program.cost.moved))
+    return best_of(programs, lambda program: program.cost, objective, tolerance, limits)
 
 
 def sequential_program(problem: InterleaveProblem, own: tuple[Schedule, ...]) -> CostedProgram:
@@ -111,17 +144,23 @@ def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
     return in_place and has_one_stationary_tile(nest, schedule, array)
 
 
-def _fused(fused: Fused, machine: Machine, objective: Objective) -> Iterator[CostedProgram]:
-    """The nest in the best order, and in that of the rule."""
-    nest, widths = fused.nest, fused.widths
+def _fused_orders(nest: Nest) -> list[tuple[str, ...]]:
+    """The orders in which one nest is tried: any, and that of the published rule."""
     rule = published_order(nest) if {out.name for out in nest.outs} == GRADIENTS else None
-    orders = [()] if rule is None else [(), rule]
+    return [()] if rule is None else [(), rule]
+
+
+def _fused(
+    fused: Fused | None, machine: Machine, objective: Objective, order: tuple[str, ...], tolerance: float
+) -> list[CostedProgram]:
+    """The nest in this order; empty where none fits."""
+    if fused is None:
+        return []
     try:
-        schedules = [best_schedule(nest, machine, objective, widths, order) for order in orders]
+        schedule = best_schedule(fused.nest, machine, objective, fused.widths, order, tolerance)
     except CapacityError:
-        return
-    for schedule in dict.fromkeys(schedules):
-        yield fused_program(fused, schedule, machine)
+        return []
+    return [replace(fused_program(fused, schedule, machine), order=order)]
 
 
 def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedProgram:
@@ -135,14 +174,15 @@ def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedP
     return CostedProgram("fused", (schedule,), cost)
 
 
-def _round_robin(problem: InterleaveProblem, objective: Objective, below: float) -> Iterator[CostedProgram]:
+def _round_robin(
+    problem: InterleaveProblem, objective: Objective, below: float, tolerance: float
+) -> list[CostedProgram]:
     """The round-robin nests, where they may cost no more than `below`."""
     try:
-        schedules = best_round_robin(problem, objective, below)
+        schedules = best_round_robin(problem, objective, below, tolerance)
     except CapacityError:
-        return
-    if schedules is not None:
-        yield round_robin_program(problem, schedules)
+        return []
+    return [] if schedules is None else [round_robin_program(problem, schedules)]
 
 
 def round_robin_program(problem: InterleaveProblem, schedules: tuple[Schedule, ...]) -> CostedProgram:

@@ -18,6 +18,8 @@ from npuc.compiler.analysis.nest.elements import BYTE, footprint_bytes, whole_by
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.candidates import ALIKE
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost
+from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.interleave import (
     Widths,
@@ -58,13 +60,18 @@ class InterleaveProblem:
 
 @lru_cache(maxsize=1024)
 def best_round_robin(
-    problem: InterleaveProblem, objective: Objective = "time", below: float = inf
+    problem: InterleaveProblem, objective: Objective = "time", below: float = inf, tolerance: float = 0.0
 ) -> tuple[Schedule, ...] | None:
     """
     The schedules of all nests, without a budget of their own; None where all cost more than `below`, at least.
 
+    With a `tolerance` they are the best by the next measure among those near the cheapest.
+
     Raises `CapacityError` when not even the smallest tiles of all nests fit at once.
     """
+    if tolerance:
+        least = best_round_robin(problem, objective, below)
+        return None if least is None else _near_best(problem, objective, least, tolerance)
     found: list[tuple[float, float, int, RoundRobin]] = []
     fits = False
     for number, held in enumerate(_choices(problem)):
@@ -86,6 +93,26 @@ def best_round_robin(
     return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
 
 
+def _near_best(
+    problem: InterleaveProblem, objective: Objective, least: tuple[Schedule, ...], tolerance: float
+) -> tuple[Schedule, ...]:
+    """The best schedules by the next measure among those near the best, which are `least`."""
+    options = [RoundRobin(problem.nests, least, problem.values)]
+    costs = [joint_cost(options[0], problem)]
+    most = costs[0].score(objective) * (1 + tolerance)
+    for held in _choices(problem):
+        together = _with_held(problem, held, objective, tolerance)
+        if (
+            together is not None
+            and problem.room(together) <= problem.budget
+            and _floor(together, problem, objective) <= most
+        ):
+            options.append(together)
+            costs.append(joint_cost(together, problem))
+    chosen = best_of(range(len(options)), costs.__getitem__, objective, tolerance)
+    return options[chosen].schedules
+
+
 def _floor(together: RoundRobin, problem: InterleaveProblem, objective: Objective) -> float:
     """What nests with schedules cost at least, without their time tile by tile; 0 where that is not known."""
     if objective != "time" or problem.machine.policy == "lru":
@@ -95,16 +122,20 @@ def _floor(together: RoundRobin, problem: InterleaveProblem, objective: Objectiv
 
 
 def score(together: RoundRobin, problem: InterleaveProblem, objective: Objective) -> tuple[float, float]:
-    """What is minimised, exactly, and the bits that move."""
+    """What is minimised, exactly, and what decides between equals: the bits that move, of traffic the time."""
+    cost = joint_cost(together, problem, energy=objective in ("energy", "edp"))
+    return cost.score(objective), cost.time if objective == "traffic" else cost.moved
+
+
+def joint_cost(together: RoundRobin, problem: InterleaveProblem, *, energy: bool = True) -> ExactCost:
+    """All that round-robin nests cost, exactly; with `energy` also their energy."""
     machine, widths = problem.machine, problem.widths
     timing = interleaved_pipeline(together, machine, widths)
-    if objective == "time" or machine.energy is None:
-        return float(timing.time), float(timing.moved)
-    if objective == "traffic":
-        return float(timing.moved), float(timing.time)
+    if machine.energy is None or not energy:
+        return ExactCost(float(timing.time), float(timing.moved), None)
     spm = timing.moved + array_bits(together, machine, widths)
     joules = machine.energy.joules(together.macs, spm / BYTE, timing.moved / BYTE)
-    return (joules if objective == "energy" else joules * float(timing.time)), float(timing.moved)
+    return ExactCost(float(timing.time), float(timing.moved), joules)
 
 
 def array_bits(together: RoundRobin, machine: Machine, widths: Widths) -> int:
@@ -135,7 +166,7 @@ def _choices(problem: InterleaveProblem) -> list[tuple[tuple[Block, ...], ...]]:
 
 
 def _with_held(
-    problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective
+    problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective, tolerance: float = 0.0
 ) -> RoundRobin | None:
     """The nests with schedules that keep these inputs whole; None where that does not fit."""
     names: list[set[str]] = [set() for _ in problem.nests]
@@ -156,7 +187,7 @@ def _with_held(
             schedules.append(fixed)
             continue
         part = replace(problem.machine.core(1), spm_bytes=least[number] + left // free)
-        found = best_schedule(nest, part, objective, widths)
+        found = best_schedule(nest, part, objective, widths, tolerance=tolerance)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()
         keep = tuple((name, inner) for name, inner in found.keep if name not in names[number])

@@ -3,11 +3,15 @@ The best candidate of `space.py`: all candidates are costed at once, and those t
 
 Traffic and energy are exact, so that the best candidate by them is the best of the space. Time is estimated: the larger
 of computation and transfers, plus the first load and last store, plus loads that the free SPM is too small to hide. The
-best estimates are then timed by the exact pipeline model, in the order of a lower bound of their time, until no other
-candidate can win.
+exact pipeline model then times, in the order of the estimates, all candidates whose lower bound is not above the best
+time, but for those that need no less of anything than another one: SPM, traffic, array cycles, first load and last
+store, and even loads. These needs do not depend on the machine's SPM and bandwidth, so that a larger machine times all
+that a smaller one does.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from sys import float_info
 
 import numpy as np
@@ -17,17 +21,16 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
+from npuc.compiler.analysis.schedule.near_ties import NEXT
 from npuc.compiler.analysis.schedule.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
 
-TIMED = 48
-"""The number of candidates with the best estimates from which the exact pipeline model chooses."""
-TRIALS = 24
-"""The largest number of candidates that are timed."""
-EFFORT = 1500
-"""The largest number of tile operations in flight at a time, summed over the candidates that are timed."""
 ALIKE = 1.0001
-"""Times within this factor count as equal, and the candidate with less traffic wins."""
+"""Times within this factor count as equal among programs that run in turn, and that with less traffic wins."""
+ROUNDING = 1 + 1e-12
+"""A bound that exceeds a score by less may be its own, as both are rounded."""
+NEAR_TRIALS = 8
+"""The most candidates near the best score that are timed for the next measure."""
 PROBED = 32
 """The number of most promising positions, which are costed first to bound all others."""
 MOST = float_info.max
@@ -53,18 +56,83 @@ def best_candidate(
     limit: float = MOST,
 ) -> FoundSchedule | None:
     """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
-    costs = CandidateCosts(nest, machine, objective, widths, fine=fine)
-    budget = machine.spm_bytes
-    choices = all_choices(nest, widths, costs.groups, costs.residencies, order)
-    steps = costs.steps(choices, budget)
+    space = _space(nest, machine, objective, widths, order, fine)
+    costs, choices = space.costs, space.choices
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
-    probed = costs.candidates(choices, steps, limit, budget, most=PROBED)
-    if not len(probed.row) and len(steps.at) <= PROBED:
+    probed = space.candidates(limit, probed=PROBED)
+    if not len(probed.row) and len(space.steps.at) <= PROBED:
         return None
+    most = limit
     if len(probed.row):
-        limit = min(limit, _exact(costs, choices, probed, int(probed.score.argmin())) * ALIKE)
-    found = costs.candidates(choices, steps, limit, budget)
-    return _best(costs, choices, found) if len(found.row) else None
+        most = min(limit, ROUNDING * _exact(costs, choices, probed, int(probed.score.argmin())))
+    while True:
+        found = space.candidates(most)
+        best = _best(costs, choices, found) if len(found.row) else None
+        if best is None or best.score <= most or most == limit:
+            return best
+        # What was probed is not among those that are timed: its score has pruned too much.
+        most = min(limit, ROUNDING * best.score)
+
+
+class Space:
+    """The candidates of a nest, and those that were costed last."""
+
+    def __init__(self, costs: CandidateCosts, choices: ResidencyChoices, budget: int):
+        self.costs, self.choices, self.budget = costs, choices, budget
+        self.steps = costs.steps(choices, budget)
+        self._known: tuple[float, Candidates] | None = None
+
+    def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
+        """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
+        if probed is not None:
+            return self.costs.candidates(self.choices, self.steps, most, self.budget, most=probed)
+        if self._known is None or self._known[0] < most:
+            self._known = most, self.costs.candidates(self.choices, self.steps, most, self.budget)
+        return self._known[1]
+
+
+@lru_cache(maxsize=4)
+def _space(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], fine: bool
+) -> Space:
+    """The candidates of a nest that may fit, before any is costed."""
+    costs = CandidateCosts(nest, machine, objective, widths, fine=fine)
+    return Space(costs, all_choices(nest, widths, costs.groups, costs.residencies, order), machine.spm_bytes)
+
+
+def near_candidates(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    most: float,
+    *,
+    fine: bool,
+) -> Iterator[Schedule]:
+    """
+    Candidates whose exact score is at most `most`, the best by the estimate of the next measures first.
+
+    Energy and traffic are no estimates, so that where they decide the first is the best.
+    """
+    space = _space(nest, machine, objective, widths, order, fine)
+    costs, choices, found = space.costs, space.choices, space.candidates(most)
+    near = np.flatnonzero(found.score <= most)
+    measures = [found.moved, *(found.measure(one) for one in reversed(NEXT[objective]))]
+    ranked = near[np.lexsort([found.score[near], *(values[near] for values in measures)])]
+    seen: set[tuple[float, ...]] = set()
+    for number in map(int, ranked):
+        alike = tuple(float(values[number]) for values in (found.score, found.time, found.moved, found.bound))
+        if alike in seen:
+            continue
+        if len(seen) == NEAR_TRIALS:
+            return
+        seen.add(alike)
+        schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
+        if exact_cost(nest, schedule, machine, objective, widths)[0] <= most:
+            yield schedule
+            if NEXT[objective][0] != "time":
+                return
 
 
 def _exact(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates, number: int) -> float:
@@ -76,41 +144,39 @@ def _exact(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates, 
 
 
 def _best(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates) -> FoundSchedule:
-    """The best candidate by score, then time, traffic, SPM, and position."""
-    score, time, bound, moved, room, at = found.score, found.time, found.bound, found.moved, found.room, found.at
+    """
+    The best candidate by score, then traffic, SPM, and position.
 
-    def schedule(number: int) -> Schedule:
-        return costs.schedule(choices, int(found.row[number]), int(at[number]))
-
-    few: Grid = np.arange(len(score))
-    if len(score) > TIMED:
-        few = np.flatnonzero(score <= np.partition(score, TIMED)[TIMED])
-    ranked = few[np.lexsort((room[few], moved[few], time[few], score[few]))][:TIMED]
-    first = int(ranked[0])
+    Of time only an estimate is known: all candidates are timed whose bound is not above the best score, but for those
+    that need no less of anything than another (`Candidates.needs`).
+    """
+    score, bound, moved, room = found.score, found.bound, found.moved, found.room
     if costs.objective not in ("time", "edp"):
-        return FoundSchedule(schedule(first), float(score[first]), float(moved[first]))
-    # In turn the best by the estimate, by the bound, and by traffic among those of the least estimate: either of the
-    # first two may mislead, and a cycle is not worth much traffic. Of candidates with equal costs only one is timed.
-    cheap = ranked[score[ranked] <= score[first] * ALIKE]
-    orders = (ranked, ranked[np.argsort(bound[ranked], kind="stable")], cheap[np.argsort(moved[cheap], kind="stable")])
-    turns = [int(order[n]) for n in range(len(ranked)) for order in orders if n < len(order)]
-    on_way = costs.tiles(at[ranked]) * np.minimum(1.0, costs.machine.spm_bits / np.maximum(moved[ranked], 1))
-    pending = dict(zip(map(int, ranked), map(float, on_way), strict=True))
-    quickest = min(turns, key=lambda number: pending[number])
-    left = float(EFFORT)
-    seen: set[tuple[float, float, float]] = set()
-    timed: list[tuple[float, float, int, int]] = []
-    for number in dict.fromkeys(turns):
-        alike = (float(score[number]), float(bound[number]), float(moved[number]))
-        least = min(timed)[0] if timed else MOST
-        if timed and (len(timed) == TRIALS or alike in seen or bound[number] > least * ALIKE):
+        first = int(np.lexsort((room, found.time, moved, score))[0])
+        schedule = costs.schedule(choices, int(found.row[first]), int(found.at[first]))
+        return FoundSchedule(schedule, float(score[first]), float(moved[first]))
+    best: FoundSchedule | None = None
+    least: tuple[float, ...] = (MOST,)
+    left: Grid = np.arange(len(score))
+    needs = found.needs
+    done = np.zeros(len(score), dtype=np.bool_)
+    for number in map(int, np.lexsort((moved, bound, score))):
+        if done[number] or bound[number] > ROUNDING * least[0]:
             continue
-        if number != quickest and pending[number] > left:
+        mine = found.needs[:, number : number + 1]
+        better = left[(needs <= mine).all(axis=0)]
+        equal = better[(found.needs[:, better] == mine).all(axis=0)]
+        done[equal] = True
+        if len(equal) < len(better):
             continue
-        left -= pending[number]
-        seen.add(alike)
-        exact, _ = exact_cost(costs.nest, schedule(number), costs.machine, costs.objective, costs.widths)
-        timed.append((exact, float(moved[number]), int(room[number]), number))
-    least = min(timed)[0]
-    exact, traffic, _, number = min((t for t in timed if t[0] <= least * ALIKE), key=lambda t: (t[1], t[2], t[0]))
-    return FoundSchedule(schedule(number), exact, traffic)
+        first = int(equal[0])
+        schedule = costs.schedule(choices, int(found.row[first]), int(found.at[first]))
+        exact, _ = exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
+        entry = exact, float(moved[first]), float(room[first]), float(first)
+        if entry < least:
+            best, least = FoundSchedule(schedule, exact, float(moved[first])), entry
+            # What needs less than a candidate has no larger bound.
+            left = np.flatnonzero(bound <= ROUNDING * exact)
+            needs = found.needs[:, left]
+    assert best is not None, "what needs least is among the candidates"
+    return best

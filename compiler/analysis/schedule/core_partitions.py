@@ -11,6 +11,9 @@ from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
+EVERY_COUNT = 8
+"""Up to so many cores all smaller numbers are tried as well."""
+
 
 def core_partitions(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
     """
@@ -40,6 +43,15 @@ def core_partitions(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
             other = cores // count
             if count == cores // other and min(nest.sizes[first], nest.sizes[second]) > 1:
                 yield loop(first, count), loop(second, other)
+
+
+def partitions_up_to(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
+    """
+    The loops over cores for this number and for each smaller one up to `EVERY_COUNT`, each once: what fewer cores do
+    more can do.
+    """
+    counts = sorted({*range(1, min(cores, EVERY_COUNT) + 1), cores}, reverse=True)
+    yield from dict.fromkeys(loops for count in counts for loops in core_partitions(nest, count))
 
 
 def partition_lower_bound(

@@ -49,7 +49,9 @@ class Candidates:
     Candidates with their costs: their rows among the residency choices (`row`) and positions in the grid (`at`).
 
     `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
-    and `room` bytes of SPM.
+    and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs` are
+    what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
+    uneven its loads are (the sum of their squares) and, where the objective has it, energy.
     """
 
     row: Grid
@@ -59,6 +61,12 @@ class Candidates:
     bound: Reals
     moved: Reals
     room: Reals
+    joules: Reals
+    needs: Reals
+
+    def measure(self, name: Objective) -> Reals:
+        """The values of a measure that decides near ties: time is an estimate."""
+        return {"time": self.time, "traffic": self.moved, "energy": self.joules}[name]
 
 
 class Places:
@@ -100,7 +108,7 @@ class CandidateCosts:
             for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
         if machine.array.row_stationary is None:
-            energy = objective in ("energy", "edp")
+            energy = machine.energy is not None
             self.work = ArrayWork(nest, machine.array, self.groups, widths, energy=energy)
         else:
             self.work = RowWork(nest, machine.array, self.groups, widths)
@@ -184,9 +192,11 @@ class CandidateCosts:
         row, step = np.concatenate(rows), np.concatenate(columns)
         taken, sent, end, low = np.concatenate(costs, axis=1)
         which = numbers[choices.order[row]]
-        time = self._time(choices, row, place, step, cycles[which, step], sent, end, moved)
-        score = self._scale(time, sent, accesses[which, step])
-        return Candidates(row, place.at[step], score, time, low, sent, taken)
+        worked, accessed = cycles[which, step], accesses[which, step]
+        time, uneven = self._time(choices, row, place, step, worked, sent, end, moved)
+        score, joules = self._scale(time, sent, accessed), self._joules(sent, accessed)
+        needs = [taken, sent, worked, end, uneven, *([joules] if self.objective in ("energy", "edp") else [])]
+        return Candidates(row, place.at[step], score, time, low, sent, taken, joules, np.stack(needs))
 
     def _work(self, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """
@@ -209,28 +219,28 @@ class CandidateCosts:
         sent: Reals,
         ends: Reals,
         moved: Reals,
-    ) -> Reals:
+    ) -> tuple[Reals, Reals]:
         """
-        An estimate of the time of candidates, given their rows and their positions as numbers into `place`.
+        An estimate of the time of candidates, given their rows and their positions as numbers into `place`, and how
+        uneven their loads are, where that matters.
 
         Each candidate moves `sent` bits in all; `moved` is the traffic of each residency option at each position.
         """
         rate = float(BYTE * self.machine.bytes_per_cycle)
         if not self.machine.double_buffer:
-            return cycles + sent / rate
-        if self.objective == "traffic":
-            return np.maximum(cycles + ends / rate, sent / rate)
-        waited, last = self._exposed(choices, row, place, step, cycles, moved)
+            return cycles + sent / rate, np.zeros_like(sent)
+        waited, last, uneven = self._exposed(choices, row, place, step, cycles, moved)
         # Elements that no statement touches move at any time, all others before or after the last tile.
         untouched = sum(residency.untouched for residency in self.residencies)
-        return np.maximum(np.maximum(cycles + waited + ends / rate, (sent - untouched) / rate + last), sent / rate)
+        time = np.maximum(cycles + waited + ends / rate, (sent - untouched) / rate + last)
+        return np.maximum(time, sent / rate), uneven
 
     def _exposed(
         self, choices: ResidencyChoices, row: Grid, place: Places, step: Grid, work: Reals, moved: Reals
-    ) -> tuple[Reals, Reals]:
+    ) -> tuple[Reals, Reals, Reals]:
         """
-        An estimate of the cycles in which computation waits for loads that could not start early enough, and of the
-        cycles after the last load.
+        An estimate of the cycles in which computation waits for loads that could not start early enough, of the cycles
+        after the last load, and the sum of the squares of all loads in bits.
 
         Each level of the loop order loads the blocks that are refetched there, of each tensor the average traffic of a
         visit. A load may overlap the operations before it as far as their own loads leave room in SPM; computation
@@ -249,12 +259,14 @@ class CandidateCosts:
         stream = 1.0 + (block * (refetch_level == innermost)).sum(axis=0)
         overhead = float(self.machine.array.op_overhead)
         between = (work - overhead) / steps[innermost, np.arange(len(work))]
-        waited = np.zeros(len(work))
+        waited, uneven = np.zeros(len(work)), np.zeros(len(work))
         for depth in range(1, len(self.groups) + 1):
             size = (block * (refetch_level >= depth)).sum(axis=0)
             hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
-            waited += (steps[depth] - steps[depth - 1]) * np.maximum(size / rate - hidden, 0.0)
-        return waited, between + overhead
+            loads = steps[depth] - steps[depth - 1]
+            waited += loads * np.maximum(size / rate - hidden, 0.0)
+            uneven += loads * size * size
+        return waited, between + overhead, uneven
 
     def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:
         """A lower bound of the exact score of schedules with these costs."""
@@ -273,13 +285,16 @@ class CandidateCosts:
             return time
         if self.objective == "traffic":
             return moved
-        energy = self.machine.energy
-        assert energy is not None, "the search refuses a machine without energies"
-        spm, sent = (accesses + moved) / BYTE, moved / BYTE
-        joules = 1e-12 * (
-            self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte
-        )
+        joules = self._joules(moved, accesses)
         return joules if self.objective == "energy" else time * joules
+
+    def _joules(self, moved: Reals, accesses: Reals) -> Reals:
+        """The energy, from bits; 0 where the machine does not say it."""
+        energy = self.machine.energy
+        if energy is None:
+            return np.zeros_like(moved)
+        spm, sent = (accesses + moved) / BYTE, moved / BYTE
+        return 1e-12 * (self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte)
 
 
 def _role(nest: Nest, tensor: Tensor) -> Role:

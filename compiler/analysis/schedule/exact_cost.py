@@ -1,5 +1,7 @@
 """The exact cost of a scheduled nest, by which a schedule search decides."""
 
+from dataclasses import dataclass
+
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
@@ -11,16 +13,36 @@ from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
+@dataclass(frozen=True)
+class ExactCost:
+    """Cycles, bits between DRAM and SPM, and energy in joules, None where it is not asked for or not known."""
+
+    time: float
+    moved: float
+    joules: float | None
+
+    def score(self, objective: Objective) -> float:
+        """What is minimised: of a machine without energies its traffic."""
+        if objective == "time":
+            return self.time
+        if objective == "traffic" or self.joules is None:
+            return self.moved
+        return self.joules if objective == "energy" else self.time * self.joules
+
+
 def exact_cost(
     nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits
 ) -> tuple[float, float]:
     """The exact value of the objective, and the bits that the schedule moves."""
+    cost = exact_costs(nest, schedule, machine, widths, energy=objective in ("energy", "edp"))
+    return cost.score(objective), cost.moved
+
+
+def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, *, energy: bool = True) -> ExactCost:
+    """All that a schedule costs, exactly; with `energy` also its energy."""
     timing = pipeline(nest, schedule, machine, widths)
-    time, energy = float(timing.time), machine.energy
-    if objective == "time":
-        return time, timing.moved
-    if objective == "traffic" or energy is None:
-        return timing.moved, timing.moved
+    if machine.energy is None or not energy:
+        return ExactCost(float(timing.time), timing.moved, None)
     bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     spm = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
@@ -28,5 +50,5 @@ def exact_cost(
     for part in core_parts(nest, schedule):
         accesses = compute(part.nest, part.schedule, array).accesses
         spm += sum(bits[name] * elements for name, elements in accesses.items())
-    joules = energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
-    return (joules if objective == "energy" else time * joules), timing.moved
+    joules = machine.energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
+    return ExactCost(float(timing.time), timing.moved, joules)

@@ -16,7 +16,8 @@ from npuc.compiler.analysis.nest.cores import core_count, part_nest
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.exact_cost import exact_costs
+from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -63,13 +64,13 @@ def partitioned(nest: Nest, schedule: Schedule, partition: EqualParts) -> Schedu
 
 
 def searched_partition(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, partition: EqualParts
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, partition: EqualParts, tolerance: float = 0.0
 ) -> Schedule:
     """The partition with the best schedule of a part on the core that runs it; raises as `best_schedule` does."""
     step = nest.sizes[partition.dim] // partition.parts
     part = part_nest(nest, {partition.dim: (0, step)})
     core = machine.core(partition.parts if partition.over == "cores" else 1)
-    inner = best_schedule(part, core, objective, widths)
+    inner = best_schedule(part, core, objective, widths, tolerance=tolerance)
     return Schedule((Loop(partition.dim, step, cores=partition.over == "cores"), *inner.loops), inner.keep, inner.spm)
 
 
@@ -103,22 +104,25 @@ def best_partition(
     widths: Bits,
     over: Over | None = None,
     dims: tuple[str, ...] | None = None,
+    tolerance: float = 0.0,
 ) -> Schedule:
     """
     The cheapest of the whole nest and all `equal_partitions`, by exact cost; the first of equal ones.
 
+    With a `tolerance` the best by the next measure among those near the cheapest (`near_ties.py`).
+
     A `fixed` schedule is partitioned as it is, where the result is legal and fits; otherwise each part is searched.
     `over` restricts partitions to those over time or over cores, `dims` to some dimensions.
     """
-    found = [best_schedule(nest, machine, objective, widths) if fixed is None else fixed]
+    found = [best_schedule(nest, machine, objective, widths, tolerance=tolerance) if fixed is None else fixed]
     for partition in equal_partitions(nest, fixed or Schedule(), machine, over):
         if dims is not None and partition.dim not in dims:
             continue
         if fixed is None:
-            found.append(searched_partition(nest, machine, objective, widths, partition))
+            found.append(searched_partition(nest, machine, objective, widths, partition, tolerance))
             continue
         schedule = partitioned(nest, fixed, partition)
         budget = machine.spm_bytes if schedule.spm is None else schedule.spm
         if next(schedule.problems(nest), None) is None and footprint_bytes(nest, schedule, widths) <= budget:
             found.append(schedule)
-    return min(found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))
+    return best_of(found, lambda schedule: exact_costs(nest, schedule, machine, widths), objective, tolerance)

@@ -8,6 +8,9 @@ near the lower bound the best of the fine candidates. Where traffic dominates, t
 On several cores a nest is partitioned along one dimension of a group or along two, and the first part, the largest, is
 searched as above on a core with its share of the DRAM channel. Partitions are tried in the order of their lower bounds,
 until the bound exceeds the best score found. A nest may also use fewer cores, down to one.
+
+What is tried on a machine is tried on one with more SPM, a faster channel or a wider edge as well, so that more is not
+worse: the candidates that are timed are chosen by what they need, not by the machine (`candidates.py`).
 """
 
 from collections.abc import Iterator
@@ -20,33 +23,39 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
-from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
-from npuc.compiler.analysis.schedule.core_partitions import core_partitions, partition_lower_bound
+from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
+from npuc.compiler.analysis.schedule.core_partitions import partition_lower_bound, partitions_up_to
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
+from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
 NEAR = 1.1
 """
-Coarse candidates within this factor of the lower bound are taken; otherwise fine ones are tried as well.
+Coarse candidates within this factor of the lower bound are taken for a large nest; otherwise fine ones are tried too.
 """
+SMALL_NEST = 1 << 22
+"""Up to so many MACs a nest is small, and its fine candidates are always tried."""
 BOUND_BY_MEMORY = 0.9
 """The share of the time taken by transfers from which on the least traffic is tried."""
 
 
-@lru_cache(maxsize=4096)
 def best_schedule(
     nest: Nest,
     machine: Machine,
     objective: Objective = "time",
     widths: Bits | None = None,
     order: tuple[str, ...] = (),
+    tolerance: float = 0.0,
 ) -> Schedule:
     """
     The best schedule found for a nest on a machine; its `spm` is the number of bytes that a schedule may use there.
+
+    With a `tolerance` it is the best by the next measure (`near_ties.py`) among those found that score up to that much
+    more than the best by the objective, as a fraction.
 
     Without `widths` all tensors have elements of `machine.element_bytes`, or 4 bytes. With `order` only schedules whose
     groups of dimensions come in the order of these dimensions are considered, other groups inside and batch outside.
@@ -60,16 +69,67 @@ def best_schedule(
         )
     if widths is None:
         widths = uniform_widths(nest, machine)
+    if tolerance:
+        return near_schedule(nest, machine, objective, widths, order, tolerance)
+    return least_schedule(nest, machine, objective, widths, order)
+
+
+@lru_cache(maxsize=4096)
+def least_schedule(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
+) -> Schedule:
+    """The best schedule by the objective alone."""
     search = _on_core if machine.cores == 1 else _over_cores
     narrower = None if objective in ("traffic", "energy") else _narrower(machine)
     if narrower is None:
         return search(nest, machine, objective, widths, order)
     # The search is heuristic: a wider edge makes no schedule slower, and must not make the result slower either.
-    found = best_schedule(nest, narrower, objective, widths, order)
+    found = least_schedule(nest, narrower, objective, widths, order)
     if _is_searched(machine.array):
         own = search(nest, machine, objective, widths, order)
         found = min(own, found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))
     return found
+
+
+@lru_cache(maxsize=4096)
+def near_schedule(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
+) -> Schedule:
+    """The best by the next measure among the schedules near the best score."""
+    best = least_schedule(nest, machine, objective, widths, order)
+    most = exact_cost(nest, best, machine, objective, widths)[0] * (1 + tolerance)
+    if machine.cores == 1:
+        near = list(near_candidates(nest, machine, objective, widths, order, most, fine=False))
+        near = near or list(near_candidates(nest, machine, objective, widths, order, most, fine=True))
+    else:
+        near = list(_near_over_cores(nest, machine, objective, widths, order, tolerance, most))
+    return best_of([best, *near], lambda one: exact_costs(nest, one, machine, widths), objective, tolerance)
+
+
+def _near_over_cores(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    most: float,
+) -> Iterator[Schedule]:
+    """Of each partition that may score up to `most`, the schedule with the best part by the next measure."""
+    for loops in partitions_up_to(nest, machine.cores):
+        if partition_lower_bound(nest, loops, machine, objective, widths) <= most:
+            part, core = _part(nest, machine, loops)
+            try:
+                inner = best_schedule(part, core, objective, widths, order, tolerance)
+            except CapacityError:
+                continue
+            yield Schedule((*loops, *inner.loops), inner.keep, inner.spm)
+
+
+def _part(nest: Nest, machine: Machine, loops: tuple[Loop, ...]) -> tuple[Nest, Machine]:
+    """The first, largest part of a partition, and a core with its share of the channel."""
+    partition = Schedule(loops)
+    return core_parts(nest, partition)[0].nest, machine.core(core_count(nest, partition))
 
 
 def _narrower(machine: Machine) -> Machine | None:
@@ -98,7 +158,7 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
     partitions = sorted(
         (
             (partition_lower_bound(nest, loops, machine, objective, widths), number, loops)
-            for number, loops in enumerate(core_partitions(nest, machine.cores))
+            for number, loops in enumerate(partitions_up_to(nest, machine.cores))
         ),
         key=lambda entry: entry[:2],
     )
@@ -107,9 +167,9 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
     for bound, _, loops in partitions:
         if best is not None and bound >= best[0]:
             break
-        part = core_parts(nest, Schedule(loops))[0].nest
+        part, core = _part(nest, machine, loops)
         try:
-            inner = _on_core(part, machine.core(core_count(nest, Schedule(loops))), objective, widths, order)
+            inner = _on_core(part, core, objective, widths, order)
         except CapacityError as e:
             refusal = refusal or e
             continue
@@ -140,7 +200,7 @@ def _results(
 ) -> Iterator[FoundSchedule]:
     """The best coarse candidate, the best fine one and the least traffic, as far as each may be the best."""
     coarse = best_candidate(nest, machine, objective, widths, order, fine=False)
-    near = 1.0 if objective == "traffic" else NEAR
+    near = 1.0 if objective == "traffic" or nest.macs <= SMALL_NEST else NEAR
     if coarse is not None:
         yield coarse
         if coarse.score <= near * _lower_bound(nest, machine, objective, widths):

@@ -18,7 +18,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.arguments import plain
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, WrongValue
-from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords
+from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords, check_tolerance
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
 from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
@@ -41,6 +41,7 @@ OPTIONS = {
     "O": "opt_level",
     "opt_level": "opt_level",
     "objective": "objective",
+    "tolerance": "tolerance",
     "mapping": "mapping",
     "precision": "precision",
     **{name: name for name in FLAGS},
@@ -232,6 +233,11 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         raise UsageError(f"--vary {key}: unknown precision '{value}'", hint=did_you_mean(str(value), PRECISIONS))
     elif target == "objective" and value not in OBJECTIVES:
         raise UsageError(f"--vary {key}: unknown objective '{value}'", hint=did_you_mean(str(value), OBJECTIVES))
+    elif target == "tolerance":
+        try:
+            check_tolerance(value)
+        except ValueError as e:
+            raise UsageError(f"--vary {key}: {e}") from None
     elif target == "backend":
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
@@ -258,8 +264,8 @@ def _check_unset(axis: Axis, options: CompileKeywords, backends: Sequence[str]) 
         case "option" if axis.target == "backend":
             said = "-b" if backends else None
         case "option":
-            flags = {"hardware": "--hw", "opt_level": "-O", "objective": "--objective", "mapping": "--mapping"}
-            flag = {**flags, "precision": "--precision", **FLAGS}[axis.target]
+            flags = {"hardware": "--hw", "opt_level": "-O"}
+            flag = {**flags, **FLAGS}.get(axis.target, f"--{axis.target}")
             said = flag if options.get(axis.target) is not None else None
             if axis.target == "precision" and "precision" in (options.get("overrides") or {}):
                 said = "--set precision"

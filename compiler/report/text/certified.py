@@ -27,4 +27,9 @@ def certified_text(report: Report) -> str | None:
         return None
     count = sum(one.optimal for one in found)
     what = f"{count:,} of {len(found):,} layers with contractions reach the proved lower bound of their own traffic"
-    return what if count == len(found) else f"{what}; all together are {gap_text(found)}% above it"
+    if count == len(found):
+        return what
+    near = sum(one.gap is not None and one.gap <= (report.tolerance or 0) for one in found)
+    if near > count:
+        what += f", {near:,} are within {100 * (report.tolerance or 0):g} % of it"
+    return f"{what}; all together are {gap_text(found)}% above it"

@@ -20,8 +20,9 @@ The first has no dX where the layer reads the network's input, and no dW where i
 stays as it is. `together.py` says when contractions may run together, `sharing.py` which ones are looked at.
 
 `mode=best` prices both, and the contractions one after another, and takes for each set what costs least by
-`objective` (time, traffic, energy, edp), with its schedules (`best.py`, `npuc.compiler.analysis.programs.cheapest`). It
-needs a machine, and leaves contractions alone that have a schedule already.
+`objective` (time, traffic, energy, edp), or up to `tolerance` more for the next measure, with its schedules (`best.py`,
+`npuc.compiler.analysis.programs.cheapest`). It needs a machine, and leaves contractions alone that have a schedule
+already.
 
 By the other modes a fused nest has tiles of its own, and does not keep schedules; round-robin nests keep theirs if all
 of them fit the SPM at once. Where one of the contractions had a schedule that is not kept, and the module says its
@@ -39,11 +40,12 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.transforms.interleave.best import merge_best
 from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
 from npuc.compiler.transforms.interleave.round_robin import zip_together
 from npuc.compiler.transforms.interleave.sharing import KINDS, Wanted, sharing
-from npuc.compiler.transforms.schedule.searches import known_machine, objective_named, schedule_for
+from npuc.compiler.transforms.schedule.searches import goal_of, known_machine, schedule_for
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import Writes, writes_of
@@ -55,7 +57,7 @@ MODES = ("zip", "fused", "best")
 class InterleavePass(ModulePass):
     """
     Merge contractions that share an operand: `mode` says how, `what` which (gradients, siblings, all), `objective` what
-    schedules minimise, `only` is a glob of layer names.
+    schedules minimise, up to `tolerance` for the next measure, `only` is a glob of layer names.
     """
 
     name = "interleave"
@@ -64,13 +66,14 @@ class InterleavePass(ModulePass):
     what: str = "gradients"
     objective: str = "time"
     only: str | None = None
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise ValueError(f"mode is '{self.mode}', expected {', '.join(MODES)}")
         if self.what not in KINDS:
             raise ValueError(f"what is '{self.what}', expected {', '.join(KINDS)}")
-        objective_named(self.objective)
+        goal_of(self.objective, self.tolerance)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
@@ -96,25 +99,24 @@ class InterleavePass(ModulePass):
 
     def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> None:
         """Merge the sets of one kind among the contractions of one block where that costs less."""
-        objective = objective_named(self.objective)
         try:
             for found in sharing(contracts, _writes(contracts), wanted):
-                merge_best(found, machine, objective)
+                merge_best(found, machine, goal_of(self.objective, self.tolerance))
         except UsageError as e:
             raise PassFailedException(f"{self.name}: {e.message}") from e
 
     def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> None:
         """Merge the sets of one kind among the contractions of one block."""
-        objective = objective_named(self.objective)
+        goal = goal_of(self.objective, self.tolerance)
         if self.mode == "zip":
             for found in sharing(contracts, _writes(contracts), wanted):
-                zip_together(found, machine, objective)
+                zip_together(found, machine, goal)
             return
         for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):
             scheduled = any(op.schedule_attr is not None for op in found.ops)
             new = fuse(found)
             if scheduled and machine is not None:
-                new.schedule = schedule_for(new, machine, objective)
+                new.schedule = schedule_for(new, machine, goal)
 
 
 def _writes(contracts: list[ContractOp]) -> Writes:

@@ -1,33 +1,41 @@
 """Contractions that share an operand, in whatever way costs least."""
 
+from dataclasses import replace
+
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
 from npuc.compiler.analysis.programs.cheapest import Fused, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
-from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.transforms.interleave.fuse import fuse, joined_nest
 from npuc.compiler.transforms.interleave.round_robin import zip_together
 from npuc.compiler.transforms.interleave.sharing import Sharing
-from npuc.compiler.transforms.schedule.searches import schedule_for
+from npuc.compiler.transforms.schedule.searches import Goal, schedule_for
+from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
 
 
-def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
+def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
     """
     Fuse contractions, let them run round-robin or leave them, whichever costs least, and write their schedules.
 
     Those that have a schedule keep it if they are left. Where not even the smallest tiles of one of them fit, they are
     left without: the pass `schedule` says so of the first such contraction of the program.
     """
-    try:
-        own = tuple(
-            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, objective) for op in found.ops
+
+    def apart(within: float) -> tuple[Schedule, ...]:
+        return tuple(
+            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, replace(goal, tolerance=within))
+            for op in found.ops
         )
+
+    try:
+        own, strict = apart(goal.tolerance), apart(0.0)
     except CapacityError:
         return
-    best = best_program(_problem(found, machine), own, _fused(found, machine), objective)
+    problem, fused = _problem(found, machine), _fused(found, machine)
+    best = best_program(problem, own, fused, goal.objective, goal.tolerance, strict if goal.tolerance else ())
     if best.kind == "fused":
         new = fuse(found)
         (new.schedule,) = best.schedules
@@ -35,7 +43,7 @@ def merge_best(found: Sharing, machine: Machine, objective: Objective) -> None:
     for op, schedule in zip(found.ops, best.schedules, strict=True):
         op.schedule = schedule
     if best.kind == "zip":
-        zip_together(found, machine, objective)
+        zip_together(found, machine, goal)
 
 
 def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:

@@ -4,17 +4,16 @@ from xdsl.ir import Block, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.transforms.interleave.fuse import put_in_place
 from npuc.compiler.transforms.interleave.sharing import Sharing
-from npuc.compiler.transforms.schedule.searches import schedule_together
+from npuc.compiler.transforms.schedule.searches import Goal, schedule_together
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import joint_bytes
 from npuc.dialects.npu.tensor_work import same_value
 
 
-def zip_together(found: Sharing, machine: Machine | None, objective: Objective) -> InterleaveOp:
+def zip_together(found: Sharing, machine: Machine | None, goal: Goal) -> InterleaveOp:
     """
     Replace contractions that share an operand and may run together by one operation that runs them in turn.
 
@@ -32,7 +31,7 @@ def zip_together(found: Sharing, machine: Machine | None, objective: Objective) 
         old.replace_all_uses_with(result)
     for op in found.ops:
         Rewriter.erase_op(op)
-    _settle_schedules(new, machine, objective)
+    _settle_schedules(new, machine, goal)
     return new
 
 
@@ -54,7 +53,7 @@ def _share_views(ops: list[ContractOp]) -> None:
                 op.operands[number] = same
 
 
-def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Objective) -> None:
+def _settle_schedules(op: InterleaveOp, machine: Machine | None, goal: Goal) -> None:
     """Keep, drop or search the schedules, and say what the operation promises."""
     contracts = op.contracts
     had = [contract.schedule_attr is not None for contract in contracts]
@@ -72,4 +71,4 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, objective: Obje
     for contract in contracts:
         contract.schedule = None
     if machine is not None:
-        schedule_together(op, machine, objective)
+        schedule_together(op, machine, goal)

@@ -31,8 +31,8 @@ from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_sizes
-from npuc.compiler.analysis.programs.interleave_search import score
-from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.programs.interleave_search import joint_cost
+from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.partition import (
     TIME_PARTS,
     EqualParts,
@@ -45,6 +45,7 @@ from npuc.compiler.analysis.schedule.partition import (
 )
 from npuc.compiler.analysis.schedule.partition_knn import labels_for, predict
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.schedule.pins import (
     contracts_of,
@@ -57,8 +58,9 @@ from npuc.compiler.transforms.schedule.pins import (
     usage_error,
 )
 from npuc.compiler.transforms.schedule.searches import (
+    Goal,
+    goal_of,
     known_machine,
-    objective_named,
     or_capacity_error,
     problem_of,
     schedule_together,
@@ -74,7 +76,7 @@ class PartitionPass(ModulePass):
     """
     Cut a dimension in parts: `dim`, `parts` and `over` (time, cores), or `rule` (best, knn) chooses them.
 
-    `only` is a glob of layer names.
+    Of what costs up to `tolerance` more than the least, the next measure decides; `only` is a glob of layer names.
     """
 
     name = "partition"
@@ -85,9 +87,10 @@ class PartitionPass(ModulePass):
     rule: str | None = None
     objective: str = "time"
     only: str | None = None
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
-        objective_named(self.objective)
+        goal_of(self.objective, self.tolerance)
         if self.over is not None and self.over not in OVER:
             raise ValueError(f"over is '{self.over}', expected {' or '.join(OVER)}")
         if self.rule is not None and self.rule not in RULES:
@@ -100,11 +103,11 @@ class PartitionPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contracts = contracts_of(op, self.only)
-        objective = objective_named(self.objective)
+        goal = goal_of(self.objective, self.tolerance)
         over = cast("Over | None", self.over)  # __post_init__ has checked it
         if self.dim is not None and self.parts is not None:
             require_known(contracts, [self.dim], dim_names, "dimension")
-            changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", objective)]
+            changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", goal)]
             settle(changed, machine_of(op))
         elif self.rule is not None:
             for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
@@ -112,13 +115,11 @@ class PartitionPass(ModulePass):
                 machine = known_machine(op, f"rule={self.rule} depends on it", first)
                 letters = RULES[self.rule](first.nest, machine)
                 if isinstance(place, ContractOp):
-                    _best(place, letters, machine, objective, over)
+                    _best(place, letters, machine, goal, over)
                 elif over != "cores":
-                    _best_in_turn(place, letters, machine, objective)
+                    _best_in_turn(place, letters, machine, goal)
 
-    def _partition(
-        self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, objective: Objective
-    ) -> bool:
+    def _partition(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, goal: Goal) -> bool:
         """Partition a contraction; returns whether it changed."""
         dims = dims_of(op.nest, name)
         if not dims or parts == 1:
@@ -129,11 +130,11 @@ class PartitionPass(ModulePass):
             sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
             near = ", ".join(map(str, nearest_divisors(extents.values(), parts)))
             raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
-        op.schedule = _partitioned(module, op, EqualParts(dim, parts, over), objective)
+        op.schedule = _partitioned(module, op, EqualParts(dim, parts, over), goal)
         return True
 
 
-def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: Objective) -> Schedule:
+def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, goal: Goal) -> Schedule:
     """The schedule of a partitioned contraction. Raises `UsageError` and `CapacityError` at its place."""
     in_turn = together_of(op) is not None
     if in_turn and cut.over == "cores":
@@ -152,21 +153,27 @@ def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, objective: O
         raise usage_error(op, f"{named(op)} runs round-robin and has no schedule", "tile or schedule before it")
     machine = known_machine(module, f"{named(op)} has no schedule", op)
     widths = contract_widths(op, machine)
-    return or_capacity_error(op, lambda: searched_partition(op.nest, machine, objective, widths, cut))
+    return or_capacity_error(
+        op, lambda: searched_partition(op.nest, machine, goal.objective, widths, cut, goal.tolerance)
+    )
 
 
-def _best(op: ContractOp, letters: Sequence[str], machine: Machine, objective: Objective, over: Over | None) -> None:
+def _best(op: ContractOp, letters: Sequence[str], machine: Machine, goal: Goal, over: Over | None) -> None:
     """Give a contraction the cheapest partition along these dimensions, or none."""
     nest, widths = op.nest, contract_widths(op, machine)
     fixed = None if op.schedule_attr is None else op.schedule
     dims = tuple(dim for letter in letters for dim in dims_of(nest, letter))
-    op.schedule = or_capacity_error(op, lambda: best_partition(nest, fixed, machine, objective, widths, over, dims))
+
+    def search() -> Schedule:
+        return best_partition(nest, fixed, machine, goal.objective, widths, over, dims, goal.tolerance)
+
+    op.schedule = or_capacity_error(op, search)
 
 
-def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, objective: Objective) -> None:
+def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, goal: Goal) -> None:
     """Give round-robin contractions the cheapest partition over time, the same dimension for all of them, or none."""
     if any(contract.schedule_attr is None for contract in op.contracts):
-        schedule_together(op, machine, objective)
+        schedule_together(op, machine, goal)
     problem, whole = problem_of(op, machine), op.round_robin
     budget = problem.budget if op.spm is None else op.spm
     found = [whole]
@@ -177,7 +184,7 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, ob
         legal = all(next(s.problems(n), None) is None for n, s in zip(cut.nests, cut.schedules, strict=True))
         if legal and problem.room(cut) <= budget:
             found.append(cut)
-    best = min(found, key=lambda cut: score(cut, problem, objective))
+    best = best_of(found, lambda cut: joint_cost(cut, problem), goal.objective, goal.tolerance)
     for contract, schedule in zip(op.contracts, best.schedules, strict=True):
         contract.schedule = schedule
 

@@ -31,8 +31,8 @@ from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.programs.cheapest import CostedProgram, Fused, cheapest, fused_program, round_robin_program
 from npuc.compiler.analysis.programs.published_order import major_orders, published_order
-from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.transforms.rearrange.loop_order import permuted
 from npuc.compiler.transforms.rearrange.one_nest import fused_beside, put_in_place_of
 from npuc.compiler.transforms.schedule.pins import (
@@ -47,8 +47,9 @@ from npuc.compiler.transforms.schedule.pins import (
     usage_error,
 )
 from npuc.compiler.transforms.schedule.searches import (
+    Goal,
+    goal_of,
     known_machine,
-    objective_named,
     problem_of,
     schedule_for,
     schedule_together,
@@ -73,9 +74,10 @@ class RearrangePass(ModulePass):
     orders: str = "published"
     objective: str = "time"
     only: str | None = None
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
-        objective_named(self.objective)
+        goal_of(self.objective, self.tolerance)
         if bool(self._names) == (self.rule is not None):
             raise ValueError("expected either an order, such as order=m,k,n, or a rule")
         if self.rule is not None and self.rule not in RULES:
@@ -92,19 +94,19 @@ class RearrangePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contracts = contracts_of(op, self.only)
-        objective = objective_named(self.objective)
+        goal = goal_of(self.objective, self.tolerance)
         if self.rule is not None:
             for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
                 if isinstance(place, InterleaveOp) or is_pair(place.nest):
                     first = place if isinstance(place, ContractOp) else place.contracts[0]
                     machine = known_machine(op, f"rule={self.rule} depends on it", first)
-                    RULES[self.rule](place, machine, objective, self.orders == "all")
+                    RULES[self.rule](place, machine, goal, self.orders == "all")
             return
         require_known(contracts, self._names, dim_names, "loop")
-        changed = [contract for contract in contracts if self._order(op, contract, objective)]
+        changed = [contract for contract in contracts if self._order(op, contract, goal)]
         settle(changed, machine_of(op))
 
-    def _order(self, module: ModuleOp, contract: ContractOp, objective: Objective) -> bool:
+    def _order(self, module: ModuleOp, contract: ContractOp, goal: Goal) -> bool:
         """Set the order of a contraction's loops; whether it has dimensions of these names."""
         order = [dim for name in self._names for dim in dims_of(contract.nest, name)]
         for dim in order:
@@ -118,7 +120,7 @@ class RearrangePass(ModulePass):
                     contract, f"{named(contract)} runs round-robin and has no schedule", "tile or schedule before it"
                 )
             machine = known_machine(module, f"{named(contract)} has no schedule", contract)
-            contract.schedule = schedule_for(contract, machine, objective, tuple(order))
+            contract.schedule = schedule_for(contract, machine, goal, tuple(order))
         contract.schedule = permuted(contract.nest, contract.schedule, order)
         return True
 
@@ -128,7 +130,7 @@ def is_pair(nest: Nest) -> bool:
     return len(nest.outs) == 2 and {out.name for out in nest.outs} == {"dX", "dW"} and "dY" in nest.tensors
 
 
-def _published(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective, every: bool) -> None:
+def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> None:
     """Algorithm 1."""
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
@@ -136,7 +138,7 @@ def _published(op: InterleaveOp | ContractOp, machine: Machine, objective: Objec
     order = published_order(contract.nest)
     if order is not None:
         if contract.schedule_attr is None:
-            contract.schedule = schedule_for(contract, machine, objective, order)
+            contract.schedule = schedule_for(contract, machine, goal, order)
         contract.schedule = permuted(contract.nest, contract.schedule, order)
         settle([contract], machine)
     if isinstance(op, InterleaveOp):
@@ -146,17 +148,17 @@ def _published(op: InterleaveOp | ContractOp, machine: Machine, objective: Objec
             put_in_place_of(op, contract)
 
 
-def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective, every: bool) -> None:
+def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> None:
     """The cheapest of the round-robin nests and one nest in each order; of equal ones the first."""
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
     fused = Fused(contract.nest, contract_widths(contract, machine))
-    schedules = _schedules(contract, machine, objective, every)
+    schedules = _schedules(contract, machine, goal, every)
     programs = [fused_program(fused, schedule, machine) for schedule in schedules]
     if isinstance(op, InterleaveOp):
-        programs = [*_in_turn(op, machine, objective), *programs]
-    best = cheapest(programs, objective)
+        programs = [*_in_turn(op, machine, goal), *programs]
+    best = cheapest(programs, goal.objective, goal.tolerance)
     if best.kind == "zip":
         Rewriter.erase_op(contract)
         return
@@ -165,17 +167,17 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, objective: Objective,
     (contract.schedule,) = best.schedules
 
 
-def _in_turn(op: InterleaveOp, machine: Machine, objective: Objective) -> list[CostedProgram]:
+def _in_turn(op: InterleaveOp, machine: Machine, goal: Goal) -> list[CostedProgram]:
     """The program of round-robin nests, which get schedules where they have none; none where those do not fit."""
     try:
         if any(contract.schedule_attr is None for contract in op.contracts):
-            schedule_together(op, machine, objective)
+            schedule_together(op, machine, goal)
     except CapacityError:
         return []
     return [round_robin_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]
 
 
-def _schedules(contract: ContractOp, machine: Machine, objective: Objective, every: bool) -> Sequence[Schedule]:
+def _schedules(contract: ContractOp, machine: Machine, goal: Goal, every: bool) -> Sequence[Schedule]:
     """The best schedules of a fused nest in each order; an existing one as it is and in each order in which it fits."""
     nest, orders = contract.nest, list(major_orders(contract.nest).values())
     if contract.schedule_attr is not None:
@@ -186,10 +188,10 @@ def _schedules(contract: ContractOp, machine: Machine, objective: Objective, eve
         found = [permuted(nest, contract.schedule, order) for order in orders]
         return [contract.schedule, *(schedule for schedule in found if fits(contract, schedule, machine))]
     # For time the search is not exhaustive: without a given order it may miss a schedule that it finds with one.
-    found = [permuted(nest, schedule_for(contract, machine, objective, order), order) for order in orders]
-    return [schedule_for(contract, machine, objective), *found] if every else found
+    found = [permuted(nest, schedule_for(contract, machine, goal, order), order) for order in orders]
+    return [schedule_for(contract, machine, goal), *found] if every else found
 
 
-Rule = Callable[[InterleaveOp | ContractOp, Machine, Objective, bool], None]
+Rule = Callable[[InterleaveOp | ContractOp, Machine, Goal, bool], None]
 RULES: dict[str, Rule] = {"published": _published, "best": _best}
 """What the option `rule` names: a rewrite of gradients, in one nest or in turn; the last argument: in any order."""

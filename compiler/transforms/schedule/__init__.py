@@ -8,7 +8,8 @@ Pass `schedule`: searches the best schedule of every contraction without one, on
 Contractions that run round-robin (`npu.interleave`) are scheduled jointly, and that operation carries their SPM budget.
 
 The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. The option `objective` is
-the cost to be minimised: time, traffic, energy or edp (energy x delay).
+the cost to be minimised: time, traffic, energy or edp (energy x delay). Among schedules that cost up to `tolerance`
+more than the least, as a fraction, the next measure decides (`analysis/schedule/near_ties.py`).
 """
 
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.transforms.schedule.searches import known_machine, objective_named, schedule_for, schedule_together
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
+from npuc.compiler.transforms.schedule.searches import Goal, goal_of, known_machine, schedule_for, schedule_together
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
@@ -36,25 +37,26 @@ class SchedulePass(ModulePass):
 
     objective: str = "time"
     only: str | None = None
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
-        objective_named(self.objective)
+        goal_of(self.objective, self.tolerance)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        objective = objective_named(self.objective)
+        goal = goal_of(self.objective, self.tolerance)
         machine = known_machine(op, f"{self.name} depends on it")
         for inner in op.walk():
             if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
                 continue
             try:
-                self._schedule(inner, machine, objective)
+                self._schedule(inner, machine, goal)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
-    def _schedule(self, op: Operation, machine: Machine, objective: Objective) -> None:
+    def _schedule(self, op: Operation, machine: Machine, goal: Goal) -> None:
         """Schedule a contraction, or those that run round-robin, if one of them has no schedule."""
         if isinstance(op, InterleaveOp):
             if any(contract.schedule_attr is None for contract in op.contracts):
-                schedule_together(op, machine, objective)
+                schedule_together(op, machine, goal)
         elif isinstance(op, ContractOp) and op.schedule_attr is None and not isinstance(op.parent_op(), InterleaveOp):
-            op.schedule = schedule_for(op, machine, objective)
+            op.schedule = schedule_for(op, machine, goal)

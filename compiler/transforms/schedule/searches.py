@@ -1,6 +1,7 @@
 """Schedule searches for contractions in the IR, single ones and those that run round-robin."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -11,10 +12,22 @@ from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem,
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError, SourceError
+from npuc.compiler.core.options import check_tolerance
 from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
+
+
+@dataclass(frozen=True)
+class Goal:
+    """
+    What schedules minimise: the objective and, among what costs up to `tolerance` more than the least, a fraction, the
+    next measure (`analysis/schedule/near_ties.py`).
+    """
+
+    objective: Objective
+    tolerance: float
 
 
 def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Machine:
@@ -39,15 +52,24 @@ def objective_named(name: str) -> Objective:
     raise ValueError(f"objective is '{name}', expected {', '.join(OBJECTIVES)}")
 
 
-def schedule_for(contract: ContractOp, machine: Machine, objective: Objective, order: tuple[str, ...] = ()) -> Schedule:
+def goal_of(objective: str, tolerance: float) -> Goal:
+    """The goal that a pass's options name; raises `ValueError` for what is none."""
+    check_tolerance(tolerance)
+    return Goal(objective_named(objective), tolerance)
+
+
+def schedule_for(contract: ContractOp, machine: Machine, goal: Goal, order: tuple[str, ...] = ()) -> Schedule:
     """
     The best schedule of a contraction on a machine; with `order` among those whose dimensions come in that order.
+
+    Among those that cost up to the tolerance more than the least the next measure decides.
 
     Raises `CapacityError`, at the contraction's place, if not even the smallest tiles fit, and `UsageError` if the
     machine lacks energies that the objective needs.
     """
-    widths = contract_widths(contract, machine)
-    return or_capacity_error(contract, lambda: best_schedule(contract.nest, machine, objective, widths, order))
+    nest, widths = contract.nest, contract_widths(contract, machine)
+    objective, tolerance = goal.objective, goal.tolerance
+    return or_capacity_error(contract, lambda: best_schedule(nest, machine, objective, widths, order, tolerance))
 
 
 def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> Schedule:
@@ -69,7 +91,7 @@ def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
     return InterleaveProblem(together.nests, together.values, fixed, widths, machine)
 
 
-def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) -> None:
+def schedule_together(op: InterleaveOp, machine: Machine, goal: Goal) -> None:
     """
     Schedule the contractions that run round-robin and have no schedule, and write their joint SPM budget.
 
@@ -77,7 +99,7 @@ def schedule_together(op: InterleaveOp, machine: Machine, objective: Objective) 
     """
     contracts, problem = op.contracts, problem_of(op, machine)
     try:
-        found = best_round_robin(problem, objective)
+        found = best_round_robin(problem, goal.objective, tolerance=goal.tolerance)
         assert found is not None, "there is no limit"
     except CapacityError as e:
         layer = layer_of(op) or "round-robin contractions"

@@ -27,7 +27,9 @@ EDGE = "array.edge_elements"
 def scored(**changed: object) -> Report:
     """A product of a vector with a matrix, forward alone, on the large machine with a scratchpad for all of it."""
     overrides = {"memory.spm_kib": 1 << 20, **{key.replace("__", "."): value for key, value in changed.items()}}
-    return compile_source(VECTOR, format="csv", hardware="igo-large", overrides=overrides, inference=True)
+    return compile_source(
+        VECTOR, format="csv", hardware="igo-large", overrides=overrides, inference=True, tolerance=0.0
+    )
 
 
 def row(**changed: object) -> OpRow:
@@ -59,9 +61,8 @@ def test_more_elements_are_never_slower(dataflow: Dataflow) -> None:
     times = [compute(nest, schedule, array).cycles for array in arrays]
     assert times == sorted(times, reverse=True)
     assert times[0] <= compute(nest, schedule, replace(arrays[0], fill="per-fold")).cycles
-    # What a search finds may be off by what it takes for equal.
     found = [number(row(array__dataflow=dataflow, array__edge_elements=e).cycles) for e in (1, 5, "unlimited")]
-    assert all(more <= less * 1.001 for less, more in pairwise(found))
+    assert all(more <= less for less, more in pairwise(found))
 
 
 def test_without_a_limit_folds_follow_each_other() -> None:
@@ -156,6 +157,8 @@ def test_advice_where_transfers_take_longer_than_the_array_with_its_waits() -> N
 def test_a_search_does_not_cut_what_streams_to_nothing(dataflow: Dataflow) -> None:
     """The streamed dimension is cut below the rows of the array only where that costs nothing."""
     source = "layer,M,N,K\nconv,25088,64,576\nfc,256,2048,512\n"
-    report = compile_source(source, format="csv", hardware="igo-large", overrides={"array.dataflow": dataflow})
+    report = compile_source(
+        source, format="csv", hardware="igo-large", tolerance=0.0, overrides={"array.dataflow": dataflow}
+    )
     for found in report.ops:
         assert 5 * number(found.native["edge_cycles"]) < number(found.cycles), found.schedule

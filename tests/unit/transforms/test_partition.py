@@ -76,7 +76,7 @@ def test_the_best_is_the_cheapest_of_its_cuts(objective: str, cores: int) -> Non
         assert found.cycles is not None
         return found.cycles if objective == "time" else moved(found)
 
-    options = f"objective={objective}"
+    options = f"objective={objective} tolerance=0.0"
     cuts = [f"partition{{dim={dim} parts={parts} {options}}}" for dim in "mnk" for parts in (2, 4, 8)]
     if cores > 1:
         cuts += [f"partition{{dim={dim} parts={cores} over=cores {options}}}" for dim in "mnk"]

@@ -1,0 +1,65 @@
+"""
+Near ties: among programs that cost almost as little as the best by the objective, the best by the next measure.
+
+    time      energy, then traffic
+    energy    time, then traffic
+    traffic   time, then energy
+    edp       time
+
+Energy is left out where the machine does not say it. With a tolerance of 0 only the objective counts, and traffic
+between equal scores.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from npuc.compiler.analysis.schedule.costs import Objective
+
+NEXT: dict[Objective, tuple[Objective, ...]] = {
+    "time": ("energy", "traffic"),
+    "energy": ("time", "traffic"),
+    "traffic": ("time", "energy"),
+    "edp": ("time",),
+}
+"""What decides between programs of nearly the same score, in this order."""
+
+
+class Measured(Protocol):
+    """What a program costs."""
+
+    @property
+    def joules(self) -> float | None:
+        """Its energy; None where the machine does not say it."""
+        ...
+
+    def score(self, objective: Objective) -> float:
+        """The value of an objective."""
+        ...
+
+
+Option = TypeVar("Option")
+
+
+def next_measures(cost: Measured, objective: Objective) -> tuple[float, ...]:
+    """What decides after the objective, as far as the machine says it."""
+    return tuple(cost.score(one) for one in NEXT[objective] if one != "energy" or cost.joules is not None)
+
+
+def best_of(
+    options: Sequence[Option],
+    cost: Callable[[Option], Measured],
+    objective: Objective,
+    tolerance: float,
+    limits: Iterable[float] = (),
+) -> Option:
+    """
+    The best option by the next measures among those that score at most `1 + tolerance` times the least score, and at
+    most each of `limits`, which some option meets; the first of equal ones.
+    """
+    costs = [cost(option) for option in options]
+    scores = [one.score(objective) for one in costs]
+    if tolerance == 0:
+        return options[min(range(len(options)), key=lambda n: (scores[n], costs[n].score("traffic")))]
+    most = min([min(scores) * (1 + tolerance), *limits])
+    near = [n for n, score in enumerate(scores) if score <= most]
+    return options[min(near, key=lambda n: (*next_measures(costs[n], objective), scores[n]))]
