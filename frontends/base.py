@@ -51,7 +51,7 @@ class Source:
         return self.content if isinstance(self.content, bytes) else self.content.encode()
 
     def report_location(self, loc: str | None) -> str | None:
-        """A place as reports show it: without the folder of the source, when that is an absolute one."""
+        """A place as reports show it: without the folder of the source where its path is absolute."""
         folder = os.path.dirname(self.filename)
         if loc is None or not os.path.isabs(self.filename):
             return loc
@@ -61,7 +61,7 @@ class Source:
 @dataclass(frozen=True)
 class Request:
     """
-    What is asked of a reader.
+    The parameters of reading a source.
 
     `defines` are values of the network's parameters. `inference` asks for the forward pass alone, or not (None: as the
     format has it when nobody says). `max_ops` limits the operations of the module. `choose` picks, of a source that
@@ -78,7 +78,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Program:
-    """What a source holds: its module, and what is to be told of it."""
+    """The content of a source: its module, and warnings for the user."""
 
     module: ModuleOp
     warnings: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ ENTRY_POINTS = "npuc.frontends"
 
 @dataclass
 class _Outside(Frontend):
-    """A frontend that is not npuc's: what it raises is reported as its own, not as a defect of npuc."""
+    """A frontend that is not npuc's: its exceptions are reported as its own, not as defects of npuc."""
 
     frontend: Frontend
 
@@ -37,7 +37,7 @@ class _Outside(Frontend):
         self.suffixes = own.suffixes or (own.name,)
         self.binary, self.lists_layers, self.backend = own.binary, own.lists_layers, own.backend
         self.parametric, self.is_ir = own.parametric, own.is_ir
-        # `trusted` stays False: what comes from outside is verified
+        # `trusted` stays False: programs of outside frontends are verified
 
     def read(self, source: Source, request: Request) -> Program:
         """See `Frontend`."""
@@ -67,7 +67,7 @@ def own_frontends() -> dict[str, Frontend]:
 
 
 def _outside(name: str, path: str) -> Frontend:
-    """A frontend of another distribution. Raises `UsageError` for what is none."""
+    """A frontend of another distribution. Raises `UsageError` where the entry point holds none."""
     module, _, attribute = path.partition(":")
     with Foreign(lambda e: UsageError(f"frontend '{name}' cannot be loaded from {path}: {summary(e)}")):
         found = cast("Callable[[], object]", getattr(import_module(module), attribute))()
@@ -81,7 +81,7 @@ def _outside(name: str, path: str) -> Frontend:
 
 
 def _published() -> dict[str, str]:
-    """What installed distributions publish: where each frontend is; npuc's own win over others of a name."""
+    """The entry point of each frontend that installed distributions publish; npuc's own win over others of a name."""
     from importlib.metadata import entry_points
 
     own = own_frontends()
@@ -120,13 +120,13 @@ def about(frontend: Frontend) -> str:
 
 
 def suffixes_of(frontend: Frontend) -> tuple[str, ...]:
-    """What the names of files of a format end in, without the dot."""
+    """The suffixes of the files of a format, without the dot."""
     return frontend.suffixes or (frontend.name,)
 
 
 def frontend_for(suffix: str) -> Frontend | None:
     """The frontend of files with a suffix, without its dot; None where nobody reads them."""
-    for frontend in own_frontends().values():  # without a look at what is installed
+    for frontend in own_frontends().values():  # without a look at installed distributions
         if suffix in suffixes_of(frontend):
             return frontend
     return next((frontend for frontend in all_frontends() if suffix in suffixes_of(frontend)), None)

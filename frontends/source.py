@@ -12,12 +12,12 @@ from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, s
 
 __all__ = ["Source", "open_source", "text_source"]
 LANGUAGE = "dsl"
-"""The format of samples and of the standard input."""
+"""The format of samples and of standard input."""
 
 
 def text_source(content: str | bytes, format: str, filename: str) -> Source:
     """
-    A source that is at hand: a text, or the bytes of a binary format.
+    A source in memory: a text, or the bytes of a binary format.
 
     Raises `UsageError` for an unknown format and for a text where the format wants bytes, `SourceError` for bytes that
     are not UTF-8.

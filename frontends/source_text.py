@@ -55,7 +55,7 @@ def argument_mistake(
 
 class Diagnostics:
     """
-    The mistakes found so far, one a place.
+    The mistakes found so far, one per place.
 
     A place is reported once: a statement in a loop, or in a block that is used often, is one mistake of the author.
     """
@@ -68,7 +68,7 @@ class Diagnostics:
 
     @property
     def full(self) -> bool:
-        """True when as many mistakes are known as one run reports."""
+        """True when the number of mistakes reaches the limit of one run."""
         return len(self._errors) >= MAX_ERRORS
 
     def add(self, error: SourceError) -> None:
@@ -80,11 +80,11 @@ class Diagnostics:
 
     @property
     def found(self) -> tuple[SourceError, ...]:
-        """What was noted, in the order of the source."""
+        """The mistakes noted, in the order of the source."""
         return tuple(sorted(self._errors.values(), key=_position))
 
     def raise_if_any(self) -> None:
-        """Raise what was found, in the order of the source."""
+        """Raise the mistakes found, in the order of the source."""
         found = self.found
         if len(found) == 1:
             raise found[0]

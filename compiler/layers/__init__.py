@@ -39,7 +39,7 @@ def _outside_layers() -> dict[type[TrainOp], Layer[Any]]:
 
 
 def get_layer(op: TrainOp | type[TrainOp]) -> Layer[Any]:
-    """What is known of an operation or operation class of the `train` dialect."""
+    """The layer of an operation or operation class of the `train` dialect."""
     kind = op if isinstance(op, type) else type(op)
     return _layers().get(kind) or _outside_layers()[kind]
 
@@ -66,6 +66,6 @@ def get_operators() -> dict[str, Function]:
 
 
 def forget_outside() -> None:
-    """Look at installed distributions anew, for a process in which some come or go."""
+    """Look for layers in installed distributions anew, for a process in which some are added or removed."""
     for known in (families, _outside_layers, get_functions, get_losses):
         known.cache_clear()

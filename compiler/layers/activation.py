@@ -66,7 +66,7 @@ class PreluDxLayer(PerElementLayer[PreluDxOp]):
 
 
 class PreluDwLayer(PerElementLayer[PreluDwOp]):
-    """The sum of dy x where x <= 0, a channel each; one vector operation an element of x."""
+    """The sum of dy x over the elements of each channel with x <= 0; one vector operation per element of x."""
 
     op = PreluDwOp
 
@@ -88,7 +88,7 @@ class ClipGradLayer(PerElementLayer[ClipGradOp]):
         return (_clip_grad(dy, x, low, high, closed=op.closed is not None),)
 
 
-# What the functions compute, on arrays.
+# The functions on arrays.
 
 
 def _relu(x: Array) -> Array:

@@ -1,7 +1,7 @@
 """
 Adaptive optimizers, with a step size per element.
 
-Work in vector operations an element: rmsprop 9, centred 5 more, with momentum 2 more; adagrad 7; adadelta 14; adamax
+Work in vector operations per element: rmsprop 9, centred 5 more, with momentum 2 more; adagrad 7; adadelta 14; adamax
 10; nadam 15; lamb 17, its two norms included; lion 9. Weight decay 2 more.
 """
 
@@ -22,7 +22,7 @@ from npuc.dialects.train.adaptive_optimizer import (
 
 
 class _UpdateLayer(PerElementLayer[OpT]):
-    """An update; weight decay takes two steps more."""
+    """An update; weight decay takes two more operations per element."""
 
     elementwise = True
 
@@ -48,7 +48,7 @@ class RmspropLayer(_UpdateLayer[RmspropOp]):
         if op.centered is not None:
             mean = real(alpha) * state[0] + real(1.0 - alpha) * g
             new.append(mean)
-            # of gradients that do not change, rounding may leave less than nothing
+            # where gradients do not change, rounding may leave a negative variance
             variance = np.maximum(s - mean * mean, 0)
         change = g / (np.sqrt(variance) + real(op.eps.value.data))
         if momentum:
@@ -137,8 +137,8 @@ class LambLayer(_UpdateLayer[LambOp]):
     """
     LAMB: Adam's step, as long as a share of the parameter.
 
-    The lengths of parameter and step are known after a pass over both; a second one reads the parameter and the moments
-    that the first has left, of the operands' sizes.
+    The norms of parameter and step are known after a pass over both; a second pass reads the parameter and the moments
+    that the first has written, which have the operands' sizes.
     """
 
     op = LambOp

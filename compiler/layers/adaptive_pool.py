@@ -77,7 +77,7 @@ class AdaptiveAvgPoolLayer(_AdaptivePoolLayer[AdaptiveAvgPoolOp]):
 
 
 class AdaptiveAvgPoolGradLayer(_AdaptivePoolLayer[AdaptiveAvgPoolGradOp]):
-    """Each gradient spread evenly over its window."""
+    """Each gradient distributed evenly over its window."""
 
     op = AdaptiveAvgPoolGradOp
 

@@ -123,7 +123,7 @@ class DivLayer(PerElementLayer[DivOp]):
 
 
 class AffineLayer(PerElementLayer[AffineOp]):
-    """x * scale + offset, one vector operation for each of the two that does something."""
+    """x * scale + offset, one vector operation for each of the two that is not neutral."""
 
     op = AffineOp
     elementwise = True
@@ -146,7 +146,7 @@ class AffineLayer(PerElementLayer[AffineOp]):
 
 
 class ReduceLayer(PerElementLayer[ReduceOp]):
-    """The sum over broadcast axes; one addition an element of the operand."""
+    """The sum over broadcast axes; one addition per element of the operand."""
 
     op = ReduceOp
 
@@ -196,7 +196,7 @@ class ConstantLayer(Layer[ConstantOp]):
 
 
 def _check_number(argument: str, number: float, tensor: SSAValue) -> None:
-    """Refuse a number that an operand of the tensor's element type cannot be."""
+    """Refuse a number that the tensor's element type cannot represent."""
     element = tensor_type(tensor).element_type
     if element == i1:
         hint = 'cast(x, to="f32") makes 0 and 1 of false and true'

@@ -43,11 +43,11 @@ class Kind(StrEnum):
 @dataclass(frozen=True)
 class Work:
     """
-    What executing an operation once takes.
+    The work of executing an operation once.
 
     `macs` multiply-accumulates in matrix products, `vector_ops` elementary operations on elements; `reads` and
     `writes` are the elements moved for each operand and result, None where each is moved whole. `reread` are operands
-    read in two passes, from DRAM twice unless they are kept in scratchpad in between.
+    read in two passes, from DRAM twice unless they are resident in between.
     """
 
     macs: int = 0
@@ -58,7 +58,7 @@ class Work:
 
 
 class Combine(StrEnum):
-    """How the results of parts of the work make the whole result."""
+    """How the results of the parts combine to the whole result."""
 
     SUM = "sum"
     MEAN = "mean"
@@ -67,16 +67,16 @@ class Combine(StrEnum):
 @dataclass(frozen=True)
 class Cut:
     """
-    A way to share the work of an operation: equal parts of some tensors give equal parts of others.
+    A way to split the work of an operation: equal shards of some tensors give equal shards of others.
 
-    For each operand the axis that is cut, or None if every part of the work needs it whole; for each result the axis,
-    or how the parts' results combine, or None if each part has the whole result. The axes that are cut are read as
-    digits, the first ones of equal bases: a part has all positions with some of these first digits the same. (Axes of
-    different sizes may stand beside each other: [batch, time] as one axis is cut as batch is.) The operation on a part
-    has the same properties as the whole, but for those that count what is cut, like the groups of a convolution:
-    `divided` names them, and a part has as many times fewer as there are parts.
+    For each operand the axis that is split, or None if every part of the work needs it whole; for each result the axis,
+    or how the parts' results combine, or None if each part has the whole result. A part fixes the leading mixed-radix
+    digits of an index of these axes, so that repeated splits nest. (Axes of different sizes may correspond:
+    [batch, time] as one axis is split as batch is.) The operation on a part has the same properties as the whole, but
+    for those that count what is split, like the groups of a convolution: `divided` names them, and they are divided by
+    the number of parts.
 
-    With `addends` nothing is cut: each part does the work on addends of the operands, and has an addend of the result.
+    With `addends` nothing is split: each part works on addends of the operands and has an addend of the result.
     """
 
     operands: tuple[int | None, ...]
@@ -86,7 +86,7 @@ class Cut:
 
     def common(self, op: TrainOp) -> int:
         """
-        What the number of parts of an operation must divide.
+        The number that the number of parts must divide.
 
         The greatest common divisor of the sizes of the axes that are cut and of the divided properties (of none: 0).
         """
@@ -97,7 +97,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Joined:
-    """Memory of results that is that of some operands, by number, one behind the other; nothing is copied."""
+    """Results that alias operands, given by number, concatenated in memory; nothing is copied."""
 
     operands: tuple[int, ...] = (0,)
 
@@ -105,9 +105,9 @@ class Joined:
 @dataclass(frozen=True)
 class Pieces:
     """
-    Memory of results that is pieces of the first operand's, which is cut into pieces of so many elements.
+    Results that alias pieces of the first operand, whose memory is divided into pieces of so many elements.
 
-    `picked` has the number of the piece of each result.
+    `picked` holds the number of each result's piece.
     """
 
     sizes: tuple[int, ...]
@@ -125,7 +125,7 @@ class Layer(Generic[OpT]):
     op: type[OpT]
     kind: Kind = Kind.VECTOR
     elementwise: ClassVar[bool] = False
-    """Whether an element of a result needs the same element of each operand of its shape, and no other of these."""
+    """Whether an element of a result reads only the same element of each operand that has the result's shape."""
     without_gradient: ClassVar[tuple[int, ...]] = ()
     """The operands, by number, that never get a gradient though they may be floats."""
 
@@ -139,7 +139,7 @@ class Layer(Generic[OpT]):
         """
         The results of elementwise work at some positions of tensors of `shape`: an array of indices for each axis.
 
-        `arrays` hold these positions only. The work depends on them, but not on where they are, in all but few layers.
+        `arrays` hold these positions only. In all but few layers the results do not depend on where the positions are.
         """
         return self.evaluate(op, *arrays)
 
@@ -154,9 +154,9 @@ class Layer(Generic[OpT]):
 
     def work(self, op: OpT) -> Work:
         """
-        The work of one execution. Raises `SourceError` for an operation that computes something, but has no rule.
+        The work of one execution. Raises `SourceError` for an operation that computes something but has no rule.
 
-        One that computes nothing moves every tensor whole where it says nothing else.
+        By default an operation that computes nothing moves every tensor whole.
         """
         if self.kind in (Kind.MATRIX, Kind.VECTOR):
             raise SourceError(
@@ -168,27 +168,27 @@ class Layer(Generic[OpT]):
 
     def shown(self, op: OpT) -> Joined | Pieces | None:
         """
-        The memory of the results, where a model of memory may take them for parts of the operands; None: their own.
+        The operands' memory that the results alias, for models of memory; None: the results have memory of their own.
 
-        By default that is so of views alone. It says nothing of what the operation costs elsewhere: `kind` does.
+        By default only views alias. The cost of the operation elsewhere does not depend on it, but on `kind`.
         """
         return Joined() if self.kind is Kind.VIEW else None
 
     def cuts(self, op: OpT) -> Sequence[Cut]:
         """
-        The ways to share the work of an operation among devices; none where it has to be done as a whole.
+        The ways to split the work of an operation among devices; none where it cannot be split.
 
-        First those that cut the first result, in the order of its axes, then those that combine it, in the order of
-        the operands' axes. Every cut has at least two parts, and what is left of an operation has its other cuts still.
+        First those that split the first result, in the order of its axes, then those that combine it, in the order of
+        the operands' axes. Every cut allows at least two parts, and the operation on a part still has the other cuts.
         """
         return broadcast_cuts(op) if self.elementwise else ()
 
     def index_limit(self, op: OpT, operand: int) -> int | None:
-        """How many values an operand, given by number, may have that holds indices or labels; None for all others."""
+        """The number of values that an operand (by number) of indices or labels may take; None for all others."""
         return None
 
     def lower(self, op: OpT, emit: Emit[Any]) -> list[SSAValue] | None:
-        """Emit `npu` operations for matrix work and return the results; None: it stays vector or data work."""
+        """Emit `npu` operations for matrix work and return the results; None for vector work and data movement."""
         return None
 
 
@@ -218,7 +218,7 @@ Gradients: TypeAlias = Sequence[SSAValue | None]
 
 
 class NotDifferentiable(Exception):
-    """The derivative of an operation was asked for that has none."""
+    """The operation has no derivative."""
 
 
 def elements(value: SSAValue) -> int:
@@ -294,6 +294,6 @@ def _counts(op: TrainOp, name: str) -> list[int]:
 
 
 def told_of(op: Operation) -> str:
-    """How a message begins that is about the execution of an operation: with its layer, if it has one."""
+    """The beginning of a message about the execution of an operation: its layer, if it has one."""
     layer = layer_of(op)
     return f"layer '{layer}': " if layer else ""

@@ -59,7 +59,7 @@ class SliceLayer(Layer[SliceOp]):
         return Work(reads=(result_elements(op),))
 
     def shown(self, op: SliceOp) -> Joined | Pieces | None:
-        """A box that is cut from one axis is the piece between what is before and behind it."""
+        """A slice along one axis aliases the middle one of three pieces."""
         whole, box, starts = shape_of(op.x), shape_of(op.out), ints(op.starts)
         axes = [axis for axis, (size, part) in enumerate(zip(whole, box, strict=True)) if size != part]
         if op.steps is not None or len(axes) > 1:
@@ -100,7 +100,7 @@ class PadLayer(Layer[PadOp]):
 
 
 def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Sequence[int]) -> list[Array]:
-    """For each axis of the padded tensor, the place in the inner one that each place is a copy of."""
+    """For each axis of the padded tensor, the position in the inner one that each position copies."""
     mode = "reflect" if op.mode.data == "reflect" else "edge"
     return [
         np.pad(np.arange(size), (start, whole - size - start), mode)
@@ -109,7 +109,7 @@ def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Seque
 
 
 class BorderPadLayer(Layer[BorderPadOp]):
-    """A tensor continued beyond its borders."""
+    """A tensor continued beyond its borders, by reflection or replication."""
 
     op = BorderPadOp
     kind = Kind.DATA

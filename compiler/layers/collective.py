@@ -1,14 +1,14 @@
 """
 Collective operations of the `dist` dialect as layers: their derivatives.
 
-A value that every device of a group has whole has a gradient that each of them has whole, a cut value one that is cut
-alike. Where a whole value is read by work that is cut (`dist.copy`, `dist.all_gather` with `addends`) each device has
-an addend of its gradient only, and where addends are summed each has the whole of it. What else reads such a value
-hands back addends too (`dist.slice` with `addends`, `dist.once`), so that they are added before they are summed over
-devices. The values of all devices are
-one vector, on which each operation is linear: its gradient is the transpose, once whole values are counted once.
+The gradient of a replicated value is replicated, that of a sharded value is sharded in the same way. Where split
+work reads a replicated value (`dist.copy`, `dist.all_gather` with `addends`), each device has only an addend of the
+gradient, and where addends are summed, each has the whole gradient. Other readers of such a value return addends too
+(`dist.slice` with `addends`, `dist.once`), so that they are added before the sum over devices. The values of all
+devices are one vector, on which each operation is linear: its gradient is the transpose, with replicated values
+counted once.
 
-What they mean is not a question of one device: `npuc.compiler.interpreter.devices` runs them.
+One device alone cannot evaluate them: `npuc.compiler.interpreter.devices` runs them.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ from npuc.dialects.train.base import Param
 
 
 class CollectiveLayer(Layer[OpT]):
-    """An operation of one operand that devices do together; nothing of it is counted as work of a device."""
+    """A collective of one operand; it counts as no work of a device."""
 
     kind = Kind.COMM
 
@@ -46,14 +46,14 @@ class CollectiveLayer(Layer[OpT]):
 def _back(
     kind: type[DistOp], op: DistOp, grads: Sequence[SSAValue | None], emit: Emit[Any], **params: Param
 ) -> Gradients:
-    """The gradient of an operation's operand by an operation of a kind."""
+    """The gradient of an operation's operand, as an operation of the given class."""
     (g,) = grads
     assert g is not None
     return [emit(kind(g, results=[tensor_of(tensor_type(g).element_type, shape_of(op.x))], **params)).out]
 
 
 class KeepPartLayer(CollectiveLayer[SliceOp]):
-    """Each device keeps its part of a whole value."""
+    """Each device keeps its shard of a replicated value."""
 
     op = SliceOp
 
@@ -63,7 +63,7 @@ class KeepPartLayer(CollectiveLayer[SliceOp]):
 
 
 class AllGatherLayer(CollectiveLayer[AllGatherOp]):
-    """Every device gets all parts."""
+    """Every device gets all shards."""
 
     op = AllGatherOp
 
@@ -75,7 +75,7 @@ class AllGatherLayer(CollectiveLayer[AllGatherOp]):
 
 
 class AllToAllLayer(CollectiveLayer[AllToAllOp]):
-    """A value that is cut on one axis is cut on another."""
+    """A value sharded along one axis becomes sharded along another."""
 
     op = AllToAllOp
 
@@ -109,7 +109,7 @@ class AllReduceLayer(CollectiveLayer[AllReduceOp]):
 
 
 class ReduceScatterLayer(CollectiveLayer[ReduceScatterOp]):
-    """Each device gets its part of a sum of addends."""
+    """Each device gets its shard of a sum of addends."""
 
     op = ReduceScatterOp
 
@@ -120,7 +120,7 @@ class ReduceScatterLayer(CollectiveLayer[ReduceScatterOp]):
 
 
 class CopyLayer(CollectiveLayer[CopyOp]):
-    """A whole value, read by work that is cut: the same memory."""
+    """A replicated value, read by split work: the same memory."""
 
     op = CopyOp
     kind = Kind.VIEW
@@ -130,7 +130,7 @@ class CopyLayer(CollectiveLayer[CopyOp]):
 
 
 class OnceLayer(CollectiveLayer[OnceOp]):
-    """A whole value whose gradient is kept as addends, read by work that is not cut: the same memory."""
+    """A replicated value whose gradient is kept as addends, read by work that is not split: the same memory."""
 
     op = OnceOp
     kind = Kind.VIEW
@@ -140,7 +140,7 @@ class OnceLayer(CollectiveLayer[OnceOp]):
 
 
 class AddendLayer(CollectiveLayer[AddendOp]):
-    """A whole value as addends."""
+    """A replicated value as addends."""
 
     op = AddendOp
 
@@ -149,7 +149,7 @@ class AddendLayer(CollectiveLayer[AddendOp]):
 
 
 class PlacePartLayer(CollectiveLayer[PlaceOp]):
-    """A part as an addend of the whole."""
+    """A shard as an addend of the whole value."""
 
     op = PlaceOp
 
@@ -158,7 +158,7 @@ class PlacePartLayer(CollectiveLayer[PlaceOp]):
 
 
 class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
-    """Values that go from some parts of a group to others."""
+    """Values sent from some parts of a group to others."""
 
     op = SendReceiveOp
 

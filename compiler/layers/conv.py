@@ -60,7 +60,7 @@ FORMS = {
 
 
 class ProductLayer(Layer[ConvT]):
-    """What all products of convolutions have in common: matrix work, counted and lowered as a loop nest."""
+    """The base of the products of convolutions: matrix work, counted and lowered as a loop nest."""
 
     kind = Kind.MATRIX
 
@@ -98,7 +98,7 @@ class ForwardLayer(ProductLayer[ConvT]):
 
 
 class ConvLayer(ForwardLayer[ForwardOp]):
-    """One matrix product an offset in the window: y[b, o] += w[o, i, offset] x[b, i] shifted by the offset."""
+    """One matrix product per offset in the window: y[b, o] += w[o, i, offset] x[b, i] shifted by the offset."""
 
     def evaluate(self, op: ForwardOp, *arrays: Array) -> tuple[Array, ...]:
         x, w = arrays
@@ -185,7 +185,7 @@ def window_over(
 
 
 def add_bias(b: GraphBuilder, y: SSAValue, weight: Value) -> SSAValue:
-    """y and a bias of one number a channel, whose bound is that of the weight."""
+    """y plus a bias of one number per channel, whose initial bound is that of the weight."""
     _, channels, *size = shape_of(y)
     bound = prod(shape_of(weight)[1:]) ** -0.5
     shift = b.param("bias", [channels], tensor_type(y).element_type, bound=bound)

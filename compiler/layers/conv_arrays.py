@@ -1,7 +1,7 @@
 """
 The three products of a convolution on numpy, one matrix product per position in the window.
 
-`image` is the tensor that the window moves over, [b, c, …]; `rows` the one with an element a position of the window,
+`image` is the tensor that the window moves over, [b, c, …]; `rows` has an element for each position of the window,
 [b, o, …]; the weight is [o, c / groups, …]. A transposed convolution is the same three products in other roles.
 """
 
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 def correlate(window: Window, image: Array, w: Array, shape: Shape) -> Array:
-    """Of `shape`: out[b, o] += w[o, i, offset] image[b, i] at the places under the offset."""
+    """An array of `shape`: out[b, o] += w[o, i, offset] image[b, i] at the places under the offset."""
     groups = window.groups
     b, o, *positions = shape
     padded, kernels = _padded(window, image), _grouped(w, 0, groups)
@@ -29,7 +29,7 @@ def correlate(window: Window, image: Array, w: Array, shape: Shape) -> Array:
 
 
 def spread(window: Window, rows: Array, w: Array, shape: Shape) -> Array:
-    """Of `shape`: out[b, i] at the places under an offset += w[o, i, offset]ᵀ rows[b, o]."""
+    """An array of `shape`: out[b, i] at the places under an offset += w[o, i, offset]ᵀ rows[b, o]."""
     groups, axes = window.groups, window.axes
     b, c, *size = shape
     positions = rows.shape[2:]
@@ -44,7 +44,7 @@ def spread(window: Window, rows: Array, w: Array, shape: Shape) -> Array:
 
 
 def weigh(window: Window, image: Array, rows: Array, shape: Shape) -> Array:
-    """Of `shape`: out[o, i, offset] = sum over batch and positions of rows[b, o] image[b, i] under the offset."""
+    """An array of `shape`: out[o, i, offset] = sum over b and positions of rows[b, o] image[b, i] under the offset."""
     groups = window.groups
     o, i, *kernel = shape
     b, positions = rows.shape[0], rows.shape[2:]
@@ -73,6 +73,6 @@ def _padded(window: Window, image: Array) -> Array:
 def _places(
     window: Window, kernel: Sequence[int], positions: Sequence[int]
 ) -> Iterator[tuple[Shape, tuple[slice, ...]]]:
-    """Each offset in the window and the index into the padded image [b, g, i, …] of what is under it."""
+    """Each offset in the window with the index of the elements of the padded image [b, g, i, …] under it."""
     for offset, places in window_places(tuple(kernel), tuple(positions), window.stride, window.dilation):
         yield offset, (slice(None), slice(None), slice(None), *places)

@@ -23,7 +23,7 @@ Shape = tuple[int, ...]
 Axes = tuple[Axis, ...]
 
 POSITIONS = "zyx"
-"""The dimensions of the window's positions; over fewer axes the last of them."""
+"""The dimensions of the window's positions; windows over fewer axes use the last of them."""
 OFFSETS = "trs"
 """The dimensions of the positions in the window."""
 
@@ -58,9 +58,9 @@ def _nest(product: str, transposed: bool, window: Window, x: Shape, w: Shape, y:
 
 def _window_dims(dims: dict[str, int], size: int, steps: tuple[int, int], before: int) -> dict[str, int]:
     """
-    The position dimensions of one axis that are worth a loop: those larger than 1.
+    The position dimensions of one axis that get a loop: those larger than 1.
 
-    Both stay where a single one would seem to run over the whole axis, but the axis has another size.
+    Both get one where a single one would seem to run over the whole axis, although the axis has another size.
     """
     kept = {d: s for d, s in dims.items() if s > 1}
     if len(kept) == 1:

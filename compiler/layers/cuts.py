@@ -1,4 +1,4 @@
-"""Partitions of an operation (`Cut`) that several families of operations have in common."""
+"""Partitions of operations (`Cut`) that several families share."""
 
 from collections.abc import Collection, Mapping
 from itertools import accumulate

@@ -18,7 +18,7 @@ Positions = npt.NDArray[np.int64]
 LANES = np.uint64(4)
 """The numbers of a block."""
 LONG_RUN = 128
-"""From so many numbers one after the other numpy's generator is faster, though it has to be set up."""
+"""For runs of at least so many numbers numpy's generator is faster, although it has to be set up."""
 ROUNDS = 10
 _MULTIPLIERS = (0xD2E7470EE14C6C93, 0xCA5A826395121157)
 _STEPS = (0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B)
@@ -38,7 +38,7 @@ def draws_at(key: tuple[int, int], of: Sequence[int], index: Sequence[Positions]
         return np.concatenate([_run(key, int(start), run) for start in starts]).reshape(shape)
     places = (starts[:, np.newaxis] + np.arange(run, dtype=np.uint64)).reshape(shape)
     blocks, which = np.unique(places // LANES, return_inverse=True)
-    # the generator counts before it draws, so that its first block is that of 1
+    # the generator counts before it draws, so that its first block has counter 1
     words = philox(blocks + np.uint64(1), key)
     drawn = words[places % LANES, which.reshape(places.shape)]
     return (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -54,7 +54,7 @@ def _flat(of: Sequence[int], index: Sequence[Positions]) -> Words:
 
 
 def _run(key: tuple[int, int], start: int, count: int) -> npt.NDArray[np.float64]:
-    """So many numbers of the stream from a place on."""
+    """A run of numbers of the stream from a place on."""
     bits = np.random.Philox(key=np.array(key, np.uint64))
     bits.advance(start // int(LANES))
     skipped = start % int(LANES)

@@ -49,13 +49,13 @@ class DropoutLayer(PerElementLayer[DropoutOp]):
         return [emit(derivative(DropoutOp, op, g, op.step, *op.places)).out, None, *(None for _ in op.places)]
 
     def cuts(self, op: DropoutOp) -> Sequence[Cut]:
-        # the mask depends on the place in the whole tensor: a part has to know its own
+        # the mask depends on the place in the whole tensor: a part needs its own place
         axes = ints(op.axes)
         return [cut for cut in broadcast_cuts(op) if cut.results[0] in axes]
 
 
 def dropout_of_part(op: DropoutOp, x: SSAValue, step: SSAValue, places: Mapping[int, SSAValue]) -> DropoutOp:
-    """The dropout of a part of its operand, which has those positions along some axes and all of each other axis."""
+    """The dropout of a part of its operand, which has the given positions along some axes and all along the others."""
     whole = ints(op.of) or shape_of(op.x)
     params = params_of(op) | {"axes": tuple(places), "of": tuple(whole) if places else ()}
     return DropoutOp(x, step, *places.values(), results=None, **params)

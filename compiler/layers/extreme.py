@@ -1,6 +1,6 @@
 """
 Maxima and minima over axes, and their indices: one vector operation per element of x, backward two (find
-the extreme, share dy) in two passes over x, as its share depends on how many there are.
+the extreme, share dy) in two passes over x, as the shares depend on the number of equal extremes.
 """
 
 from collections.abc import Callable, Sequence

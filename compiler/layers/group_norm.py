@@ -2,7 +2,7 @@
 Group and instance normalisation: y = gamma (x - mean) / sqrt(var + eps) + beta, statistics of groups of channels.
 
 The derivatives are those of layer normalisation, with a group of channels of an image in place of a row. Work: 4
-vector operations an element forward, 4 for dx and 4 for the parameters; two passes over a group as there over a row.
+vector operations per element forward, 4 for dx and 4 for the parameters; two passes over a group as there over a row.
 """
 
 from collections.abc import Sequence

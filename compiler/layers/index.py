@@ -70,7 +70,7 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
 
 
 class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
-    """Parts of dy added at their indices; one vector operation an element of dy."""
+    """Parts of dy added at their indices; one vector operation per element of dy."""
 
     op = IndexSelectDxOp
 
@@ -125,7 +125,7 @@ class GatherLayer(Layer[GatherOp]):
 
 
 class GatherDxLayer(Layer[GatherDxOp]):
-    """Elements of dy added at their indices; one vector operation an element of dy."""
+    """Elements of dy added at their indices; one vector operation per element of dy."""
 
     op = GatherDxOp
 

@@ -40,13 +40,13 @@ def _at(axis: int, position: int, rank: int) -> tuple[int, ...]:
 
 
 def _only(given: Sequence[object]) -> int | None:
-    """The place of the one entry that is something; None if there are several."""
+    """The index of the one entry that is not None; None if there are several."""
     places = [i for i, one in enumerate(given) if one]
     return places[0] if len(places) == 1 else None
 
 
 def _whole(grads: Sequence[SSAValue | None], op: Operation, emit: Emit[Any]) -> list[SSAValue]:
-    """The gradients of all results; where there is none, zeros, of which one type needs one constant."""
+    """The gradients of all results, zeros where there is none; results of one type share a constant of zeros."""
     zeros: dict[Tensor, SSAValue] = {}
     whole: list[SSAValue] = []
     for grad, result in zip(grads, op.results, strict=True):

@@ -2,8 +2,8 @@
 Local response normalisation: y = x / d^beta with d = k + alpha / size s, s the sum of x^2 over neighbouring channels.
 
 With g = dy: dx = g / d^beta - 2 alpha beta / size x t, where t of a channel is the sum of g x / d^(beta + 1) over the
-channels whose window holds it. Work for an element: `size` vector operations a window sum, one of them forward and two
-backward (s is computed again, not kept), and 4 beside it, as the other normalisations have.
+channels whose window holds it. Work per element: `size` vector operations for each window sum, one of them forward and
+two backward (s is recomputed, not stored), and 4 more, as for the other normalisations.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """
 Losses between class scores and integer labels.
 
-Work in vector operations: cross entropy 5 a logit forward and 2 backward, label smoothing 1 more each; nll_loss one a
-row, forward (which reads one score a row) and backward. The backward of cross entropy computes the softmax of the
-logits again, in two passes over a row (`softmax`); forward one pass is enough.
+Work in vector operations: cross entropy 5 per logit forward and 2 backward, label smoothing 1 more each; nll_loss 1
+per row, forward (which reads one score per row) and backward. The backward of cross entropy computes the softmax of
+the logits again, in two passes over a row (`softmax`); forward one pass is enough.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ from npuc.dialects.train.loss import (
 
 
 def checked_reduction(reduction: str, known: Sequence[str] = REDUCTIONS) -> dict[str, Param]:
-    """The property for an argument `reduction`, none for the mean, or an error if it is not among the known."""
+    """The property for an argument `reduction`, none for the mean; an error for an unknown one."""
     check_word("reduction", reduction, known)
     return {} if reduction == "mean" else {"reduction": reduction}
 
@@ -65,7 +65,7 @@ def _counted_rows(op: ClassesBase | NllLossGradOp, labels: Array, classes: int) 
 
 
 def _reduced(op: ClassesBase, terms: Array) -> Array:
-    """One value of the losses of the rows that count; as in PyTorch, the mean of none is no number."""
+    """The losses of the rows that count, reduced to one value; as in PyTorch, the mean of none is NaN."""
     if op.reduction.data == "sum":
         return terms.sum()
     return terms.mean() if terms.size else np.asarray(np.nan, dtype=terms.dtype)
@@ -85,7 +85,7 @@ class CrossEntropyLayer(PerElementLayer[CrossEntropyOp]):
     def evaluate(self, op: CrossEntropyOp, *arrays: Array) -> tuple[Array, ...]:
         logits, labels = arrays
         rows = logits.reshape(-1, logits.shape[-1])
-        # What all logits of a row have in common cancels; kept, it would round the rest away.
+        # A common offset of a row's logits cancels; it is removed, as it would round the rest away.
         rows = rows - rows.max(axis=1, keepdims=True)
         log_sum = np.log(np.exp(rows).sum(axis=1))
         counted, label = _counted_rows(op, labels, rows.shape[1])
@@ -145,7 +145,7 @@ def _smooths(op: CrossEntropyBase) -> bool:
 
 
 class _NllLayer(Layer[OpT]):
-    """One vector operation a row; the loss reads one score a row."""
+    """One vector operation per row; the loss reads one score per row."""
 
     def work(self, op: OpT) -> Work:
         assert isinstance(op, NllLossOp | NllLossGradOp)

@@ -5,11 +5,11 @@ With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g 
 mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation takes gamma inside the
 means). Without scale and shift gamma is 1 and beta 0.
 
-Work: 4 vector operations an element forward, 4 for dx and 4 for the parameters. Mean and variance come of one pass over
-x (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983), a second one
-normalises; so do the two means of dx and dx itself, over dy and x. The sums of the parameters take one pass; in batch
-normalisation they are those of dx, which then takes one pass, too (`lower-to-npu`). What one statistic covers is
-neighbours in memory in layer normalisation; in batch normalisation it is spread over all of x.
+Work: 4 vector operations per element forward, 4 for dx and 4 for the parameters. Mean and variance take one pass over
+x (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", 1983), a second pass
+normalises; the two means of dx and dx itself take two passes over dy and x. The sums of the parameters take one pass;
+in batch normalisation dx needs the same sums and then takes one pass, too (`lower-to-npu`). The elements under one
+statistic are contiguous in layer normalisation; in batch normalisation they are spread over all of x.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ from npuc.dialects.train.normalize import NormalizeOp
 
 
 class NormLayer(PerElementLayer[OpT]):
-    """Four vector operations an element of the normalised tensor."""
+    """Four vector operations per element of the normalised tensor."""
 
     steps = 4
 
@@ -97,7 +97,7 @@ def norm_vjp(
 
 
 class BatchNormLayer(NormLayer[BatchNormOp]):
-    """Statistics of the batch, a channel each."""
+    """Statistics of each channel over the batch."""
 
     op = BatchNormOp
 
@@ -161,7 +161,7 @@ class BatchNormDwLayer(NormLayer[BatchNormDwOp]):
 
 
 class EmaLayer(PerElementLayer[EmaOp]):
-    """An exponential running average; three vector operations an element."""
+    """An exponential running average; three vector operations per element."""
 
     op = EmaOp
     steps = 3
@@ -176,7 +176,7 @@ class EmaLayer(PerElementLayer[EmaOp]):
 
 
 class LayerNormLayer(NormLayer[LayerNormOp]):
-    """Statistics over the last axes, a row each."""
+    """Statistics of each row over the last axes."""
 
     op = LayerNormOp
 

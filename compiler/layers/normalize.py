@@ -5,7 +5,7 @@ With g = dy and r = 1 / sqrt(var + eps): dx = gamma r g, dmean = -gamma r sum g,
 the scale and the shift have the gradients of batch normalisation's. The variance is the mean of squared distances from
 a mean that is known by then: the mean of squares less the squared mean would cancel where a mean is large.
 
-Work in vector operations an element: 1 for a mean, 3 for a variance, 2 for its gradient; 4 to normalise, then 1 for dx,
+Work in vector operations per element: 1 for a mean, 3 for a variance, 2 for its gradient; 4 to normalise, 1 for dx,
 4 for the gradients of the statistics and 4 for those of the parameters.
 """
 
@@ -36,7 +36,7 @@ from npuc.dialects.train.shape import ExpandOp
 
 
 def _mean_cuts(op: TrainOp) -> list[Cut]:
-    """The cuts of a mean a channel: the channels; and all that a channel holds, whose parts are equally large."""
+    """The cuts of a mean of each channel: along the channels, and along the axes that the mean is over."""
     shape, whole = shape_of(op.operands[0]), (None,) * (len(op.operands) - 1)
     others = [axis for axis, size in enumerate(shape) if axis != 1 and size > 1]
     means = [Cut((axis, *whole), (Combine.MEAN,)) for axis in others]
@@ -69,7 +69,7 @@ class ChannelMeanLayer(PerElementLayer[ChannelMeanOp]):
 
 
 class ChannelVarLayer(PerElementLayer[ChannelVarOp]):
-    """The mean of squared distances from a given mean, a channel each."""
+    """The mean of squared distances from a given mean, for each channel."""
 
     op = ChannelVarOp
     steps = 3
@@ -136,7 +136,7 @@ class NormalizeLayer(NormLayer[NormalizeOp]):
 
 
 class NormalizeDxLayer(PerElementLayer[NormalizeDxOp]):
-    """dy by the deviation, scaled: one multiplication an element."""
+    """dy over the standard deviation, scaled: one multiplication per element."""
 
     op = NormalizeDxOp
 

@@ -1,7 +1,7 @@
 """
 Optimizer updates, and the optimizers a network can name with their hyperparameters.
 
-Work in vector operations an element: sgd 2, with momentum 4, with weight decay 2 more, dampening 1, Nesterov's form 2;
+Work in vector operations per element: sgd 2, with momentum 4, with weight decay 2 more, dampening 1, Nesterov's form 2;
 adam and adamw 12, with decay 2 more, with amsgrad 1 more.
 """
 
@@ -27,7 +27,7 @@ class State:
     """
     A state tensor of a parameter, `<parameter>.<suffix>`.
 
-    It is there only where the hyperparameter `only_with` is set (not zero), and starts at the hyperparameter `fill`.
+    It exists only where the hyperparameter `only_with` is set (not zero), and starts at the hyperparameter `fill`.
     """
 
     suffix: str
@@ -70,7 +70,7 @@ class OptimizerRule:
 
 
 def option_problem(name: str, value: Option) -> str | None:
-    """What is wrong with the value of a hyperparameter, as far as an optimizer's formula goes; None if nothing."""
+    """The reason why an optimizer's formula does not take a value of a hyperparameter; None if it does."""
     if name.startswith("beta"):
         return None if 0.0 <= value < 1.0 else f"found {value}, expected at least 0 and below 1"
     if name == "rho":
@@ -79,7 +79,7 @@ def option_problem(name: str, value: Option) -> str | None:
 
 
 def options_problem(options: Mapping[str, Option]) -> tuple[str, str] | None:
-    """The hyperparameter that does not go with the others, and why; None if they agree."""
+    """The hyperparameter that conflicts with others, and why; None if they agree."""
     if options.get("nesterov"):
         if not options.get("momentum"):
             return "nesterov", "found true without momentum, expected a momentum above 0"

@@ -31,7 +31,7 @@ class OutsideLayer(Layer[TrainOp]):
 
     def __init__(self, layer: Layer[Any]):
         self.layer, self.op, self.kind = layer, layer.op, layer.kind
-        # set per object: what is the same for all objects of a class differs from layer to layer here
+        # set per object: these attributes of a class differ from layer to layer here
         vars(self).update(elementwise=layer.elementwise, without_gradient=layer.without_gradient)
 
     def evaluate(self, op: TrainOp, *arrays: Array) -> tuple[Array, ...]:

@@ -1,7 +1,7 @@
 """
 Losses between a prediction and a target.
 
-Work in vector operations an element: dot 2, squared and absolute error 3 forward and 2 backward, smooth L1 and Huber 4
+Work in vector operations per element: dot 2, squared and absolute error 3 forward and 2 backward, smooth L1 and Huber 4
 and 2.
 """
 
@@ -38,7 +38,7 @@ GradT = TypeVar("GradT", bound=PairGradOp)
 
 
 def share(reduction: str, shape: Sequence[int]) -> float:
-    """The derivative of a loss by the term of an element, for terms of a shape."""
+    """The derivative of a loss with respect to the term of an element, for terms of a shape."""
     if reduction == "sum":
         return 1.0
     return 1.0 / (shape[0] if reduction == "batchmean" else max(int(np.prod(shape)), 1))

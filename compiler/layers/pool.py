@@ -47,7 +47,7 @@ def _views(op: PoolBase, out: Sequence[int]) -> Iterator[tuple[slice, slice]]:
 
 
 def _pad(op: PoolBase, x: Array, out: Sequence[int], value: float) -> Array:
-    """x with its padding, and with what the last windows have beyond it."""
+    """x with its padding, and with the positions of the last windows beyond it."""
     sides = ints(op.padding)
     widths = [(0, 0), (0, 0)]
     for axis, (kernel, stride, dilation) in enumerate(
@@ -65,12 +65,12 @@ def _crop(op: PoolBase, padded: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _lowest(x: Array) -> float:
-    """What no element of x is below."""
+    """A lower bound of the elements of any x of the type: the padding of a maximum."""
     return -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
 
 
 def _divisor(op: AvgPoolBase, shape: Sequence[int], out: Sequence[int]) -> int | Array:
-    """How many elements each window counts, for an input of a shape: one number, or [height, width] of the output."""
+    """The number of elements by which each window divides: one number, or [height, width] of the output."""
     if op.ceil is None and op.exclude is None:
         return prod(ints(op.kernel))
     counts: list[Array] = []
@@ -85,7 +85,7 @@ def _divisor(op: AvgPoolBase, shape: Sequence[int], out: Sequence[int]) -> int |
 
 
 def _touched(size: int, before: int, out: int, kernel: int, stride: int, dilation: int) -> int:
-    """How many positions of one axis of the input lie in some window."""
+    """The number of positions along one axis of the input that lie in some window."""
     if dilation == 1 and stride <= kernel:
         return min(size, (out - 1) * stride + kernel - before)
     read = np.zeros(size, dtype=bool)

@@ -1,9 +1,9 @@
 """
 Losses between probabilities.
 
-Work in vector operations an element, forward, by the prediction and by the target: binary cross entropy 6, 4 and 3,
-with logits 5, 2 and 1 (a weight of positives 2 more each), Kullback-Leibler divergence 4, 1 and 3. Each logarithm,
-exponential or sigmoid is one.
+Work in vector operations per element, forward and for the derivatives with respect to prediction and target: binary
+cross entropy 6, 4 and 3, with logits 5, 2 and 1 (a weight of positives 2 more each), Kullback-Leibler divergence 4, 1
+and 3. Each logarithm, exponential or sigmoid is one.
 """
 
 from abc import ABC, abstractmethod
@@ -55,15 +55,15 @@ def _log_of_rest(x: Array, *, lowest: float) -> Array:
 
 
 class _ProbabilityLossLayer(PairLossLayer[PairT]):
-    """A loss whose derivatives by prediction and target are operations of their own."""
+    """A loss whose derivatives with respect to prediction and target are operations of their own."""
 
     @abstractmethod
     def by_prediction(self, op: PairT) -> PairGradOp | OneOperandGradOp:
-        """The derivative by the prediction."""
+        """The derivative with respect to the prediction."""
 
     @abstractmethod
     def by_target(self, op: PairT) -> PairGradOp | OneOperandGradOp:
-        """The derivative by the target."""
+        """The derivative with respect to the target."""
 
     def vjp(self, op: PairT, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -171,7 +171,7 @@ class LogitsLossTargetGradLayer(_OneOperandGradLayer[LogitsLossTargetGradOp]):
 
 
 def _weighing(op: LogitsLossOp | LogitsLossGradOp | LogitsLossTargetGradOp) -> int:
-    """The vector operations an element that a weight of positives adds."""
+    """The vector operations per element that a weight of positives adds."""
     return 2 * (op.pos_weight.value.data != 1.0)
 
 

@@ -1,10 +1,10 @@
 """
 Reductions over axes, and running sums.
 
-Vector operations an element of x: 1 for a sum, product or running sum, 4 for a variance (the mean, subtract, square,
+Vector operations per element of x: 1 for a sum, product or running sum, 4 for a variance (the mean, subtract, square,
 add); backward 4 for a product (the products of all elements before and behind, multiplied with each other and with
 dy), 3 for a variance (the mean, subtract, scale). Backward x is read twice: for the mean, or for the product of its
-elements that are not 0 and how many are, and for the result.
+nonzero elements and the number of zeros, and then for the result.
 """
 
 from collections.abc import Sequence
@@ -75,7 +75,7 @@ class ProdGradLayer(PerElementLayer[ProdGradOp]):
 
 
 class VarLayer(PerElementLayer[VarOp]):
-    """The sum of squared distances from the mean by n - correction."""
+    """The sum of squared distances from the mean, over n - correction."""
 
     op = VarOp
     steps = 4
@@ -96,7 +96,7 @@ class VarLayer(PerElementLayer[VarOp]):
 
 
 class VarGradLayer(PerElementLayer[VarGradOp]):
-    """2 (x - mean) / (n - correction) dy; the mean's own part adds up to zero."""
+    """2 (x - mean) / (n - correction) dy; the terms of the mean's derivative add up to zero."""
 
     op = VarGradOp
     steps = 3

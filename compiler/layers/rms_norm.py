@@ -2,7 +2,7 @@
 Normalisation by the root of the mean square: y = gamma x / sqrt(mean(x^2) + eps) over the last axes.
 
 With z = x / sqrt(mean(x^2) + eps) and g = gamma dy: dgamma = sum dy z, dx = (g - z mean(g z)) / sqrt(mean(x^2) + eps).
-Work: 4 vector operations an element forward, 4 for dx and 4 for the scale, as for the other normalisations; two passes
+Work: 4 vector operations per element forward, 4 for dx and 4 for the scale, as for the other normalisations; two passes
 over a row forward and for dx, which needs mean(g z) first.
 """
 

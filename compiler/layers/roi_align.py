@@ -3,7 +3,7 @@ Pooling of regions of an image to a fixed size: each part of a region is the mea
 
 A sample weighs two rows and two columns, so that a region's result is R x C', with matrices R [height, rows] and C
 [width, columns] of mean weights; the image's gradient is the sum of R' dy C over its regions. Work: 4 vector
-operations a sample and channel, one for each element that it weighs, forward and backward.
+operations per sample and channel, one for each element that it weighs, forward and backward.
 """
 
 from collections.abc import Iterator, Sequence

@@ -31,7 +31,7 @@ _TANH_SCALE = sqrt(2.0 / pi)
 _TANH_CUBE = 0.044715
 
 
-# What the functions compute, on arrays; none overflows for large |x|.
+# The functions on arrays; none overflows for large |x|.
 
 
 def erf_of(x: Array) -> Array:

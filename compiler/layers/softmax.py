@@ -3,7 +3,7 @@ Softmax and its logarithm: 5 vector operations per element forward (max, subtrac
 
 Two passes over a row: the first for its maximum and its sum together (M. Milakov, N. Gimelshein, "Online normalizer
 calculation for softmax", 2018), or backward for the sum along it, the second for the results. Rows along another axis
-than the last lie between each other in memory; together they are read twice, or stay.
+than the last are interleaved in memory; together they are read twice, or are resident in between.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from npuc.dialects.train.softmax import LogSoftmaxGradOp, LogSoftmaxOp, SoftmaxG
 
 
 class _SoftmaxLayer(PerElementLayer[OpT]):
-    """Five vector operations an element; `twice` are the operands that both passes read."""
+    """Five vector operations per element; `twice` are the operands that both passes read."""
 
     steps = 5
     twice: ClassVar[tuple[int, ...]] = (0,)

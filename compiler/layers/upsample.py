@@ -1,7 +1,7 @@
 """
 Resizing of images, with PyTorch's rules for where the rows and columns of the result lie in the input.
 
-Work: nearest moves elements forward and adds one for each element of dy backward; bilinear has 4 vector operations an
+Work: nearest moves elements forward and adds each element of dy backward; bilinear takes 4 vector operations per
 element of the output, one for each of the 2 x 2 elements it weighs, forward and backward.
 """
 
@@ -89,7 +89,7 @@ def _spread_image(dy: Array, rows: Taps, columns: Taps, shape: Sequence[int]) ->
 
 
 class UpsampleNearestLayer(Layer[UpsampleNearestOp]):
-    """Each element of the result is one of the input; what none takes is not read."""
+    """Each element of the result is one of the input; elements that none takes are not read."""
 
     op = UpsampleNearestOp
     kind = Kind.DATA
@@ -182,7 +182,7 @@ class UpsampleBilinearLayer(Layer[UpsampleBilinearOp]):
 
 
 class UpsampleBilinearGradLayer(Layer[UpsampleBilinearGradOp]):
-    """The gradients of all that weigh an element, with its weights."""
+    """The gradient of an element: those of the results that read it, by their weights."""
 
     op = UpsampleBilinearGradOp
 

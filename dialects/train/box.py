@@ -11,7 +11,7 @@ from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
 
 BORDER_MODES = ("reflect", "replicate")
-"""How a tensor goes on beyond its borders: mirrored at the last element, or with copies of it."""
+"""How a tensor continues beyond its borders: mirrored at the last element, or with copies of it."""
 
 
 @irdl_op_definition

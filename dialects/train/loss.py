@@ -21,7 +21,7 @@ def scalar(x: Tensor) -> Tensor:
 
 
 def check_reduction(reduction: str, known: tuple[str, ...] = REDUCTIONS) -> None:
-    """The rule for how a loss makes one value of many."""
+    """The rule for how a loss reduces the terms of all elements to one value."""
     if reduction not in known:
         raise VerifyException(f"reduction is '{reduction}', expected one of {', '.join(known)}")
 

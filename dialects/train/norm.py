@@ -25,7 +25,7 @@ from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.rules import as_precise, channel_type, check_float, check_precise, check_type
 
 EPS = encode(1e-5)
-"""What is added to a variance by default."""
+"""The number that is added to a variance by default."""
 
 
 def float_channel_type(x: Tensor) -> Tensor:

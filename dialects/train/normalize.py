@@ -1,7 +1,7 @@
 """
 Statistics of channels, and normalisation by given statistics.
 
-RoundRobin they are batch normalisation in steps that can be shared along the batch:
+Together they are batch normalisation in steps that can be split along the batch:
 
     %mean = train.channel_mean %x
     %var = train.channel_var %x, %mean
@@ -32,7 +32,7 @@ from npuc.dialects.train.rules import as_precise, check_precise
 @irdl_op_definition
 class ChannelMeanOp(TrainOp):
     """
-    `train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean a channel of [batch, channels, …].
+    `train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean of each channel of [batch, channels, …].
 
     It has x's element type, or wider floats where the result says so.
     """

@@ -3,7 +3,7 @@ Losses between a prediction and a target of the same type, and their derivatives
 
     %l = train.huber_loss %y, %target delta 0.5 reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
 
-`reduction` makes one value of the terms of all elements: their mean or their sum. Derivatives carry the same
+`reduction` reduces the terms of all elements to one value, their mean or their sum. Derivatives carry the same
 properties. These losses depend on y - target alone, but for the dot product: the target's derivative is minus y's.
 """
 

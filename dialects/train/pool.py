@@ -128,7 +128,7 @@ class AvgPoolOp(AvgPoolBase):
     """
     `train.avg_pool %x kernel [2, 2] stride [2, 2]`: the mean of each window, padding counted as zeros.
 
-    What a last window has beyond the padding is not counted.
+    Positions of a last window beyond the padding do not count.
     """
 
     name = "train.avg_pool"

@@ -3,8 +3,8 @@ Losses between predicted and target probabilities, and their derivatives with re
 
     %l = train.kl_div %y, %target reduction "batchmean" : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
 
-`reduction` makes one value of the terms of all elements: their mean, their sum or (kl_div) "batchmean", the sum over
-the size of the first axis. Derivatives carry the same properties; `…_target_grad` is the one by the target.
+`reduction` reduces the terms of all elements to one value: their mean, their sum or (kl_div) "batchmean", the sum over
+the size of the first axis. Derivatives carry the same properties; `…_target_grad` is with respect to the target.
 """
 
 from xdsl.dialects.builtin import FloatAttr, StringAttr, TensorType, UnitAttr

@@ -21,13 +21,13 @@ _NUMBERS = {1: "one integer", 2: "two integers", 3: "three integers"}
 
 
 def check_numbers(x: Tensor) -> None:
-    """The rule for what has no meaning on booleans."""
+    """The rule for operations that have no meaning on booleans."""
     if x.element_type == i1:
         raise VerifyException("elements are bool, expected numbers: cast them first")
 
 
 def check_float(x: Tensor) -> None:
-    """The rule for what only has a meaning on floating-point elements."""
+    """The rule for operations that have a meaning on floating-point elements only."""
     if not isinstance(x.element_type, AnyFloat):
         found = "bool" if x.element_type == i1 else x.element_type
         raise VerifyException(f"elements are {found}, expected floating point: cast them first")

@@ -203,7 +203,7 @@ def has_loss(func: FuncOp) -> bool:
 
 
 def writes_of(block: Block) -> Writes:
-    """What the operations of a function's body write in place: the arguments that its results are new values of."""
+    """The arguments that each operation of a function's body overwrites: those whose new values its results are."""
     func = block.parent_op()
     ending = block.last_op
     if not isinstance(func, FuncOp) or not isinstance(ending, ReturnOp):

@@ -25,7 +25,7 @@ def _resized(x: Tensor, size: tuple[int, ...], scale_h: float, scale_w: float) -
 
 class ResizeBase(TrainOp):
     """
-    How far apart the rows and columns lie that results are taken at: 1 / `scale_h` and 1 / `scale_w`.
+    The distances of the rows and columns at which results are taken: 1 / `scale_h` and 1 / `scale_w`.
 
     A scale of 0 stands for the ratio of the sizes, size of the output over size of the input.
     """

@@ -1,4 +1,4 @@
-"""Arithmetic on the numbers, lists and strings of a program; what is wrong is raised as a Fault."""
+"""Arithmetic on the numbers, lists and strings of a program; mistakes are raised as a Fault."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ORDER: dict[str, Callable[[Number, Number], bool]] = {
 
 
 def checked_number(value: Number) -> Number:
-    """A result that is small enough: integers below 2**63, finite floats."""
+    """The result, checked to be in range: integers below 2**63, finite floats."""
     if isinstance(value, int):
         if abs(value) >= MAX_INTEGER:
             raise Fault("the result is too large, integers are below 2**63")

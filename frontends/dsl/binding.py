@@ -71,7 +71,7 @@ def _listed(default: Value) -> Value:
 
 
 def match_arguments(signature: Signature, call: Call, source: SourceText) -> dict[str, Argument]:
-    """The argument of each given parameter; a located error for one too many, unknown, doubled or missing."""
+    """The argument of each given parameter; a located error for a surplus, unknown, repeated or missing one."""
     names = [f.name for f in signature.formals]
     given: dict[str, Argument] = {}
     usage = f"signature: {signature.text}"

@@ -24,7 +24,7 @@ class Loop:
 
 
 def max_steps(max_ops: int) -> int:
-    """The most steps to build a network: so many that the limit on operations is met first where a loop builds any."""
+    """The limit on steps: so high that a loop that builds operations meets the limit on operations first."""
     return STEPS_PER_OP * max(max_ops, MAX_OPS)
 
 

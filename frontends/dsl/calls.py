@@ -1,4 +1,4 @@
-"""Calls: language functions, `param`, `shape`, `type` and the functions of numbers."""
+"""Evaluation of calls: language functions, `param`, `shape`, `type` and the functions of numbers."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class Calls(Expressions):
 
     @contextmanager
     def _building(self, frame: Frame, at: Place, layer: str, *, frozen: bool) -> Generator[None]:
-        """Name what is built inside; more than the network may have ends the elaboration."""
+        """Name the operations built inside; elaboration ends where they exceed the network's limit."""
         try:
             with self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen):
                 yield
@@ -210,7 +210,7 @@ class Calls(Expressions):
         except VerifyException as error:
             raise _shape_error(error, f"'{symbol}'", operands, name, frame, at) from None
 
-    # what is built in
+    # built-in functions
 
     def element_type(self, word: Name, frame: Frame) -> Attribute:
         """The element type that a name stands for: its own, or that of the string a variable holds."""
@@ -247,7 +247,7 @@ class Calls(Expressions):
             )
 
     def _fact(self, fact: Signature, call: Call, frame: Frame, slot: Slot) -> Value:
-        """What is known of a value while the network is built: the sizes of a tensor, the type of anything."""
+        """A fact known of a value while the network is built: the sizes of a tensor, the type of any value."""
         matched = match_arguments(fact, call, frame.source)
         value = self._argument(fact, "x", matched["x"], frame, slot)
         if not isinstance(value, SSAValue):

@@ -20,7 +20,7 @@ from npuc.frontends.source_text import Diagnostics, Place
 
 
 def check(program: LoadedProgram, functions: Collection[str], diagnostics: Diagnostics) -> bool:
-    """Report what is wrong on the face of a program; false if it must not be elaborated because it would not end."""
+    """Report mistakes that need no elaboration; false if the program must not be elaborated, as it would not end."""
     for routine in (program.network, *program.blocks.values()):
         _check_parameters(routine, diagnostics)
         _check_statements(routine, diagnostics)
@@ -85,7 +85,7 @@ def _check_calls(
 
 
 def _calls(routine: Routine) -> Iterator[Call]:
-    """The calls of layers and blocks in a definition; the optimizer is none."""
+    """The calls of layers and blocks in a definition, without that of the optimizer."""
     definition = routine.definition
     optimizers: set[int] = set()
     for node in walk(*definition.defaults, *definition.body):

@@ -38,12 +38,12 @@ def _parse_value(text: str, depth: int = 0) -> Value:
 
 
 def literal(value: Value) -> Value:
-    """A value from outside with texts read as the literals they are: what a report shows of it."""
+    """A value from outside as a report shows it: texts are read as literals."""
     return _parse_value(value) if isinstance(value, str) else value
 
 
 def _items(text: str) -> list[str]:
-    """The parts between commas that stand in no inner list."""
+    """The parts between commas outside of inner lists."""
     parts, depth = [""], 0
     for char in text:
         depth += (char == "[") - (char == "]")

@@ -69,7 +69,7 @@ class Elaboration(Statements):
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
         """Execute an input, labels, loss, output or optimizer statement."""
         if not self.is_network(frame):
-            raise Poisoned  # it stands in a block, which the checks have reported
+            raise Poisoned  # the statement stands in a block, which the checks have reported
         match statement:
             case syntax.Declaration():
                 self._declare(statement, frame)
@@ -224,6 +224,6 @@ def read_dsl(
             elaboration.run_network(defines or {})
             return elaboration.finish()
         except (Abort, Poisoned):
-            pass  # what stopped it is among the diagnostics
+            pass  # the reason is among the diagnostics
     diagnostics.raise_if_any()
     raise AssertionError("a program is refused for a reason")

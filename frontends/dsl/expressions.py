@@ -39,7 +39,7 @@ _TENSOR_HINTS = {
 
 
 def _meets_tensor(symbol: str, a: Value, b: Value) -> bool:
-    """Whether an operator works on tensors; whether something is none is known while the network is built."""
+    """Whether an operator works on tensors; comparisons with none are decided while the network is built."""
     if symbol in ("==", "!=") and (a is None or b is None):
         return False
     return isinstance(a, SSAValue) or isinstance(b, SSAValue)
@@ -140,7 +140,7 @@ class Expressions(ABC):
                     before = len(value) if isinstance(value, list) else 0
                     value = combine(symbol, value, other)
                     if isinstance(value, list) and isinstance(other, list):
-                        # a list that grows by one item costs little more than the item
+                        # appending one item costs little more than the item
                         self.budget.spend(frame, at, len(value) - max(before, len(other)) + len(value) // 64)
             except Fault as fault:
                 raise frame.source.error(at, fault.message, fault.hint) from None

@@ -18,7 +18,7 @@ class NetworkLanguage(Frontend):
     parametric = True
 
     def read(self, source: Source, request: Request) -> Program:
-        """The forward graph, or in training all of it that the loss needs; see `Frontend`."""
+        """The forward graph, in training restricted to what the loss needs; see `Frontend`."""
         from npuc.frontends.dsl.elaborate import read_dsl
 
         training = not request.inference

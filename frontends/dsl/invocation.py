@@ -1,4 +1,4 @@
-"""Calls of blocks, and who answers for a mistake inside one."""
+"""Calls of blocks, and the place that is blamed for a mistake inside one."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _mistake(
     frame, layer = where
     at = call.at if argument is None or argument not in matched else matched[argument].value.at
     if frame.caller is not None:
-        return frame.source.error(at, reason)  # the call in the program says what function and argument this is about
+        return frame.source.error(at, reason)  # the call in the program names the function and the argument
     if argument is not None and argument in matched:
         usage = f"signature: {routine.signature.text}"
         return argument_mistake(frame.source, at, argument, call.function, layer, reason, usage)

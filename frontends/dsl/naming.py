@@ -51,11 +51,11 @@ class Frame:
     caller: tuple[SourceText, Place] | None = None
 
     def blamed(self, at: Place) -> tuple[SourceText, Place]:
-        """The place in the program that answers for one in this body."""
+        """The place in the program that is blamed for a place in this body."""
         return self.caller or (self.source, at)
 
     def location(self, at: Place) -> Location:
-        """Where in the program something is that is built at a place of this body."""
+        """The location in the program of an operation that is built at a place of this body."""
         source, place = self.blamed(at)
         return source.location(place)
 

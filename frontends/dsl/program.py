@@ -26,7 +26,7 @@ class Routine:
 
     @cached_property
     def signature(self) -> Signature:
-        """What a call of it takes."""
+        """The parameters of a call."""
         formals = (
             Formal(p.name, None, REQUIRED if p.default is None else _default_text(p.default))
             for p in self.definition.parameters
@@ -49,7 +49,7 @@ def _default_text(default: Expr) -> str:
 
 @dataclass(frozen=True)
 class LoadedProgram:
-    """What elaboration starts from."""
+    """The input of elaboration: the network and all blocks it may call."""
 
     network: Routine
     blocks: Mapping[str, Routine]

@@ -80,7 +80,7 @@ def summary(function: Function) -> str:
 
 
 def first_sentence(block: Described) -> str:
-    """What a block is, without its arguments."""
+    """The first sentence of a block's comment, without its arguments."""
     return block.comment.partition(". ")[0].removesuffix(".") + "."
 
 

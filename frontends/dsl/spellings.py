@@ -1,4 +1,4 @@
-"""Names that layers, arguments and values have in PyTorch and its like, and what stands for them here."""
+"""Names that layers, arguments and values have in PyTorch and similar frameworks, with their counterparts here."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -70,7 +70,7 @@ _OVER_AXES = {"max": "amax", "min": "amin"}
 
 
 def layer_hint(name: str, known: Collection[str]) -> str:
-    """What to write in place of a layer or block that there is none of."""
+    """The hint for an unknown layer or block."""
     plain = _plain(name)
     for form in (plain, plain.removesuffix("2d"), plain.removesuffix("loss"), plain.removesuffix("layer")):
         same = next((k for k in sorted(known) if _plain(k) == form), None)
@@ -83,7 +83,7 @@ def layer_hint(name: str, known: Collection[str]) -> str:
 
 
 def argument_hint(function: str, name: str, known: Sequence[str]) -> str | None:
-    """What to write in place of an argument that a function does not have, if something is near."""
+    """The hint for an unknown argument of a function, if a known one is near."""
     if function in _OVER_AXES and name in ("axis", "dim", "keepdim"):
         return f"write {_OVER_AXES[function]}(x, axis) for the {function} over axes;"
     if name in _NEEDLESS:
@@ -95,7 +95,7 @@ def argument_hint(function: str, name: str, known: Sequence[str]) -> str | None:
 
 
 def value_hint(name: str) -> str | None:
-    """What to write in place of a name that other languages have for a value."""
+    """The hint for a name that other languages have for a value."""
     return f"write {_VALUES[name]}" if name in _VALUES else None
 
 

@@ -64,7 +64,7 @@ class Statements(Invocations):
                 returned = self._execute(statement, frame)
             except SourceError as error:
                 if frame.caller is not None:
-                    raise  # a block of the library is right: the call of it is wrong
+                    raise  # blocks of the library are correct, so the mistake is in the call
                 self.diagnostics.add(error)
                 if self.diagnostics.full:
                     raise Abort from None
@@ -76,7 +76,7 @@ class Statements(Invocations):
         return None
 
     def _poison(self, statement: Statement, frame: Frame) -> _Returned | None:
-        """What a wrong statement would have set is poisoned, what it would have returned too."""
+        """Poison the variables that a wrong statement would have set, and the value that it would have returned."""
         self._failures += 1
         for name in syntax.assigned(statement):
             frame.variables[name.text] = POISON

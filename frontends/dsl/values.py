@@ -1,4 +1,4 @@
-"""What expressions of the language evaluate to, and how messages name it."""
+"""The values of expressions of the language, and how messages name them."""
 
 from collections.abc import Sequence
 from typing import TypeAlias, TypeGuard
@@ -17,7 +17,7 @@ MAX_DEPTH = 32
 
 
 class Poison:
-    """Stands for the value of a statement that was wrong; using it is no further mistake."""
+    """Stands for the value of a wrong statement; its use is not reported again."""
 
 
 POISON = Poison()
@@ -128,7 +128,7 @@ def checked_list(items: Sequence[Value]) -> Items:
 
 
 def joined(a: Sequence[Value], b: Sequence[Value]) -> Items:
-    """Two lists, one behind the other; the values are not looked at again, so that a long list grows fast."""
+    """The concatenation of two lists; their values are not checked again, so that a long list grows fast."""
     total = item_count(a) + item_count(b)
     both = Items(a)
     both.extend(b)

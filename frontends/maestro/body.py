@@ -4,7 +4,7 @@ The body of a layer as it is written: its type, strides, dimensions and directiv
     Dimensions { K: Tile, C: 3 }      ->    K 8, C 3                  (Constant Tile 8)
     TemporalMap(Sz(R), 1) Y;          ->    Map("Y", Sz("R"), 1)
 
-Only what a word alone can show to be wrong is found here; `check.py` compares the parts.
+Only mistakes within a single word are found here; `check.py` compares the parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DIRECTIVES = (*_MAPS, "Cluster")
 MOST_DIRECTIVES = 100
 """How many directives a layer may have: four levels with each dimension map far fewer."""
 _MOST_COMPARED = 100
-"""How many Constants a misspelled one is compared with, which takes time."""
+"""The number of Constants with which a misspelled one is compared, as comparing takes time."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Written:
 
 @dataclass
 class Body:
-    """What is written in a layer. `parts` are the first words of its parts, by name."""
+    """The content of a layer as written. `parts` are the first words of its parts, by name."""
 
     kind: KindName | None = None
     strides: list[tuple[Word, int]] = field(default_factory=list[tuple[Word, int]])

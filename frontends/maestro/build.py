@@ -3,8 +3,8 @@ The module of a mapping file: one function in which every layer has inputs of it
 
     Layer fc { Type: GEMM … }   ->   %y = train.matmul %x, %w {layer = "fc", mapping = #mapping.maestro<…>} : …
 
-Layers are not lowered here, so that every backend and the interpreter take them. In a training step the gradient of
-each result is an input too, and dX and dW, which no mapping is written for, stand behind the product.
+Layers are not lowered here, so that every backend and the interpreter accept them. In a training step the gradient of
+each result is an input too, and dX and dW, for which the file has no mapping, follow the product.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TENSORS: tuple[Tensor, ...] = ("I", "W", "O")
 
 @dataclass(frozen=True)
 class MappingProgram:
-    """The program of a mapping file: its module, and what is to be told of it."""
+    """The program of a mapping file: its module, and warnings for the user."""
 
     module: ModuleOp
     warnings: tuple[str, ...]
@@ -55,9 +55,9 @@ def read_mapping_program(
     """
     The program of the mapping file that a text holds.
 
-    With `training` each layer is followed by its dX and dW. `choose` picks layers by the names of all; what is wrong
-    in the others is no error. `is_legal` says which mappings compute each point once: the others, or all where nobody
-    can say, are marked as unchecked. Raises `SourceError`s.
+    With `training` each layer is followed by its dX and dW. `choose` picks layers by the names of all; mistakes in the
+    others are no errors. `is_legal` says which mappings compute each point once: the others, or all without `is_legal`,
+    are marked as unchecked. Raises `SourceError`s.
     """
     file = read_mapping_file(text, filename)
     layers = file.checked(None if choose is None else choose(file.names))

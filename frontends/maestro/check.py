@@ -1,5 +1,5 @@
 """
-Whether the parts of a layer make a mapping: the layer that is mapped, and what MAESTRO asks of directives.
+Checks that the parts of a layer form a mapping: the layer that is mapped, and MAESTRO's rules for directives.
 
     Dimensions { K: 4, C: 2, R: 3, S: 3, Y': 4, X': 4 }   ->   CONV K 4  C 2  R 3  S 3  Y 6  X 6
 """
@@ -25,7 +25,7 @@ _GEMM = ("M", "N", "K")
 
 @dataclass
 class Checker:
-    """Checks one layer; what is wrong is noted in `diagnostics`."""
+    """Checks one layer; mistakes are noted in `diagnostics`."""
 
     source: SourceText
     name: Word
@@ -167,7 +167,7 @@ def _by_level(directives: list[Written]) -> list[list[Written]]:
 
 
 def _beside(directive: Map, dims: set[str]) -> Iterator[tuple[str, str]]:
-    """What is wrong with a map of an output dimension beside the other maps of its level, with a hint."""
+    """The conflict of a map of an output dimension with the other maps of its level, with a hint."""
     if directive.dim not in OUTPUT.values():
         return
     dim, window = directive.dim[0], SLIDES[directive.dim[0]]

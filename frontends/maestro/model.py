@@ -1,4 +1,4 @@
-"""What a mapping file says, as frozen data: layers that can be mapped, and those that something is wrong with."""
+"""A mapping file as frozen data: layers that can be mapped, and layers with mistakes."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ The outline of a mapping file: its Constants and networks, and the words of each
       Layer a { … }           layer `a`: the words up to its closing brace, not looked at yet
     }
 
-A layer whose braces are wrong is so alone if the next one can be found; other mistakes concern the whole file.
+Wrong braces concern one layer alone if the next layer can be found; other mistakes concern the whole file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npuc.frontends.maestro.words import Reader, Word, is_glued, words_of
 from npuc.frontends.source_text import Diagnostics, SourceText
 
 PARTS = ("Type", "Stride", "Dimensions", "Dataflow")
-"""What the body of a layer is made of."""
+"""The parts of the body of a layer."""
 _HARDWARE = ("accelerator", "num_pes", "numpes", "noc_", "l1_", "l2_", "l1size", "l2size", "offchip_bw")
 _FILE = ("Constant", "Network")
 
@@ -37,7 +37,7 @@ class Block:
 
 @dataclass
 class Outline:
-    """What a file holds."""
+    """The content of a file."""
 
     constants: dict[str, int] = field(default_factory=dict[str, int])
     networks: list[str] = field(default_factory=list[str])
@@ -45,7 +45,7 @@ class Outline:
 
 
 def outline(source: SourceText) -> Outline:
-    """The outline of a file. Raises `SourceError`s for what concerns the whole of it."""
+    """The outline of a file. Raises `SourceError`s for mistakes that concern the whole file."""
     reader = Reader(source, words_of(source))
     diagnostics = Diagnostics()
     found = Outline()

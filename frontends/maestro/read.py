@@ -22,9 +22,9 @@ def read_mapping_file(text: str, filename: str) -> MappingFile:
     """
     The mapping file that a text holds.
 
-    A layer in which something is wrong is a `WrongLayer`, whose `checked` raises; `MappingFile.checked` raises what is
-    wrong in chosen layers. A layer without Dataflow takes the directives of the layer before it. Raises `SourceError`
-    or `SourceErrors` here for what concerns the whole file: words outside of layers, braces, Constants.
+    A layer with mistakes is a `WrongLayer`, whose `checked` raises them; `MappingFile.checked` raises those of chosen
+    layers. A layer without Dataflow takes the directives of the layer before it. Raises `SourceError` or `SourceErrors`
+    here for mistakes that concern the whole file: words outside of layers, braces, Constants.
     """
     source = SourceText(text, filename)
     found = outline(source)

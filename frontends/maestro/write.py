@@ -25,9 +25,9 @@ def write_mapping_file(network: str, layers: Sequence[tuple[str, Mapping]]) -> s
     """
     The text of a file with these layers, by name.
 
-    It is read back as the same mappings, if they are ones that MAESTRO takes. Characters that names in such files
-    cannot have become `_`, the minus among them. `Sz(X')` keeps its form where nothing speaks of `Sz(X)`: the layer is
-    then given by the size of its output, else it becomes a number.
+    It is read back as the same mappings, if MAESTRO accepts them. Characters that names in such files cannot contain
+    become `_`, the minus among them. `Sz(X')` keeps its form where no directive uses `Sz(X)`: the layer is then given
+    by the size of its output; otherwise it becomes a number.
     """
     name = _word(network)
     lines = [f"Network {name}_ {{" if name in ("Layer", "Network") else f"Network {name} {{"]
@@ -71,7 +71,7 @@ def _extents(directive: Directive) -> tuple[Extent, ...]:
 
 
 def _told(directive: Directive, mapping: Mapping, sizes: dict[str, int]) -> Directive:
-    """A directive whose `Sz` are of sizes that the file gives, or numbers."""
+    """A directive whose `Sz` refer to sizes that the file gives; the others become numbers."""
 
     def told(extent: Extent) -> Extent:
         return mapping.extent(extent) if isinstance(extent, Sz) and extent.dim not in sizes else extent

@@ -73,7 +73,7 @@ class _LocatingParser(Parser):
         self.file = StringAttr(source.filename)
 
     def parse_operation(self) -> Operation:
-        """An operation, with its place. What a verifier of an attribute says is an error at the operation."""
+        """An operation, with its place. Errors of an attribute's verifier are errors at the operation."""
         start = self.pos
         try:
             op = super().parse_operation()
@@ -132,7 +132,7 @@ def check_strings(text: str, filename: str) -> None:
 
 
 def _error(error: BaseException, source: _Text, parsers: list[_LocatingParser]) -> SourceError:
-    """The parser's error at the place that it is about, or what the text made the parser stumble over."""
+    """The parser's error at its place, or the internal error that the text caused in the parser."""
     if not isinstance(error, ParseError):
         nested = isinstance(error, RecursionError)
         text = "regions or types are nested too deeply" if nested else f"this cannot be read ({summary(error)})"

@@ -1,5 +1,5 @@
 """
-Layer tables: files with a layer a line, which say no more than its sizes.
+Layer tables: files with one layer per line, given by its sizes.
 
     layer,M,N,K,count,has_dX            npuc's own: products by name of their columns
     fc1,64,512,784,1,0
@@ -7,8 +7,8 @@ Layer tables: files with a layer a line, which say no more than its sizes.
     Layer, M, N, K,                     SCALE-Sim's GEMM topologies
     Layer name, IFMAP Height, …         SCALE-Sim's convolution topologies
 
-    model.py      what a table says: layers, as frozen data
-    cells.py      lines and cells with their places, and what is wrong with them
+    model.py      the content of a table: layers, as frozen data
+    cells.py      lines and cells with their places and mistakes
     read.py       which kind of table it is; its rows as layers
     build.py      the module of a table
 """

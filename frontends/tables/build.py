@@ -3,7 +3,7 @@ The module of a layer table: one function in which every layer has inputs of its
 
     fc1,64,512,784  ->  %y = train.matmul %x, %w {layer = "fc1"} : (tensor<64x784xf32>, tensor<784x512xf32>) -> …
 
-In a training step the gradient of each result is an input too, and dX and dW stand behind the product.
+In a training step the gradient of each result is an input too, and dX and dW follow the product.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the file: its number (from 1), its text, its cells; empty ones at the end and comments do not count."""
+    """A line of the file: its number (from 1), text and cells, without trailing empty cells and comments."""
 
     number: int
     text: str
@@ -68,7 +68,7 @@ def _split(line: str) -> Iterator[Cell]:
 
 @dataclass
 class RowReader:
-    """Reads the cells of one line; what is wrong is collected in `errors`."""
+    """Reads the cells of one line; mistakes are collected in `errors`."""
 
     filename: str
     line: Line
@@ -89,7 +89,7 @@ class RowReader:
         return None
 
     def whole(self, index: int, what: str, least: int = 1) -> int:
-        """The whole number in a column, from `least` on; `least` where it is none, with an error."""
+        """The integer in a column, at least `least`; `least` and an error where the cell holds none."""
         cell = self.cell(index, what)
         if cell is None:
             return least

@@ -4,7 +4,7 @@ from npuc.frontends.base import Frontend, Program, Request, Source
 
 
 class LayerTable(Frontend):
-    """Layers by their sizes, a line each: npuc's own tables and topologies of SCALE-Sim."""
+    """Layers by their sizes, one per line: npuc's own tables and topologies of SCALE-Sim."""
 
     name = "csv"
     title = "a layer table"
@@ -12,7 +12,7 @@ class LayerTable(Frontend):
     trusted = True  # and has very many operations
 
     def read(self, source: Source, request: Request) -> Program:
-        """The layers of the table; a training step if it says so and nobody else does. See `Frontend`."""
+        """The layers of the table; a training step if the request or else the table says so. See `Frontend`."""
         from npuc.frontends.tables.build import read_table_program
 
         inference = request.inference

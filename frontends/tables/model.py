@@ -1,4 +1,4 @@
-"""What a layer table says, as frozen data."""
+"""The content of a layer table, as frozen data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Convolution:
     """
     A convolution of one image as SCALE-Sim describes it; the sizes of the image include padding.
 
-    The number of positions is rounded up: where the last window hangs over the edge, it reads nothing there.
+    The number of positions is rounded up: a last window that hangs over the edge reads nothing there.
     """
 
     height: int
@@ -70,7 +70,7 @@ class Convolution:
 @dataclass(frozen=True)
 class TableLayer:
     """
-    A row of a table: what is computed, how often, and from which line of the file it comes.
+    A row of a table: the computation, its repetitions, and the line of the file.
 
     `has_dx` says whether the gradient of the input is part of a training step; `sparsity` (N, M) that of M weights
     along K the first N are kept.

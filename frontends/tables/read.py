@@ -40,7 +40,7 @@ _NAMED = ("layer", "count", "has_dx", "m", "n", "k")
 
 @dataclass(frozen=True)
 class _Columns:
-    """Where a table of products has what: the numbers of its columns, None for one that it lacks."""
+    """The column numbers of a table of products, None for columns that it lacks."""
 
     prefix: tuple[int, ...]
     m: int
@@ -144,7 +144,7 @@ def _name(line: Line, columns: _Columns | None, number: int) -> str:
 
 
 def _kind_of(cells: int, *, noted: bool = False) -> Kind | None:
-    """What so many cells of a topology's line describe; `noted`: notes stand behind an empty cell."""
+    """The kind of layer that a topology's line of so many cells describes; `noted`: notes follow an empty cell."""
     return "convolution" if cells in (8, 9) or noted else "product" if cells in (4, 5) else None
 
 
@@ -152,7 +152,7 @@ def _layer(reader: RowReader, expected: _Columns | Kind | None, name: str) -> Ta
     """
     The layer of a row, None for no layer at all; what is wrong with it, the reader notes.
 
-    `expected` is what the header says of all rows: columns of products, the kind of all layers, or nothing.
+    `expected` is given by the header for all rows: columns of products, the kind of all layers, or nothing.
     """
     cells = reader.line.cells
     kind = _kind_of(len(cells), noted=[cell.text for cell in cells[8:9]] == [""])
@@ -207,12 +207,12 @@ def _convolution(reader: RowReader, name: str) -> TableLayer:
 
 
 def depthwise_channels(layer: TableLayer) -> int:
-    """The channels that SCALE-Sim takes apart in a convolution whose name contains `DP`; 0 for other layers."""
+    """The channels into which SCALE-Sim splits a convolution whose name contains `DP`; 0 for other layers."""
     return layer.work.channels if isinstance(layer.work, Convolution) and "DP" in layer.name else 0
 
 
 def _by_channel(layers: Sequence[TableLayer], warnings: list[str]) -> list[TableLayer]:
-    """Convolutions whose name contains `DP` as one layer a channel."""
+    """The layers, with convolutions whose name contains `DP` split into one layer per channel."""
     found: list[TableLayer] = []
     expanded = 0
     for layer in layers:

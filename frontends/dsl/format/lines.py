@@ -1,9 +1,10 @@
 """
 Breaking a statement into lines.
 
-What fits on a line stands on one. Else a bracket that is too wide opens: its content goes to a line of its own two
-columns further in, or if that is too wide, to one line an item (items without brackets fill lines). Where no bracket
-helps, a line ends behind an operator, one of those that bind least. Strings and names are never broken.
+A statement that fits on a line stands on one. Otherwise a bracket that is too wide is broken: its content goes to a
+line of its own, two columns further in, or if that is too wide, to one line per item (items without brackets fill
+lines). Where no bracket helps, a line ends behind one of the operators that bind least. Strings and names are never
+broken.
 """
 
 from collections.abc import Callable
@@ -173,7 +174,7 @@ class Layout:
         self._push(tasks)
 
     def _behind(self, start: int, stop: int, trail: int) -> int:
-        """The columns that must stand on the line behind a closing bracket: up to the next bracket that could open."""
+        """The columns needed on the line behind a closing bracket: up to the next bracket that could be broken."""
         k = start
         while k < stop:
             if k in self.pieces.match:

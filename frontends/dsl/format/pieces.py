@@ -1,8 +1,8 @@
 """
 The tokens of a text as the formatter sees them: with the comments behind each, and the blanks that belong between them.
 
-A comment belongs to the token before it, and stays behind it. Two tokens pass theirs on: what stands before a comma or
-a `{` moves behind it.
+A comment belongs to the token before it, and stays behind it. Two tokens are exceptions: a comment before a comma or a
+`{` moves behind it.
 """
 
 from collections.abc import Sequence

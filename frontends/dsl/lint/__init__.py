@@ -1,5 +1,5 @@
 """
-Remarks on programs that are right, but most likely not what was meant: `npuc lint`.
+Remarks on programs that are valid, but most likely not what was meant: `npuc lint`.
 
 A rule looks at the syntax tree, or at the forward graph that the program builds. Rules are meant to be certain: each
 finding holds for every value of the parameters, or, where the graph is looked at, for the given ones.

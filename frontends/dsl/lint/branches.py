@@ -1,4 +1,4 @@
-"""Rules about what never runs: branches, statements behind a return, loops over nothing."""
+"""Rules about statements that never run: branches, statements behind a return, loops over nothing."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise

@@ -24,7 +24,7 @@ _RELATIONS = {"==": {0}, "!=": {-1, 1}, "<": {-1}, ">": {1}, "<=": {-1, 0}, ">="
 
 
 class Unknown(Exception):
-    """Nothing is said about an expression: it has names in it, is wrong, or is too large."""
+    """An expression without a known value: it contains names, is wrong, or is too large."""
 
 
 @dataclass(frozen=True)

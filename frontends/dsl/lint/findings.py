@@ -1,4 +1,4 @@
-"""What lint finds, what it looks at, and what a rule is."""
+"""The data of lint: findings, the program that rules look at, and rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = re.compile(r"#\s*lint:\s*ignore\b(?:\s*\[([^\]]*)\])?")
 
 @dataclass(frozen=True)
 class Remark:
-    """What a rule says about a place of the source."""
+    """A rule's message about a place of the source."""
 
     at: Place
     message: str
@@ -50,7 +50,7 @@ class Finding:
 @dataclass(frozen=True)
 class Subject:
     """
-    What rules look at: a file, and if it holds a network the whole program and its forward graph.
+    The subject of rules: a file, and if it holds a network the whole program and its forward graph.
 
     Rules speak of what the file itself says, not of what it imports.
     """

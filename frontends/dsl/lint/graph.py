@@ -35,7 +35,7 @@ def _location(attr: LocationAttr) -> Location | None:
 
 
 def _owner(value: SSAValue) -> Operation | None:
-    """The operation that computes a value; reshaping does not count."""
+    """The operation that computes a value, seen through reshapes."""
     owner = value.owner
     while isinstance(owner, ReshapeOp):
         owner = owner.operands[0].owner
@@ -141,7 +141,7 @@ def _useless_biases(subject: Subject) -> Iterator[Remark]:
 
 
 def _adds_a_bias(op: Operation) -> bool:
-    """Whether a parameter of one value a channel, the second axis, is added to a product that nothing else uses."""
+    """Whether a parameter with one value per channel (second axis) is added to a product that nothing else uses."""
     product, bias = op.operands
     sizes = shape_of(bias)
     axes = (1,) * (len(shape_of(product)) - len(sizes)) + sizes

@@ -77,14 +77,14 @@ class Liveness:
         return after - targets | (reads(statement.value) if matters or not self.only_needed else _NONE)
 
     def _loop(self, statement: For, after: Names) -> Names:
-        """A loop; what is known of it is kept, as loops around it ask again."""
+        """A loop; its result is cached, as the loops around it ask again."""
         known = (id(statement), after)
         if known not in self._loops:
             self._loops[known] = self._repeated(statement, after)
         return self._loops[known]
 
     def _repeated(self, statement: For, after: Names) -> Names:
-        """A body that runs any number of times: what matters before it grows until it stays."""
+        """A body that runs any number of times: the names that matter before it, as a least fixed point."""
         bounds = (statement.first, *(() if statement.last is None else (statement.last,)))
         before = after
         while True:

@@ -1,4 +1,4 @@
-"""Rules about values: assigned and never read, assigned anew before they are read, computed for nothing."""
+"""Rules about values: assigned and never read, overwritten before they are read, computed for nothing."""
 
 from collections.abc import Iterator
 
@@ -46,7 +46,7 @@ def _names_a_loop(definition: Definition, statement: Assignment) -> bool:
     """
     Whether a loop behind a statement assigns its name.
 
-    What a loop builds is named by whether the variable existed before it, so that such a value has a meaning.
+    The names of layers in a loop depend on whether the variable existed before it, so that such a value has an effect.
     """
     names = {target.text for target in statement.targets}
     return any(

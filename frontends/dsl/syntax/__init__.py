@@ -231,7 +231,7 @@ class Import:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class File:
-    """What one file says."""
+    """The content of one file."""
 
     imports: tuple[Import, ...]
     definitions: tuple[Definition, ...]

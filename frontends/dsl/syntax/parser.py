@@ -23,7 +23,7 @@ class _Session(Protocol):
 
 
 class _Grammar(Protocol):
-    """What is used of `lark.Lark`."""
+    """The part of `lark.Lark` that is used here."""
 
     def lex(self, text: str) -> Iterator[Token]: ...
     def parse_interactive(self, text: str) -> _Session: ...
@@ -93,7 +93,7 @@ def parse(source: SourceText, diagnostics: Diagnostics) -> File:
 
 
 def _mended(tokens: list[Token], failure: _Failure) -> list[Token]:
-    """The tokens to parse instead: with a brace that must have been forgotten, else without the wrong statement."""
+    """The tokens for the next attempt: with a brace that must have been forgotten, else without the wrong statement."""
     position, token = failure.position, failure.token
     if failure.accepted == frozenset({"LBRACE"}):
         rest = position + (token.type == END)

@@ -1,8 +1,8 @@
 """
 From the raw tokens of a text to those the grammar expects.
 
-The lexer knows nothing of context. Here line ends become statement ends, soft words become names where they begin no
-statement, and characters that no token has are reported.
+The lexer knows no context. Here line ends become statement ends, soft keywords become names where they begin no
+statement, and characters that belong to no token are reported.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""From reductions of the grammar to the nodes of the syntax tree: one method a rule, called by lark while it parses."""
+"""From reductions of the grammar to nodes of the syntax tree: one method per rule, called by lark while it parses."""
 
 from typing import Any, TypeAlias
 
@@ -34,7 +34,7 @@ from npuc.frontends.dsl.syntax import (
 from npuc.frontends.dsl.syntax.tokens import place
 
 Children: TypeAlias = list[Any]
-"""What the grammar puts under a rule: tokens and nodes, in its order."""
+"""The tokens and nodes under a rule of the grammar, in its order."""
 
 
 def _name(token: Token) -> Name:
