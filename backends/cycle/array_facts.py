@@ -8,7 +8,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import stationary_reuse
-from npuc.compiler.analysis.nest.cores import CorePart
+from npuc.compiler.analysis.nest.cores import CorePart, on_cores
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.compiler.report.sections import CoreFacts
@@ -16,18 +16,22 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 
 def array_facts(
-    cores: Sequence[CorePart], works: Sequence[Compute], busiest: Compute, machine: Machine
+    cores: Sequence[CorePart], works: Sequence[Compute], total: Compute, busiest: Compute, machine: Machine
 ) -> tuple[ArrayFacts, RegisterFedFacts | None, WeightReuseFacts | None]:
-    """Tiles, folds and fill; for a register-fed array also its instructions and the reuse of weights."""
-    array, tiles, folds = machine.array, sum(work.tiles for work in works), sum(work.folds for work in works)
+    """
+    Tiles, folds and fill; for a register-fed array also its instructions and the reuse of weights.
+
+    `works` are those of a core of each class in `cores`, `total` is the work of all.
+    """
+    array, tiles, folds = machine.array, total.tiles, total.folds
     if array.stages is None:
         filling = (
             busiest.overhead + busiest.filling + busiest.folds * array.fold_overhead + busiest.reloads * array.reload
         )
         return ArrayFacts(tiles=tiles, folds=folds, fill_drain_cycles=filling), None, None
     filling = busiest.cycles - busiest.instructions * array.tile_m
-    groups = sum(weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
-    instructions = sum(work.instructions for work in works)
+    groups = sum(p.cores * weight_groups(p.nest, p.schedule, machine, w) for p, w in zip(cores, works, strict=True))
+    instructions = total.instructions
     return (
         ArrayFacts(tiles=tiles, folds=folds, fill_drain_cycles=filling),
         RegisterFedFacts(instructions=instructions, weight_groups=groups),
@@ -35,12 +39,11 @@ def array_facts(
     )
 
 
-def reload_facts(works: Sequence[Compute], busiest: Compute, array: Array, *, tile_loaded: bool) -> ReloadFacts | None:
+def reload_facts(total: Compute, busiest: Compute, array: Array, *, tile_loaded: bool) -> ReloadFacts | None:
     """Reloads of the stationary tile; None for an array where they take no time of their own."""
     if array.stages is not None or not array.reload:
         return None
-    reloads = sum(work.reloads for work in works)
-    return ReloadFacts(reloads=reloads, reload_cycles=busiest.reloads * array.reload, held=int(tile_loaded))
+    return ReloadFacts(reloads=total.reloads, reload_cycles=busiest.reloads * array.reload, held=int(tile_loaded))
 
 
 def core_facts(
@@ -49,25 +52,34 @@ def core_facts(
     machine: Machine,
     widths: Bits,
     works: Sequence[Compute],
-    read: list[int],
-    written: list[int],
+    read: Sequence[int],
+    written: Sequence[int],
 ) -> CoreFacts | None:
-    """The work of each core and the load balance, on a chip of several cores."""
+    """
+    The work of each core and the load balance, on a chip of several cores.
+
+    `works`, `read` and `written` (bytes) are those of a core of each class.
+    """
     if machine.cores == 1:
         return None
     if schedule.core_depth:
         timings = core_timings(nest, schedule, machine, widths)
     else:
         timings = (pipeline(nest, schedule, machine, widths),)
-    work = [timing.compute for timing in timings]
+
+    def each(values: Sequence[int]) -> list[int]:
+        return on_cores(nest, schedule, values)
+
+    work = each([timing.compute for timing in timings])
+    edge = [edge_waits(one, machine.array) for one in works] if has_edge_waits(machine.array) else None
     return CoreFacts(
-        cores=len(timings),
+        cores=len(work),
         load_balance=sum(work) / (max(work) * machine.cores),
-        core_cycles=[timing.cycles for timing in timings],
+        core_cycles=each([timing.cycles for timing in timings]),
         core_compute_cycles=work,
-        core_read_bytes=[*read],
-        core_write_bytes=[*written],
-        core_edge_cycles=[edge_waits(one, machine.array) for one in works] if has_edge_waits(machine.array) else None,
+        core_read_bytes=each(read),
+        core_write_bytes=each(written),
+        core_edge_cycles=None if edge is None else each(edge),
     )
 
 

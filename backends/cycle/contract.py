@@ -6,11 +6,12 @@ compute cycles from its folds (`npuc.compiler.analysis.machine.compute`), bytes 
 (`npuc.compiler.analysis.nest.traffic`). Energy counts MACs, SPM accesses of the array and of the DMA, and DRAM bytes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
+from operator import mul
 
 from npuc.backends.cycle.array_facts import array_facts, core_facts, reload_facts
 from npuc.backends.cycle.certificates import certificate_facts
@@ -26,7 +27,7 @@ from npuc.backends.cycle.limits import (
 )
 from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import identity_of, sizes_of
-from npuc.compiler.analysis.machine.compute import Compute, compute
+from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import transposed
@@ -73,7 +74,9 @@ class NestCost:
 
 @dataclass(frozen=True)
 class _Traffic:
-    """DRAM traffic of a nest by tensor, and per core the bytes that its DMA moves into and out of SPM."""
+    """
+    DRAM traffic of a nest by tensor, and the bytes that the DMA of a core of each class moves into and out of SPM.
+    """
 
     tensors: dict[str, TensorBytes]
     unmoved: int
@@ -112,6 +115,8 @@ def nest_cost(
     array = configured(nest, schedule, machine.array)
     works = [compute(part.nest, part.schedule, array, tile_loaded=tile_loaded) for part in cores]
     busiest = max(works, key=lambda work: work.cycles)
+    alike = [part.cores for part in cores]
+    total = all_work(zip(works, alike, strict=True))
     turned = transposed(nest, widths.by_name(nest)) if machine.array.dataflow == "in-place" else {}
     traffic = _traffic(nest, schedule, machine, widths, share, resident, turned)
     moving = widths.without(nest, resident)
@@ -122,12 +127,13 @@ def nest_cost(
         cycles = transposes.explicit_cycles
     read, written = traffic.read, traffic.written
     transfer = machine.transfer_cycles(read + written)
-    array_reads, array_writes = _array_accesses(nest, works, widths)
-    spm_read, spm_written = array_reads + sum(traffic.stored), array_writes + sum(traffic.loaded)
-    edge = edge_facts(works, busiest, machine.array)
+    array_reads, array_writes = _array_accesses(nest, total, widths)
+    spm_read = array_reads + sum(map(mul, alike, traffic.stored))
+    spm_written = array_writes + sum(map(mul, alike, traffic.loaded))
+    edge = edge_facts(total.groups, busiest, machine.array)
     peak = None if share is None else whole_bytes(share.peak)
     energy = machine.energy
-    folds, register_fed, reuse = array_facts(cores, works, busiest, machine)
+    folds, register_fed, reuse = array_facts(cores, works, total, busiest, machine)
     native = columns(
         folds,
         TransferFacts(
@@ -138,7 +144,7 @@ def nest_cost(
         ),
         edge,
         register_fed,
-        reload_facts(works, busiest, machine.array, tile_loaded=tile_loaded),
+        reload_facts(total, busiest, machine.array, tile_loaded=tile_loaded),
         transposes,
         UnmovedFacts(not_moved_bytes=traffic.unmoved) if resident else None,
         None if peak is None else PoolFacts(peak_spm_bytes=peak),
@@ -189,18 +195,12 @@ def _traffic(
     return replace(found, loaded=loaded, stored=[sum(write for _, write in rows) for rows in of_cores])
 
 
-def _array_accesses(nest: Nest, works: Sequence[Compute], widths: Bits) -> tuple[int, int]:
-    """The bytes that the arrays of all cores read from SPM, and those that they write."""
-    outs = {t.name for t in nest.outs}
-    accessed = {
-        name: whole_bytes(sum(work.accesses[name] for work in works) * bits)
-        for name, bits in widths.with_sums(nest).items()
-    }
-    returned = {
-        name: whole_bytes(sum(work.returned.get(name, 0) for work in works) * widths.with_sums(nest)[name])
-        for name in outs
-    }
-    written = sum(size - returned[name] for name, size in accessed.items() if name in outs)
+def _array_accesses(nest: Nest, work: Compute, widths: Bits) -> tuple[int, int]:
+    """The bytes that the arrays of all cores read from SPM, and those that they write, for their `work` together."""
+    bits = widths.with_sums(nest)
+    accessed = {name: whole_bytes(work.accesses[name] * width) for name, width in bits.items()}
+    returned = {t.name: whole_bytes(work.returned.get(t.name, 0) * bits[t.name]) for t in nest.outs}
+    written = sum(accessed[name] - back for name, back in returned.items())
     return sum(accessed.values()) - written, written
 
 

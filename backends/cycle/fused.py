@@ -18,7 +18,7 @@ from npuc.backends.cycle.facts import ArrayFacts, StreamFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, is_edge_bound, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import core_traffic
+from npuc.compiler.analysis.nest.cores import core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
@@ -147,10 +147,11 @@ def _core_facts(
     )
     spread = core_traffic(nest, schedule, machine.multicast, machine.reduction).moved
     moved = [bytes_by_tensor(nest, rows, widths) for rows in spread]
+    written = [sum(w for name, (_, w) in rows.items() if name not in dropped) for rows in moved]
     return replace(
         cores,
-        core_cycles=[timing.cycles for timing in timings],
-        core_write_bytes=[sum(w for name, (_, w) in rows.items() if name not in dropped) for rows in moved],
+        core_cycles=on_cores(nest, schedule, [timing.cycles for timing in timings]),
+        core_write_bytes=on_cores(nest, schedule, written),
     )
 
 

@@ -97,7 +97,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     )
     # Folds of different nests may wait for each other, which is no part of what each does.
     waits = timing.compute - sum(one.cycles - one.edge for one in work)
-    at_edge = edge_facts(work, work[0], machine.array)
+    at_edge = edge_facts(sum(one.groups for one in work), work[0], machine.array)
     if at_edge is not None:
         reloading = sum(one.reloads for one in work) * machine.array.reload
         at_edge = replace(at_edge, edge_cycles=reloading or waits)

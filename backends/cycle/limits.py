@@ -50,14 +50,14 @@ def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Mach
     return max(machine.transfer_cycles(least_bytes), -(-macs // machine.elements), array)
 
 
-def edge_facts(works: Sequence[Compute], busiest: Compute, array: Array) -> EdgeFacts | None:
+def edge_facts(groups: int, busiest: Compute, array: Array) -> EdgeFacts | None:
     """
     The fold groups of all cores, and the cycles in which those of the busiest core wait for the edge of its array; None
     for an array without such waits.
     """
     if not has_edge_waits(array):
         return None
-    return EdgeFacts(groups=sum(work.groups for work in works), edge_cycles=edge_waits(busiest, array))
+    return EdgeFacts(groups=groups, edge_cycles=edge_waits(busiest, array))
 
 
 def has_edge_waits(array: Array) -> bool:

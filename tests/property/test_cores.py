@@ -11,7 +11,7 @@ import pytest
 from npuc.compiler.analysis.machine.array import PLACES, Array
 from npuc.compiler.analysis.machine.compute import compute, tile_cycles
 from npuc.compiler.analysis.machine.table import Energy, Machine
-from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
+from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.schedule.core_partitions import core_partitions
@@ -53,7 +53,9 @@ def test_parts_add_up_to_the_whole(seed: int, draw: Draw, explicit_walk: Walk) -
         moves = explicit_walk(nest, schedule)
         found = core_traffic(nest, schedule)
         assert found.channel == traffic(nest, schedule), f"{nest}\n{schedule}"
-        assert len(found.moved) == core_count(nest, schedule) == len(core_parts(nest, schedule)) == len(moves.tails)
+        moved = on_cores(nest, schedule, found.moved)
+        assert len(moved) == core_count(nest, schedule) == len(moves.tails)
+        assert sum(part.cores for part in core_parts(nest, schedule)) == len(moved)
         for name in nest.tensors:
             both = [0] * len(moves.tails)
             for core, tile in zip(moves.cores, moves.by_tile, strict=True):
@@ -61,13 +63,13 @@ def test_parts_add_up_to_the_whole(seed: int, draw: Draw, explicit_walk: Walk) -
             for core, tail in enumerate(moves.tails):
                 both[core] += tail.get(name, 0)
             both[0] += moves.spare.get(name, 0)
-            assert [rows[name].read + rows[name].write for rows in found.moved] == both, f"{name}\n{nest}\n{schedule}"
+            assert [rows[name].read + rows[name].write for rows in moved] == both, f"{name}\n{nest}\n{schedule}"
         for out in nest.outs:
             ended = [tail.get(finished(out.name), 0) for tail in moves.tails]
             for core, tile in zip(moves.cores, moves.by_tile, strict=True):
                 ended[core] += tile.get(finished(out.name), 0)
             ended[0] += moves.spare.get(finished(out.name), 0)
-            own = [rows[out.name] for rows in found.moved]
+            own = [rows[out.name] for rows in moved]
             assert [row.write - row.spilled for row in own] == ended, f"{out.name}\n{nest}\n{schedule}"
             assert [row.resumed for row in own] == [row.read for row in own]
 
@@ -83,11 +85,12 @@ def test_each_core_takes_the_time_of_its_own_tiles(seed: int, draw: Draw, explic
         machine = machine_of(r, count + r.randint(0, 2))
         widths = draw_bits(r, nest)
         width = moved_width(nest, widths)
-        timings = core_timings(nest, schedule, machine, widths)
+        timings = on_cores(nest, schedule, core_timings(nest, schedule, machine, widths))
+        parts = on_cores(nest, schedule, core_parts(nest, schedule))
         core_machine = machine.core(count)
         for core, timing in enumerate(timings):
             tiles = [n for n, at in enumerate(moves.cores) if at == core]
-            part = core_parts(nest, schedule)[core]
+            part = parts[core]
             assert timing.compute == compute(part.nest, part.schedule, machine.array).cycles
             tail = dict(moves.tails[core])
             spare = moves.spare if core == 0 else {}

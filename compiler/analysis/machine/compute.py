@@ -7,7 +7,7 @@ belongs to one of these groups, so that the sum over all tiles is a product of f
 (`stationary.py`) and waits of folds for the array's edge (`edge.py`) are counted separately.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -105,6 +105,30 @@ def compute(
         for name, elements in part.accesses.items():
             accesses[name] += elements
     return Compute(cycles, overhead, folds, tiles, reloads, instructions, accesses, groups, edge)
+
+
+def all_work(of_cores: Iterable[tuple[Compute, int]]) -> Compute:
+    """The work of several arrays together, each with the number of cores whose arrays do the same."""
+    total = Compute(0, 0, 0, 0, 0, 0, {})
+    for work, cores in of_cores:
+        total = Compute(
+            cycles=total.cycles + cores * work.cycles,
+            overhead=total.overhead + cores * work.overhead,
+            folds=total.folds + cores * work.folds,
+            tiles=total.tiles + cores * work.tiles,
+            reloads=total.reloads + cores * work.reloads,
+            instructions=total.instructions + cores * work.instructions,
+            accesses=_more(total.accesses, work.accesses, cores),
+            groups=total.groups + cores * work.groups,
+            edge=total.edge + cores * work.edge,
+            filling=total.filling + cores * work.filling,
+            returned=_more(total.returned, work.returned, cores),
+        )
+    return total
+
+
+def _more(total: Mapping[str, int], own: Mapping[str, int], cores: int) -> dict[str, int]:
+    return {name: total.get(name, 0) + cores * elements for name, elements in own.items()}
 
 
 def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:

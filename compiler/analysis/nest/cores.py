@@ -11,31 +11,49 @@ of the tensor per core. Two features of a chip avoid that:
 
 Derived from the traffic of a nest (`traffic.py`), whose iterations the parts are: their traffic adds up to it exactly.
 The last core of a shared sum completes it; the others write partial sums.
+
+Cores whose parts are alike (`core_classes.py`) cost the same, and each class of them is looked at once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from math import prod
+from typing import TypeVar
 
-from npuc.compiler.analysis.nest.blocks import Stream, inside, is_plain, streams, touched
+from npuc.compiler.analysis.nest.blocks import Stream, is_plain, streams, touched
+from npuc.compiler.analysis.nest.core_classes import (
+    Range,
+    loop_classes,
+    reached_beside,
+    reached_positions,
+    spread,
+)
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, volume
 from npuc.compiler.core.kinds import Reduction
-from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
 
-Range = tuple[int, int]
-"""First index and number of indices."""
 Key = tuple[tuple[str, Range], ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class CorePart:
-    """The part of one core: the nest restricted to `ranges` of the partitioned dimensions, outermost first."""
+    """
+    The part of the first core of a class: the nest restricted to `ranges` of the partitioned dimensions, outermost
+    first. `counts` are the numbers of like iterations of the loops over cores.
+    """
 
     nest: Nest
     schedule: Schedule
     ranges: tuple[tuple[str, Range], ...]
+    counts: tuple[int, ...] = ()
+
+    @property
+    def cores(self) -> int:
+        """The number of cores of the class."""
+        return prod(self.counts)
 
     def continues(self, dims: frozenset[str]) -> bool:
         """Whether an earlier core works on the same elements of a tensor of these dimensions."""
@@ -46,29 +64,38 @@ class CorePart:
         return any(low + extent < nest.sizes[dim] for dim, (low, extent) in self.ranges if dim not in dims)
 
     def key(self, dims: frozenset[str]) -> Key:
-        """Equal for the cores that work on the same elements of a tensor of these dimensions."""
+        """Equal for the classes whose cores work on the same elements of a tensor of these dimensions."""
         return tuple(at for at in self.ranges if at[0] in dims)
+
+    def sharing(self, dims: frozenset[str]) -> int:
+        """The cores of the class that work on the same elements of a tensor of these dimensions."""
+        return prod(count for (dim, _), count in zip(self.ranges, self.counts, strict=True) if dim not in dims)
 
 
 @lru_cache(maxsize=4096)
 def core_parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
-    """The parts of a nest, one per core, in program order; the whole nest if no loop is over cores."""
+    """The parts of a nest, one for each class of like cores; the whole nest if no loop is over cores."""
     if not schedule.core_depth:
         return (CorePart(nest, schedule, ()),)
-    inner = replace(schedule, loops=schedule.loops[schedule.core_depth :])
-    return tuple(CorePart(part_nest(nest, dict(at)), inner, at) for at in _ranges(nest, schedule))
+    over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
+    own = replace(schedule, loops=inner)
+    loops = loop_classes(nest, over)
+    parts: list[CorePart] = []
+    for like in product(*(loop.classes for loop in loops)):
+        ranges = tuple((loop.dim, one.range) for loop, one in zip(loops, like, strict=True))
+        parts.append(CorePart(part_nest(nest, dict(ranges)), own, ranges, tuple(one.count for one in like)))
+    return tuple(parts)
 
 
-def _ranges(nest: Nest, schedule: Schedule, number: int = 0) -> Iterator[tuple[tuple[str, Range], ...]]:
-    """The ranges of the partitioned dimensions, core by core."""
-    if number == schedule.core_depth:
-        yield ()
-        return
-    loop = schedule.loops[number]
-    size = nest.sizes[loop.dim]
-    for low in range(0, size, loop.step):
-        for rest in _ranges(nest, schedule, number + 1):
-            yield ((loop.dim, (low, min(loop.step, size - low))), *rest)
+def first_part(nest: Nest, schedule: Schedule) -> Nest:
+    """The part of the first core, which no other exceeds."""
+    over = schedule.loops[: schedule.core_depth]
+    return part_nest(nest, {loop.dim: (0, min(loop.step, nest.sizes[loop.dim])) for loop in over})
+
+
+def on_cores(nest: Nest, schedule: Schedule, values: Sequence[T]) -> list[T]:
+    """A value of each class of cores (`core_parts`) as one of each core, in program order."""
+    return [values[number] for number in spread(loop_classes(nest, schedule.loops[: schedule.core_depth]))]
 
 
 def core_count(nest: Nest, schedule: Schedule) -> int:
@@ -104,8 +131,8 @@ def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
 @dataclass(frozen=True)
 class CoreTraffic:
     """
-    Elements moved between DRAM and SPMs, by tensor: `moved` of each core, and `channel` over the shared DRAM channel,
-    where a multicast block counts once.
+    Elements moved between DRAM and SPMs, by tensor: `moved` of a core of each class, and `channel` over the shared DRAM
+    channel, where a multicast block counts once.
     """
 
     moved: tuple[dict[str, TensorTraffic], ...]
@@ -114,7 +141,7 @@ class CoreTraffic:
 
 @lru_cache(maxsize=4096)
 def core_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduction: Reduction = "dram") -> CoreTraffic:
-    """The traffic of every core of a schedule, and that of the DRAM channel which the cores share."""
+    """The traffic of the cores of a schedule, and that of the DRAM channel which they share."""
     cores = core_parts(nest, schedule)
     inner = [streams(part.nest, part.schedule) for part in cores]
     moved: list[dict[str, TensorTraffic]] = [{} for _ in cores]
@@ -123,28 +150,40 @@ def core_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduct
         rows = [_moved(nest, part, stream, mine[number], reduction) for part, mine in zip(cores, inner, strict=True)]
         tensor = stream.tensor
         if stream.kind == "accumulator" and reduction == "on-chip":
-            last = {part.key(tensor.dims): part for part in cores}
             rows = [
-                row if last[part.key(tensor.dims)] is part else _passed_on(row, _new(nest, part, tensor))
+                _passed_on(row, _new(nest, part, tensor)) if part.is_continued(nest, tensor.dims) else row
                 for part, row in zip(cores, rows, strict=True)
             ]
         missed = tensor.elements - touched(tensor, nest.sizes)
+        # The first core is a class of its own.
         if stream.kind == "accumulator":
             rows[0] = replace(rows[0], write=rows[0].write + missed)
         elif stream.kind == "start":
             rows[0] = replace(rows[0], read=rows[0].read + missed)
         for mine, row in zip(moved, rows, strict=True):
             mine[tensor.name] = row
-        read, write = sum(row.read for row in rows), sum(row.write for row in rows)
-        resumed, spilled = sum(row.resumed for row in rows), sum(row.spilled for row in rows)
-        if multicast and stream.kind != "accumulator":
-            most: dict[Key, int] = {}
-            for part, row in zip(cores, rows, strict=True):
-                key = part.key(tensor.dims)
-                most[key] = max(most.get(key, 0), row.read)
-            read = sum(most.values())
-        channel[tensor.name] = TensorTraffic(read, write, resumed, spilled)
+        once = multicast and stream.kind != "accumulator"
+        channel[tensor.name] = _on_channel(cores, rows, tensor, once=once)
     return CoreTraffic(tuple(moved), channel)
+
+
+def _on_channel(
+    cores: Sequence[CorePart], rows: Sequence[TensorTraffic], tensor: Tensor, *, once: bool
+) -> TensorTraffic:
+    """The traffic of all cores for a tensor, given that of a core of each class; what several read may count once."""
+    read, write, resumed, spilled = (
+        sum(part.cores * count for part, count in zip(cores, counts, strict=True))
+        for counts in zip(*((row.read, row.write, row.resumed, row.spilled) for row in rows), strict=True)
+    )
+    if once:
+        most: dict[Key, int] = {}
+        blocks: dict[Key, int] = {}
+        for part, row in zip(cores, rows, strict=True):
+            key = part.key(tensor.dims)
+            most[key] = max(most.get(key, 0), row.read)
+            blocks[key] = part.cores // part.sharing(tensor.dims)
+        read = sum(blocks[key] * count for key, count in most.items())
+    return TensorTraffic(read, write, resumed, spilled)
 
 
 def _moved(nest: Nest, part: CorePart, stream: Stream, inner: Stream, reduction: Reduction) -> TensorTraffic:
@@ -169,8 +208,7 @@ def _new(nest: Nest, part: CorePart, tensor: Tensor, *, last: bool = False) -> i
     """
     The elements of a tensor in a part that no earlier part with other elements reached; with `last`, no later one.
 
-    Windows at the border of two parts overlap. Parts are ordered lexicographically by their indices, outermost
-    dimension first, so that the new elements are a product over the axes.
+    Windows at the border of two parts overlap. The order of the parts makes the new elements a product over the axes.
     """
     elements = 1
     ranges = dict(part.ranges)
@@ -179,19 +217,6 @@ def _new(nest: Nest, part: CorePart, tensor: Tensor, *, last: bool = False) -> i
         if is_plain(axis):
             elements *= mine[axis.terms[0][0]][1]
             continue
-        reached = 0
-        for number, (dim, (low, extent)) in enumerate(part.ranges):
-            if dim not in axis.dims:
-                continue
-            end = low + extent
-            fixed = {d for d, _ in part.ranges[:number]}
-            before = {d: mine[d] if d in fixed else (0, nest.sizes[d]) for d in axis.dims}
-            reached |= _mask(axis, size, before | {dim: (end, nest.sizes[dim] - end) if last else (0, low)})
-        elements *= (_mask(axis, size, mine) & ~reached).bit_count()
+        reached = reached_beside(axis, size, nest.sizes, ranges, last=last)
+        elements *= (reached_positions(axis, size, mine) & ~reached).bit_count()
     return elements
-
-
-def _mask(axis: Axis, size: int, ranges: Mapping[str, Range]) -> int:
-    """The positions of an axis that these ranges of its dimensions reach, as a bit mask."""
-    mask = positions(tuple((c, ranges[d][1]) for d, c in axis.terms))
-    return inside(mask, axis.offset + sum(c * ranges[d][0] for d, c in axis.terms), size)

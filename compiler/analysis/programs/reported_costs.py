@@ -63,13 +63,15 @@ def scheduled_cost(
     timing = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded)
     turned = _turned(nest, machine, widths)
     moved = timing.moved + turned
-    passed = moved
+    passed, accessed = moved, 0
+    cores = core_parts(nest, schedule)
     if schedule.core_depth:
         moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
-        passed = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
+        passed = sum(part.cores * moved_bits(nest, rows, widths) for part, rows in zip(cores, moves.moved, strict=True))
     array = configured(nest, schedule, machine.array)
-    works = [compute(part.nest, part.schedule, array, tile_loaded=tile_loaded) for part in core_parts(nest, schedule)]
-    accessed = sum(_accessed(nest, work, widths) for work in works)
+    for part in cores:
+        work = compute(part.nest, part.schedule, array, tile_loaded=tile_loaded)
+        accessed += part.cores * _accessed(nest, work, widths)
     return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
 
 

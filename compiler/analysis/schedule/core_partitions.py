@@ -5,7 +5,7 @@ from itertools import combinations
 
 from npuc.compiler.analysis.machine.compute import cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
+from npuc.compiler.analysis.nest.cores import core_traffic, first_part
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -65,5 +65,5 @@ def partition_lower_bound(
     least = moved_bits(nest, moved, widths)
     if objective == "traffic":
         return float(least)
-    part = core_parts(nest, schedule)[0]
-    return max(float(cycles_lower_bound((part.nest,), machine.array)), float(least / machine.channel_bits))
+    part = first_part(nest, schedule)
+    return max(float(cycles_lower_bound((part,), machine.array)), float(least / machine.channel_bits))

@@ -45,10 +45,10 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
         return ExactCost(float(timing.time), timing.moved, None)
     bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
-    spm = sum(moved_bits(nest, rows, widths) for rows in moves.moved)
-    array = configured(nest, schedule, machine.array)
-    for part in core_parts(nest, schedule):
+    array, spm = configured(nest, schedule, machine.array), 0
+    for part, rows in zip(core_parts(nest, schedule), moves.moved, strict=True):
         accesses = compute(part.nest, part.schedule, array).accesses
-        spm += sum(bits[name] * elements for name, elements in accesses.items())
+        accessed = sum(bits[name] * elements for name, elements in accesses.items())
+        spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
     joules = machine.energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
     return ExactCost(float(timing.time), timing.moved, joules)

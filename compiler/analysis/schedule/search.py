@@ -21,7 +21,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.cores import core_count, core_parts
+from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.core_partitions import partition_lower_bound, partitions_up_to
@@ -129,7 +129,7 @@ def _near_over_cores(
 def _part(nest: Nest, machine: Machine, loops: tuple[Loop, ...]) -> tuple[Nest, Machine]:
     """The first, largest part of a partition, and a core with its share of the channel."""
     partition = Schedule(loops)
-    return core_parts(nest, partition)[0].nest, machine.core(core_count(nest, partition))
+    return first_part(nest, partition), machine.core(core_count(nest, partition))
 
 
 def _narrower(machine: Machine) -> Machine | None:

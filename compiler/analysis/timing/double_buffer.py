@@ -26,7 +26,7 @@ from functools import lru_cache
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
-from npuc.compiler.analysis.nest.cores import CorePart, core_parts, core_traffic
+from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_parts, epilogue_sequence
@@ -99,7 +99,9 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int)
 
 @dataclass(frozen=True)
 class CoreRun:
-    """One core's part of a nest, its tile operations, and its machine, whose channel is the core's share."""
+    """
+    The part of a class of like cores, its tile operations, and the machine of one, whose channel is the core's share.
+    """
 
     part: CorePart
     sequence: TileSequence
@@ -116,7 +118,7 @@ class CoreRun:
 def core_runs(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[CoreRun, ...]:
-    """The parts that the cores of a schedule over cores run."""
+    """What a core of each class of a schedule over cores runs (`core_parts`)."""
     cores = core_parts(nest, schedule)
     traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     on_chip = machine.reduction == "on-chip"
@@ -129,21 +131,21 @@ def core_runs(
     for part, rows in zip(cores, traffic.moved, strict=True):
         for name, row in rows.items():
             key = name, part.key(nest.tensors[name].dims)
-            readers[key] = readers.get(key, 0) + (row.read > 0)
+            readers[key] = readers.get(key, 0) + (part.sharing(nest.tensors[name].dims) if row.read else 0)
 
     def spared(part: CorePart, name: str, read: int) -> Fraction:
         """The bits of a read that a core is not billed for, as others read the same."""
         shared = readers[name, part.key(nest.tensors[name].dims)] if machine.multicast and name not in outs else 1
         return stored[name] * (read - Fraction(read, max(1, shared)))
 
-    array = configured(nest, schedule, machine.array)
+    array, count = configured(nest, schedule, machine.array), core_count(nest, schedule)
     runs: list[CoreRun] = []
     for part, rows, sequence in zip(cores, traffic.moved, sequences, strict=True):
         moved = moved_bits(nest, rows, widths)
         paid = moved - sum(spared(part, name, row.read) for name, row in rows.items())
         # Partial sums that pass on chip are not stored at the end.
         tail = max(0, sequence.tail - (sequence.moved - moved))
-        rate = machine.channel / len(cores) * (moved / paid if paid else 1)
+        rate = machine.channel / count * (moved / paid if paid else 1)
         own = replace(machine.core(1), array=array, bytes_per_cycle=rate)
         runs.append(CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved))
     return tuple(runs)
@@ -153,7 +155,7 @@ def core_runs(
 def core_timings(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[Timing, ...]:
-    """The time and traffic of each core of a schedule over cores."""
+    """The time and traffic of a core of each class of a schedule over cores (`core_parts`)."""
     known: dict[object, Timing] = {}
     timings: list[Timing] = []
     for run in core_runs(nest, schedule, machine, widths, epilogue):
@@ -165,7 +167,7 @@ def core_timings(
 
 
 def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> int:
-    """The index of the slowest core, the first of several."""
+    """The index among `core_parts` of the slowest core's class, the first of several."""
     return _slowest(core_timings(nest, schedule, machine, widths))
 
 

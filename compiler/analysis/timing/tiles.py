@@ -10,11 +10,12 @@ last visit, the one that completes them. The cost of building is that of the dis
 axes with windows are walked tile by tile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.core_classes import LoopClasses, loop_classes
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.neighbours import Neighbours
 from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
@@ -38,7 +39,7 @@ def part_sequences(
     nest: Nest, schedule: Schedule, array: Array, widths: Bits, *, on_chip_reduction: bool = False
 ) -> tuple[TileSequence, ...]:
     """
-    The tile operations of each core of a schedule over cores, which begin with nothing in SPM or array.
+    The tile operations of a core of each class (`core_parts`), which begin with nothing in SPM or array.
 
     With `on_chip_reduction` a core does not read partial sums of the cores before it. Elements that no operation
     touches belong to the first core.
@@ -77,7 +78,8 @@ class TileBuilder(Blocks):
 
     def parts(self, on_chip_reduction: bool) -> Iterator[TileSequence]:
         spare = self.sequence(tile_loaded=False).spare
-        for place in self._cores(0, self.whole(), on_chip_reduction):
+        loops = loop_classes(self.nest, self.loops[: self.schedule.core_depth])
+        for place in self._cores(loops, self.whole(), on_chip_reduction):
             yield self.part(place, spare)
             spare = 0
 
@@ -95,20 +97,22 @@ class TileBuilder(Blocks):
         found = self.neighbours.begins(level, self._extents(place))
         return TileSequence(self._child(level, place, place.first, place.last, found), head, tail, spare)
 
-    def _cores(self, level: int, place: Place, on_chip_reduction: bool) -> Iterator[Place]:
-        """The places of the cores, inside all loops over them."""
-        if level == self.schedule.core_depth:
+    def _cores(self, loops: Sequence[LoopClasses], place: Place, on_chip_reduction: bool) -> Iterator[Place]:
+        """The places of the first core of each class, inside all loops over cores, of which `loops` are left."""
+        if not loops:
             yield place
             return
-        later, flags = self._later(level, place.first), place.first
+        level = self.schedule.core_depth - len(loops)
+        later = self._later(level, place.first)
         if on_chip_reduction:
             later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
         cores = [inner for inner, count in self._iterations(level, place) for _ in range(count)]
         earlier = self._earlier(level, place.last)
-        for number, inner in enumerate(cores, 1):
-            last = place.last if number == len(cores) else earlier
-            yield from self._cores(level + 1, replace(inner, first=flags, last=last), on_chip_reduction)
-            flags = later
+        for like in loops[0].classes:
+            first = later if like.first else place.first
+            last = place.last if like.first == len(cores) - 1 else earlier
+            inner = replace(cores[like.first], first=first, last=last)
+            yield from self._cores(loops[1:], inner, on_chip_reduction)
 
     def _node(self, level: int, place: Place) -> SequenceNode:
         """What the loops from `level` on do at this place."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import core_count, core_parts
+from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, footprint_bytes
 from npuc.compiler.analysis.schedule.core_partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import best_schedule
@@ -182,7 +182,7 @@ def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[st
             if cut is None:
                 found = best_schedule(nest, machine, "time", widths)
             else:
-                part, count = core_parts(nest, Schedule(cut))[0].nest, core_count(nest, Schedule(cut))
+                part, count = first_part(nest, Schedule(cut)), core_count(nest, Schedule(cut))
                 found = best_schedule(part, machine.core(count), "time", widths)
         except CapacityError:
             continue
