@@ -74,10 +74,10 @@ def repeat_attr(count: int) -> IntegerAttr:
 def sparsity_of(op: Operation) -> tuple[int, int] | None:
     """Of how many weights along the contraction (the second number) only the first few are kept; None: dense."""
     attr = op.attributes.get(SPARSITY)
-    kept, colon, of = attr.data.partition(":") if isinstance(attr, StringAttr) else ("", "", "")
-    if not (colon and kept.isdecimal() and of.isdecimal() and 0 < int(kept) < int(of)):
+    if not isinstance(attr, StringAttr) or not _RATIO.fullmatch(attr.data):
         return None
-    return int(kept), int(of)
+    kept, of = map(int, attr.data.split(":"))
+    return (kept, of) if kept < of else None
 
 
 @lru_cache(maxsize=256)

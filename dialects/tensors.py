@@ -8,6 +8,8 @@ from xdsl.dialects.builtin import AnyFloat, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 Tensor: TypeAlias = TensorType[Attribute]
+MAX_ELEMENTS = 1 << 44
+"""The most elements a tensor may have: counts of work then fit 64 bits."""
 
 
 @lru_cache(maxsize=1 << 16)

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.base import Request
-from npuc.frontends.files import SAMPLES, read_text, sample_names
+from npuc.frontends.files import SAMPLES, read_bytes, read_text, sample_names
 from npuc.frontends.source import text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-__all__ = ["SAMPLES", "read_source", "read_text", "sample_names"]
+__all__ = ["SAMPLES", "read_bytes", "read_source", "read_text", "sample_names"]
 
 
 def read_source(

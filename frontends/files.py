@@ -7,7 +7,8 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from npuc.compiler.core.errors import Location, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.texts import decoded
 
 SAMPLES = "samples:"
 
@@ -28,7 +29,7 @@ def read_text(path: str) -> str:
 
     Raises `UsageError` if it cannot be read and `SourceError`, with the place, if it is not UTF-8.
     """
-    return _decode(read_bytes(path), "<stdin>" if path == "-" else path)
+    return decoded(read_bytes(path), "<stdin>" if path == "-" else path)
 
 
 def read_bytes(path: str) -> bytes:
@@ -56,14 +57,3 @@ def _near_file(path: str) -> str | None:
         return None
     hint = did_you_mean(os.path.basename(path), beside)
     return hint if hint.startswith("did you mean") else None
-
-
-def _decode(data: bytes, filename: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8-sig")
-        line, col = before.count("\n") + 1, len(before) - before.rfind("\n")
-        message = f"found the byte 0x{data[error.start]:02x}, which is not UTF-8"
-        hint = "source files are UTF-8 text"
-        raise SourceError(message, location=Location(filename, line, col), hint=hint) from None

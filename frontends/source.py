@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 
 from npuc.compiler.core.arguments import PATH, argument
-from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.texts import decoded
 from npuc.frontends.base import Frontend, Source
 from npuc.frontends.files import SAMPLES, read_bytes, read_text
 from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, suffixes_of
@@ -28,10 +29,7 @@ def text_source(content: str | bytes, format: str, filename: str) -> Source:
     if frontend.binary and isinstance(content, str):
         raise UsageError(f"found a text, expected bytes: {frontend.title} is no text")
     if isinstance(content, bytes) and not frontend.binary:
-        try:
-            content = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise SourceError(f"{filename}: found the byte 0x{content[error.start]:02x}, which is not UTF-8") from None
+        content = decoded(content, filename)
     shown = os.path.basename(filename) if os.path.isabs(filename) else filename
     return Source(content, frontend, filename, shown)
 

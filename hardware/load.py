@@ -18,6 +18,7 @@ from typing import cast
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
+from npuc.compiler.core.texts import decoded
 from npuc.hardware.description import Hardware
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
@@ -49,7 +50,7 @@ class _Origin:
 
     def at(self, message: str, line: int, col: int, hint: str | None = None) -> UsageError:
         """An error at a place of the file."""
-        lines = (self.text or "").splitlines()
+        lines = (self.text or "").split("\n")
         source_line = lines[line - 1] if 0 < line <= len(lines) else ""
         return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
 
@@ -104,6 +105,9 @@ def parse_setting(text: str) -> tuple[str, object]:
     return key, parsed["value"] if list(parsed) == ["value"] else value.strip()
 
 
+_LONG = re.compile("[0-9_]{1000,}")
+
+
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
     if name in preset_names():
@@ -133,8 +137,11 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
     except tomllib.TOMLDecodeError as e:
         message, line, col = _toml_error(str(e), text)
         raise origin.at(message, line, col) from e
-    except ValueError as e:
-        raise UsageError(f"{name}: a number that cannot be read: {e}") from e
+    except ValueError as e:  # Python reads integers of a few thousand digits at most
+        found = _LONG.search(text)
+        start = 0 if found is None else found.start()
+        line, col = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
+        raise origin.at("found a number of too many digits, expected one of 64 bits", line, col) from e
     except RecursionError as e:
         raise UsageError(f"{name}: values are nested too deeply") from e
     return _checked(data, origin)
@@ -151,11 +158,7 @@ def _text(path: Path, name: str) -> str:
     except (OSError, ValueError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         raise UsageError(f"cannot read hardware file '{name}': {reason}") from e
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as e:
-        line = data[: e.start].count(b"\n") + 1
-        raise UsageError(f"{name}:{line}: not UTF-8: byte 0x{data[e.start]:02x}") from e
+    return decoded(data, name, UsageError).replace("\r\n", "\n")
 
 
 def _toml_error(message: str, text: str) -> tuple[str, int, int]:
@@ -167,7 +170,7 @@ def _toml_error(message: str, text: str) -> tuple[str, int, int]:
     if message == "Cannot overwrite a value":
         message = "this key has a value already"
     if found.group(1) is None:
-        lines = text.splitlines() or [""]
+        lines = text.removesuffix("\n").split("\n")
         return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
     return message, int(found.group(1)), int(found.group(2))
 

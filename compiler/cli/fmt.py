@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ import typer
 from npuc.compiler.cli.shared import Debug, Quiet, Verb, report_error
 from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.core.outputs import write_file
+from npuc.compiler.core.texts import decoded
 
 SUFFIX = ".dsl"
 
@@ -77,16 +77,16 @@ def _walk(folder: str) -> Iterator[str]:
 
 
 def _read(path: str) -> _Text:
-    from npuc.frontends import SAMPLES, read_text
+    from npuc.frontends import SAMPLES, read_bytes
     from npuc.frontends.dsl.format import format_source
 
     if path != "-" and (path.startswith(SAMPLES) or not path.endswith(SUFFIX)):
         raise UsageError(f"cannot format '{path}'", hint=f"only files that end in {SUFFIX} have a layout")
     shown = "<stdin>" if path == "-" else path
-    text = read_text(path)
+    data = read_bytes(path)
+    text = decoded(data, shown)
     # A byte order mark is no part of the text, but goes as well.
-    old = text if path == "-" else Path(path).read_bytes().decode()
-    return _Text(shown, old, format_source(text, shown))
+    return _Text(shown, text if path == "-" else data.decode(), format_source(text, shown))
 
 
 def _format(path: str, check: bool, diff: bool, quiet: bool) -> bool:
@@ -102,6 +102,8 @@ def _format(path: str, check: bool, diff: bool, quiet: bool) -> bool:
     if path == "-":
         sys.stdout.write(text.new)
     elif changes:
+        if not os.path.isfile(path):
+            raise UsageError(f"cannot format '{path}' in place: it is no regular file", hint="npuc fmt - < FILE")
         write_file(path, text.new.encode(), now=True)
         if not quiet:
             print(f"npuc: formatted {path}", file=sys.stderr)

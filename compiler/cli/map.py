@@ -13,7 +13,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console, write_result
+from npuc.compiler.cli.shared import Verb, check_target, make_console, whole, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.options import objective_named
 from npuc.compiler.core.outputs import write_file
@@ -75,15 +75,17 @@ def command(
         ),
     ],
     budget: Annotated[
-        int, typer.Option("--budget", metavar="N", help="Mappings to try for each contraction.")
+        int, typer.Option("--budget", metavar="N", parser=whole(), help="Mappings to try for each contraction.")
     ] = BUDGET,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", parser=whole(), help="Seed of the random numbers.")] = 0,
     mapper: Annotated[
         str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")
     ] = "random",
-    levels: Annotated[int, typer.Option("--levels", metavar="N", help="Levels of a mapping, 1 to 3.")] = 2,
+    levels: Annotated[
+        int, typer.Option("--levels", metavar="N", parser=whole(), help="Levels of a mapping, 1 to 3.")
+    ] = 2,
     parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", help="Most spatial dimensions of a level, 1 to 3.")
+        int, typer.Option("--parallel", metavar="N", parser=whole(), help="Most spatial dimensions of a level, 1 to 3.")
     ] = 1,
     tiles: Annotated[
         str,

@@ -16,12 +16,13 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.syntax import BarePromise
 from npuc.frontends import read_source
-from npuc.frontends.mlir import check_strings, parse_part
+from npuc.frontends.mlir import check_text, parse_part
 
 
 class OptTool(xDSLOptMain):
@@ -53,11 +54,11 @@ class OptTool(xDSLOptMain):
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         """Parse a part of the input; of IR, after a look at its strings, with the place of each operation."""
         data, name = chunk.read(), self.get_input_name()
-        text = data.decode()
+        text = decoded(data, name)
         self.sources = SourceTexts({name: "\n" * start_offset + text})
         if file_extension != "mlir":
             return super().parse_chunk(BytesIO(data), file_extension, start_offset)
-        check_strings(text, name)
+        check_text(text, name)
         implicit = not self.args.no_implicit_module
         return parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
 
@@ -87,7 +88,7 @@ class OptTool(xDSLOptMain):
         self.available_frontends["dsl"] = self._read_network
 
     def _read_network(self, stream: IO[bytes]) -> ModuleOp:
-        return read_source(stream.read().decode(), format="dsl", filename=self.get_input_name())
+        return read_source(decoded(stream.read(), self.get_input_name()), format="dsl", filename=self.get_input_name())
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         """The tool's options, under npuc's name."""
@@ -133,8 +134,6 @@ def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
         raise
     except OSError as e:
         raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
-    except UnicodeDecodeError as e:
-        raise SourceError(f"the input is not UTF-8 text: byte 0x{e.object[e.start]:02x} at offset {e.start}") from e
     finally:
         # --disable-verify turns off the checks of attributes for the whole process.
         Attribute.__post_init__ = checked

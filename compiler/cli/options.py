@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from npuc.compiler.cli.groups import Group
-from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet
+from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES, CompileKeywords
 
@@ -66,7 +66,7 @@ class Optimisation(Group):
     """Which passes run, and what they are for."""
 
     opt_level: Annotated[
-        int | None, typer.Option("-O", metavar="LEVEL", help="Optimisation level, 0 to 3 (default: 3).")
+        int | None, typer.Option("-O", metavar="LEVEL", parser=whole(), help="Optimisation level, 0 to 3 (default: 3).")
     ] = None
     objective: Annotated[
         str, typer.Option("--objective", metavar="NAME", help="What schedules minimise: time, traffic, energy or edp.")
@@ -100,7 +100,9 @@ class Devices(Group):
 
     devices: Annotated[
         int | None,
-        typer.Option("--devices", metavar="N", min=1, help="Number of devices that share the step (default: 1)."),
+        typer.Option(
+            "--devices", metavar="N", parser=whole(1), help="Number of devices that share the step (default: 1)."
+        ),
     ] = None
     mesh: Annotated[
         str | None,

@@ -10,7 +10,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
-from npuc.compiler.cli.shared import Verb, check_target
+from npuc.compiler.cli.shared import Verb, check_target, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -46,9 +46,9 @@ def command(
     dtype: Annotated[
         str | None, typer.Option("--dtype", metavar="float32|float64", help="Compute every float in this type.")
     ] = None,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", help="Training steps to run.")] = 1,
+    steps: Annotated[int, typer.Option("--steps", metavar="N", parser=whole(), help="Training steps to run.")] = 1,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="S", min=0, help="Seed of parameters that --inputs lacks.")
+        int, typer.Option("--seed", metavar="S", parser=whole(0), help="Seed of parameters that --inputs lacks.")
     ] = 0,
     level: Annotated[
         str | None, typer.Option("--level", metavar="train|npu|tiles", help="IR level to execute.")
@@ -92,6 +92,8 @@ def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:
 
     # numpy and its decompressors raise some ten kinds of exceptions for a broken file.
     with Foreign(refused), open(path, "rb") as file:
+        if file.seekable() and file.peek(2)[:2] != b"PK":
+            raise UsageError(f"--inputs {path}: expected an .npz file with named arrays")
         loaded: object = np.load(file, allow_pickle=False)
         if not isinstance(loaded, Mapping):
             raise UsageError(f"--inputs {path}: expected an .npz file with named arrays")

@@ -6,7 +6,8 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
@@ -17,6 +18,7 @@ import typer
 
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
+from npuc.compiler.core.numbers import BLANKS, integer_of, real_of
 from npuc.compiler.core.outputs import Outputs, make_folder, write_file
 
 if TYPE_CHECKING:
@@ -26,14 +28,45 @@ Defines = Annotated[list[str] | None, typer.Option("-D", metavar="NAME=VALUE", h
 Load = Annotated[
     list[str] | None, typer.Option("--load", metavar="FILE.py", help="Load your own passes from a Python file.")
 ]
-MaxOps = Annotated[int, typer.Option("--max-ops", metavar="N", min=1, help="Refuse a network of more operations.")]
+
+
+def whole(least: int | None = None) -> Callable[[str | int], int]:
+    """A reader of the integers that an option takes, of at least so much."""
+
+    def read(text: str | int) -> int:
+        value = text if isinstance(text, int) else integer_of(text, MOST_DIGITS)
+        if value is None or (least is not None and value < least):
+            raise typer.BadParameter(f"found '{text}', expected an integer{'' if least is None else f' from {least}'}")
+        return value
+
+    return read
+
+
+def real(least: float, most: float) -> Callable[[str | float], float]:
+    """A reader of the numbers that an option takes, in a range."""
+
+    def read(text: str | float) -> float:
+        value = text if isinstance(text, int | float) else real_of(text)
+        if value is None or not least <= value <= most:
+            raise typer.BadParameter(f"found '{text}', expected a number from {least:g} to {most:g}")
+        return value
+
+    return read
+
+
+MOST_DIGITS = 100
+"""The integer of an option may be larger than 64 bits: a seed is any integer."""
+MaxOps = Annotated[
+    int, typer.Option("--max-ops", metavar="N", parser=whole(1), help="Refuse a network of more operations.")
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the Python traceback of an error.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress messages and warnings.")]
 
 
 def report_error(error: NpucError) -> int:
     """Print an error on standard error; returns its exit status."""
-    print(error.render(), file=sys.stderr)
+    with suppress(OSError):  # whoever does not read the message gets the status
+        print(error.render(), file=sys.stderr, flush=True)
     return error.exit_code
 
 
@@ -150,9 +183,8 @@ def parse_defines(items: list[str] | None) -> dict[str, int | str]:
             raise UsageError(
                 f"-D {name.strip()} is given twice", hint=f"npuc sweep --vary {name.strip()}=A,B compares both"
             )
-        digits = value.strip().removeprefix("-")
-        whole = digits.isascii() and digits.isdecimal() and len(digits) < 20
-        result[name.strip()] = int(value) if whole else value
+        number = None if value.strip(BLANKS).startswith("+") else integer_of(value, 19)
+        result[name.strip()] = value if number is None else number
     return result
 
 

@@ -13,7 +13,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console
+from npuc.compiler.cli.shared import Verb, check_target, make_console, whole
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -67,7 +67,9 @@ def command(
     rows: Annotated[
         str, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: layers folded by block, or all.")
     ] = "folded",
-    jobs: Annotated[int, typer.Option("-j", "--jobs", metavar="N", min=1, help="Number of worker processes.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = 1,
 ) -> None:
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
     csv, plot, quiet = output.csv, output.plot, output.quiet

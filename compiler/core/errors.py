@@ -7,6 +7,7 @@ the rest of npuc, so that every layer of the house can raise them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -46,17 +47,28 @@ class NpucError(Exception):
     def render(self) -> str:
         """The error as the command line prints it: position, message, source line with caret, hint."""
         where = "npuc" if self.location is None else str(self.location)
-        lines = [f"{where}: error: {self.message}"]
+        lines = [f"{where}: error: {_readable(self.message)}"]
         if self.location is not None and self.source_line is not None:
             shown, before = _window(self.source_line, self.location.col - 1)
             margin = "".join("\t" if c == "\t" else " " for c in before)
             lines += [f"    {shown}", f"    {margin}^"]
         if self.hint is not None:
-            lines.append(f"  hint: {self.hint}")
+            lines.append(f"  hint: {_readable(self.hint)}")
         return "\n".join(lines)
 
     def __str__(self) -> str:
         return self.render()
+
+
+def _readable(text: str) -> str:
+    """A message that a person can read: very long words cut short, characters that a terminal obeys as escapes."""
+    text = _LONG_WORD.sub(lambda found: f"{found.group()[:KEPT]}…{found.group()[-KEPT:]}", text)
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+
+
+_LONG_WORD = re.compile(r"[^\s/\\]{200,}")
+KEPT = 20
+"""Of a long word as many characters are shown from its beginning and its end."""
 
 
 def _window(line: str, col: int) -> tuple[str, str]:

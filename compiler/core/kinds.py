@@ -20,10 +20,15 @@ class WrongValue(Exception):
     """A value is not what its key takes; the text says what was found and what was expected."""
 
 
+_SHOWN_BITS = 1024
+
+
 def show(value: object) -> str:
     """A value for a message, short."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int) and value.bit_length() > _SHOWN_BITS:
+        return f"an integer of {value.bit_length():,} bits"
     text = f"'{value}'" if isinstance(value, str) else str(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -204,7 +209,7 @@ def _found(value: object) -> str:
         case bool():
             return show(value)
         case int():
-            return f"the integer {show(value)}"
+            return show(value) if value.bit_length() > _SHOWN_BITS else f"the integer {show(value)}"
         case float():
             return f"the number {show(value)}"
         case str():

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, get_args
 
+from npuc.compiler.core.numbers import integer_of
+
 MAX_OPS = 200_000
 """The most operations that a network may have, unless a caller says otherwise."""
 LEVELS = (0, 1, 2, 3)
@@ -161,7 +163,7 @@ class Options:
 
 def mesh_sizes(text: str) -> tuple[int, ...]:
     """The levels of a mesh of devices, `4x3`: into how many parts each splits a group. Raises `ValueError`."""
-    parts = text.lower().split("x")
-    if not all(part.isdecimal() and 2 <= int(part) <= MAX_DEVICES for part in parts):
+    sizes = [integer_of(part) for part in text.lower().split("x")]
+    if not all(size is not None and 2 <= size <= MAX_DEVICES for size in sizes):
         raise ValueError(f"found '{text}', expected sizes of levels, 2 or more each, outermost first, as 4x3")
-    return tuple(map(int, parts))
+    return tuple(size for size in sizes if size is not None)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,6 +23,7 @@ from npuc.dialects.distributed.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of, provenance_problem
 from npuc.dialects.structural import structural_key
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import name_all, training_functions
 from npuc.dialects.train.signature_problems import signature_problems
 
@@ -43,7 +44,7 @@ class SourceTexts:
                 self.texts[location.file] = file.read_text(encoding="utf-8-sig") if file.is_file() else ""
             except (OSError, ValueError):
                 self.texts[location.file] = ""
-        lines = self.texts[location.file].splitlines()
+        lines = self.texts[location.file].replace("\r\n", "\n").replace("\r", "\n").split("\n")
         return lines[location.line - 1] if 0 < location.line <= len(lines) else None
 
     @contextmanager
@@ -143,3 +144,16 @@ def require_function(module: ModuleOp) -> None:
     """Raise `SourceError` for a module in which nothing is computed."""
     if not any(isinstance(op, FuncOp) and not op.is_declaration for op in module.ops):
         raise SourceError("the program has no function")
+
+
+def refused(op: Operation, message: str, name: str) -> SourceError:
+    """An error about what a pass cannot take, at the place of an operation."""
+    return SourceError(f"{name}: {message}", location=location_of(op))
+
+
+def require_train_level(func: FuncOp, name: str) -> None:
+    """Raise `SourceError` at the first operation of a function of a lower level than the pass `name` takes."""
+    lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
+    if lowered is not None:
+        message = f"found {lowered.name}, expected train operations: run it before lower-to-npu"
+        raise refused(lowered, message, name)

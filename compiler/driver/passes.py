@@ -31,6 +31,7 @@ from npuc.compiler.transforms import get_all_passes
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
 
+_ODD_BLANK = re.compile(r"[^\S \t\r\n]")
 UPSTREAM = ("canonicalize", "cse", "dce")
 AUTODIFF, LOWER, SCHEDULE = "autodiff", "lower-to-npu", "schedule"
 
@@ -144,10 +145,14 @@ def read_pipeline(text: str, available: Mapping[str, PassFactory]) -> list[Modul
 
     Raises `UsageError` for a text that does not parse, an unknown pass (with the nearest), an unknown or wrong option.
     """
+    if (odd := _ODD_BLANK.search(text)) is not None:
+        raise UsageError(f"pipeline '{text}': found the character U+{ord(odd.group()):04X}, expected a space")
     try:
         specs = list(parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))) if text.strip() else []
     except ArgSpecParseError as e:
         raise UsageError(f"pipeline '{text}' does not parse: {_reason(e)}", hint='for example "a,b{x=1 y=2,3}"') from e
+    except ValueError as e:  # Python reads integers of a few thousand digits at most
+        raise UsageError(f"pipeline '{text}': found a number of too many digits, expected one of 64 bits") from e
     return [_make(spec, available) for spec in specs]
 
 

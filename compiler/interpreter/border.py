@@ -39,7 +39,8 @@ def array_type(type: Attribute) -> Tensor | None:
 def _is_number(type: Attribute) -> bool:
     """Whether numpy has the numbers of a type."""
     if isinstance(type, IntegerType):
-        return type.width.data <= _WIDEST and type.signedness.data is Signedness.SIGNLESS
+        integer = cast(IntegerType, type)
+        return integer.width.data <= _WIDEST and integer.signedness.data is Signedness.SIGNLESS
     return isinstance(type, IndexType | Float16Type | BFloat16Type | Float32Type | Float64Type)
 
 
@@ -56,4 +57,4 @@ def leaving(value: Any, type: Attribute, numbers: Numbers) -> Array:
         return value
     if isinstance(type, IntegerType | IndexType):
         value = np.array(int(value) & (1 << _WIDEST) - 1, np.uint64).astype(np.int64)
-    return numbers.hold(value, type)
+    return numbers.hold(value, cast(Attribute, type))

@@ -219,8 +219,9 @@ def _run(
         if not isinstance(error, _OF_DATA) and (op is None or op.name.partition(".")[0] in get_all_dialects()):
             raise
         location = None if op is None else location_of(op)
-        bare = op is not None and not str(error)
-        reason = f"{op.name} does not take it" if bare else error if isinstance(error, _OF_DATA) else summary(error)
+        reason = str(error) if isinstance(error, _OF_DATA) else summary(error)
+        if op is not None and not str(error):
+            reason = f"{op.name} does not take it"
         raise SourceError(f"the program cannot run on this data: {reason}", location=location) from error
 
 

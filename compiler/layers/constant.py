@@ -9,8 +9,8 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, check_value, element_type
 from npuc.compiler.layers.base import Array, Kind, Layer
-from npuc.dialects.tensors import shape_of, tensor_of
-from npuc.dialects.train.base import MAX_ELEMENTS, ints
+from npuc.dialects.tensors import MAX_ELEMENTS, shape_of, tensor_of
+from npuc.dialects.train.base import ints
 from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
 
 

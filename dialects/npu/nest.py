@@ -7,9 +7,14 @@ The loop nest of a contraction as plain frozen data: dimensions, tensors with in
 Nothing here knows IR: analyses and searches work on these classes, `npu.contract` carries one of each as an attribute.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+from npuc.dialects.tensors import MAX_ELEMENTS
+
+MAX_POSITIONS = 1 << 28
+"""The widest range that an index may reach: which positions of it are reached is kept as a bit each."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,15 @@ class Axis:
     def dims(self) -> tuple[str, ...]:
         """The dimensions that move this index."""
         return tuple(d for d, _ in self.terms)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the index is one dimension as it stands."""
+        return len(self.terms) == 1 and self.offset == 0 and self.terms[0][1] == 1
+
+    def span(self, sizes: Mapping[str, int]) -> int:
+        """How many positions lie between the first and the last that the index reaches, both included."""
+        return 1 + sum(coefficient * (sizes[dim] - 1) for dim, coefficient in self.terms)
 
     def __str__(self) -> str:
         parts = [d if c == 1 else f"{d} * {c}" for d, c in self.terms]
@@ -135,6 +149,8 @@ class Nest:
         yield from self._dimension_problems()
         known = ", ".join(self.sizes)
         for tensor in self.tensors.values():
+            if not 0 < tensor.elements <= MAX_ELEMENTS:
+                yield f"{tensor.name} has {tensor.elements:,} elements, expected 1 to {MAX_ELEMENTS:,}"
             if len(tensor.axes) != len(tensor.shape):
                 yield f"{tensor.name} has {len(tensor.axes)} indices, its type has rank {len(tensor.shape)}"
                 continue
@@ -149,7 +165,10 @@ class Nest:
                     if dim in seen:
                         yield f"{tensor.name} uses dimension {dim} more than once"
                     seen.add(dim)
-                if len(axis.terms) == 1 and axis.offset == 0 and axis.terms[0][1] == 1:
+                if max(span := axis.span(self.sizes), abs(axis.offset)) > MAX_POSITIONS and not axis.is_plain:
+                    far = f"{span:,} positions from {axis.offset:,} on"
+                    yield f"axis {number} of {tensor.name}: {axis} reaches {far}, expected at most {MAX_POSITIONS:,}"
+                if axis.is_plain:
                     dim = axis.terms[0][0]
                     if size != self.sizes[dim]:
                         yield f"axis {number} of {tensor.name} has size {size}, dimension {dim} has {self.sizes[dim]}"

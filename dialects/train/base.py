@@ -33,13 +33,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.provenance import provenance_problem
 from npuc.dialects.structural import StructurallyComparable
-from npuc.dialects.tensors import Tensor, tensor_type
+from npuc.dialects.tensors import MAX_ELEMENTS, Tensor, tensor_type
 
 Param: TypeAlias = bool | int | float | str | tuple[int, ...]
 Types: TypeAlias = tuple[Tensor, ...]
 
-MAX_ELEMENTS = 1 << 44
-"""The most elements a tensor may have: counts of work then fit 64 bits."""
 _UNIT = UnitAttr()
 
 

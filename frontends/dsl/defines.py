@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from typing import cast
 
 from npuc.compiler.core.errors import UsageError, nearest
+from npuc.compiler.core.kinds import show
+from npuc.compiler.core.numbers import BLANKS, DIGITS, integer_of, is_real
+from npuc.compiler.core.numbers import is_integer as is_integer_text
 from npuc.frontends.dsl.values import MAX_INTEGER, Value, describe, is_integer, kind_of
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_FLOAT = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+)([eE][+-]?\d+)?")
 _WORDS: dict[str, Value] = {"true": True, "false": False, "none": None}
-_MAX_DIGITS = 18
 _MAX_DEPTH = 8
 
 
@@ -22,15 +21,16 @@ def _parse_value(text: str, depth: int = 0) -> Value:
     if text.startswith("[") and text.endswith("]"):
         if depth == _MAX_DEPTH:
             raise UsageError(f"found lists nested more than {_MAX_DEPTH} deep")
-        inside = text[1:-1].strip()
-        return [_parse_value(item.strip(), depth + 1) for item in _items(inside)] if inside else []
+        inside = text[1:-1].strip(BLANKS)
+        return [_parse_value(item.strip(BLANKS), depth + 1) for item in _items(inside)] if inside else []
     if text in _WORDS:
         return _WORDS[text]
-    if _INTEGER.fullmatch(text):
-        if len(text) > _MAX_DIGITS:
-            raise UsageError(f"found {text}, expected an integer of at most {_MAX_DIGITS} digits")
-        return int(text)
-    if _FLOAT.fullmatch(text):
+    if is_integer_text(text):
+        value = integer_of(text)
+        if value is None:
+            raise UsageError(f"found {text}, expected an integer of at most {DIGITS} digits")
+        return value
+    if is_real(text):
         return float(text)
     if len(text) >= 2 and text[0] == text[-1] == '"':
         return text[1:-1]
@@ -77,9 +77,11 @@ def fitting(name: str, value: Value, default: Value) -> Value:
         if is_integer(value):
             value = str(value)
     elif isinstance(value, str):
-        value = _parse_value(value.strip())
+        value = _parse_value(value.strip(BLANKS))
     if not _is_plain(value):
-        raise UsageError(f"network parameter '{name}': found {value!r}, expected numbers, strings, booleans or lists")
+        raise UsageError(
+            f"network parameter '{name}': found {show(value)}, expected numbers, strings, booleans or lists"
+        )
     if default is None or kind_of(value) == kind_of(default):
         return value
     if isinstance(default, float) and is_integer(value):

@@ -23,8 +23,8 @@ from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.mapping import Mapping, Problem, shared_mapping
 from npuc.dialects.mapping import Role as Tensor
 from npuc.dialects.provenance import MAPPING, Role
-from npuc.dialects.tensors import tensor_of
-from npuc.dialects.train.base import MAX_ELEMENTS, TrainOp
+from npuc.dialects.tensors import MAX_ELEMENTS, tensor_of
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.conv import Conv2dDwOp, Conv2dDxOp, Conv2dOp
 from npuc.dialects.train.conv_transpose import ConvTranspose2dDwOp, ConvTranspose2dDxOp, ConvTranspose2dOp
 from npuc.dialects.train.matmul import MatmulOp

@@ -26,6 +26,7 @@ from npuc.dialects.npu.syntax import BarePromise
 _QUOTE_OR_COMMENT = re.compile(r'"|//[^\n]*')
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 _UNKNOWN_OP = re.compile(r"Operation (\S+) is not registered")
+_BARE = re.compile(r"(?:\s|//[^\n]*)*")
 _UNDEFINED = re.compile(r"values used but not defined: \[(%[^\s,\]]+)")
 
 
@@ -93,7 +94,7 @@ def read_mlir(text: str, filename: str, context: Context | None = None) -> Modul
     operations are the caller's to run (`npuc.compiler.core.verify`).
     """
     source = _Text(text.removeprefix("\ufeff").replace("\r\n", "\n"), filename)
-    check_strings(source.text, filename)
+    check_text(source.text, filename)
     parsers: list[_LocatingParser] = []
     with Foreign(lambda e: _error(e, source, parsers)):
         parsers.append(_LocatingParser(context or make_context(), source))
@@ -113,12 +114,15 @@ def parse_part(
     return _LocatingParser(context, _Text(text, filename, before)).parse_module(implicit_module)
 
 
-def check_strings(text: str, filename: str) -> None:
+def check_text(text: str, filename: str) -> None:
     """
-    Raise `SourceError` at a string that is not closed on its line, or holds an unknown escape.
+    Raise `SourceError` for a text without operations, and at a string that is not closed on its line or holds an
+    unknown escape.
 
     xDSL's lexer takes time exponential in the length of such a string.
     """
+    if _BARE.fullmatch(text):
+        raise _Text(text, filename).error("found no operation, expected a module", 0)
     position = 0
     while (found := _QUOTE_OR_COMMENT.search(text, position)) is not None:
         if found.group() == '"':

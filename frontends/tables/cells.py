@@ -9,10 +9,12 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from npuc.compiler.core.errors import Location, SourceError
+from npuc.compiler.core.numbers import BLANKS
 from npuc.frontends.tables.model import LARGEST
 
 _CELLS = {sep: re.compile(rf' *"((?:[^"]|"")*)" *(?={sep}|$)|([^{sep}]*)') for sep in (",", "\t")}
 _WHOLE = re.compile(r"\+?[0-9]{1,20}")
+_ENDS = re.compile(r"\r\n|\n|\r")
 _RATIO = re.compile(r"([0-9]{1,9})[ \t]*:[ \t]*([0-9]{1,9})")
 _STRIDES = re.compile(r"([0-9]{1,9})[ \t]*[xX][ \t]*([0-9]{1,9})")
 FLAGS = {"1": True, "0": False, "true": True, "false": False, "yes": True, "no": False}
@@ -36,7 +38,7 @@ class Line:
 
 def lines_of(text: str) -> Iterator[Line]:
     """The lines of a table that hold anything."""
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
+    for number, line in enumerate(_ENDS.split(text.removeprefix("\ufeff")), 1):
         cells = list(takewhile(lambda cell: not cell.text.startswith("#"), _split(line)))
         while cells and not cells[-1].text:
             cells.pop()
@@ -57,10 +59,10 @@ def _split(line: str) -> Iterator[Cell]:
         assert found is not None, "the pattern matches the empty text"
         quoted, plain = found.group(1), found.group(2)
         if quoted is not None:
-            yield Cell(quoted.replace('""', '"').strip(), found.start(1) + 1)
+            yield Cell(quoted.replace('""', '"').strip(BLANKS), found.start(1) + 1)
         else:
-            lead = len(plain) - len(plain.lstrip())
-            yield Cell(plain.strip(), position + lead + 1)
+            lead = len(plain) - len(plain.lstrip(BLANKS))
+            yield Cell(plain.strip(BLANKS), position + lead + 1)
         position = found.end() + 1
         if position > len(line):
             return

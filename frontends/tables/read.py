@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from npuc.compiler.core.errors import Location, SourceError, SourceErrors
-from npuc.dialects.train.base import MAX_ELEMENTS
+from npuc.compiler.core.numbers import is_integer
+from npuc.dialects.tensors import MAX_ELEMENTS
 from npuc.frontends.tables.cells import Cell, Line, RowReader, lines_of
 from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer
 
@@ -129,7 +130,7 @@ def _columns(header: Line, filename: str) -> _Columns | None:
 
 def _looks_like_layer(line: Line) -> bool:
     """Whether the first line has a layer's numbers where a header has names."""
-    return len(line.cells) in (4, 5, 8, 9) and all(cell.text.isdecimal() for cell in line.cells[1:4])
+    return len(line.cells) in (4, 5, 8, 9) and all(is_integer(cell.text) for cell in line.cells[1:4])
 
 
 def layer_name(text: str, number: int) -> str:

@@ -180,7 +180,7 @@ def _sparsity(file: _File) -> dict[str, Value]:
 
 
 def _read(text: str, name: str) -> _File:
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = text.removeprefix("\ufeff").split("\n")
     file = _File(name, lines, {})
     section: str | None = None
     for number, line in enumerate(lines, 1):

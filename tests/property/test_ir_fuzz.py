@@ -120,3 +120,22 @@ def test_an_optimizer_that_means_nothing(new: str, message: str, backend: str) -
     with pytest.raises(SourceError, match=message) as caught:
         compile_source(wrong, "mlir", "f.mlir", backend=backend)
     assert caught.value.location is not None
+
+
+CONVOLUTION = text_of("npu images")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("+ r - 1", "+ r * 1152921504606846976 - 1", "reaches 2,305,843,009,213,693,958 positions"),
+        ("+ r - 1", "+ r - 1152921504606846976", "positions from -1,152,921,504,606,846,976 on, expected at most"),
+        ("+ r - 1", "+ r * 0 - 1", "coefficient of r is 0, expected at least 1"),
+    ],
+)
+def test_index_maps_that_reach_far(old: str, new: str, message: str) -> None:
+    assert old in CONVOLUTION
+    for verb in (compile_source, run_source):
+        with pytest.raises(SourceError, match=message) as caught:
+            verb(CONVOLUTION.replace(old, new, 1), "mlir", "f.mlir")
+        assert caught.value.location is not None

@@ -18,6 +18,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.arguments import plain
 from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, WrongValue
+from npuc.compiler.core.numbers import BLANKS
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords, check_tolerance
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
@@ -124,7 +125,7 @@ def read_vary(items: Sequence[str]) -> dict[str, str]:
     """`KEY=VALUES` items as a dictionary. Raises `UsageError` for another form and for a key given twice."""
     result: dict[str, str] = {}
     for item in items:
-        key, equals, text = (part.strip() for part in item.partition("="))
+        key, equals, text = (part.strip(BLANKS) for part in item.partition("="))
         if not equals or not key or not text:
             raise UsageError(
                 f"--vary {item}: expected KEY=A,B,C or KEY=LO:HI:STEP", hint="for example --vary array.rows=32,64,128"

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.numbers import BLANKS
 
 MOST_POINTS = 100_000
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
@@ -26,7 +27,7 @@ def read_values(key: str, text: str, *, words: bool = False) -> list[int | float
     """
     result: list[int | float | str] = []
     for item in _items(text):
-        written = item.strip()
+        written = item.strip(BLANKS)
         if not written:
             raise UsageError(f"--vary {key}={text}: found an empty value", hint=_example(key))
         result += _range(key, written) if ":" in written and not words and not _is_quoted(written) else [written]
@@ -64,7 +65,7 @@ def _example(key: str) -> str:
 
 
 def _range(key: str, text: str) -> list[int | float]:
-    parts = [part.strip() for part in text.split(":")]
+    parts = [part.strip(BLANKS) for part in text.split(":")]
     place = f"--vary {key}: range {text}"
     if len(parts) != 3:
         raise UsageError(f"{place}: expected LO:HI:STEP", hint=_example(key))

@@ -31,7 +31,6 @@ from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
 from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
-from npuc.compiler.core.level import refused, require_train_level
 from npuc.compiler.core.options import (
     CONVENTIONS,
     PLAN_OBJECTIVES,
@@ -43,6 +42,7 @@ from npuc.compiler.core.options import (
     mesh_sizes,
 )
 from npuc.compiler.core.units import MIB
+from npuc.compiler.core.verify import refused, require_train_level
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate

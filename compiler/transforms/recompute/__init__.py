@@ -29,9 +29,8 @@ from npuc.compiler.analysis.memory.recompute_exact import Unsolved, least_peak, 
 from npuc.compiler.analysis.memory.recompute_program import size_of
 from npuc.compiler.analysis.memory.recompute_search import RecomputeResult, cheapest
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.core.level import refused, require_train_level
 from npuc.compiler.core.units import MIB
-from npuc.compiler.core.verify import location_of
+from npuc.compiler.core.verify import location_of, refused, require_train_level
 from npuc.compiler.transforms.recompute.remake import remake
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions, trains
 

@@ -18,6 +18,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.numbers import BLANKS, integer_of
 from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
@@ -95,14 +96,15 @@ def pairs_of(option: str, text: str) -> dict[str, int]:
     """`m:64,n:128` as a dictionary; raises `ValueError` for another text and for a name that comes twice."""
     found: dict[str, int] = {}
     for item in text.split(","):
-        name, colon, value = (part.strip() for part in item.partition(":"))
-        if not (name and colon and value.removeprefix("-").isdecimal()):
+        name, colon, value = (part.strip(BLANKS) for part in item.partition(":"))
+        number = integer_of(value)
+        if not (name and colon and number is not None):
             raise ValueError(
                 f"{option} has '{item.strip()}', expected name:number, for example {option}=\"m:64,n:128\""
             )
         if name in found:
             raise ValueError(f"{option} names {name} twice")
-        found[name] = int(value)
+        found[name] = number
     return found
 
 
