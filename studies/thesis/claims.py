@@ -19,6 +19,7 @@ from npuc.studies.thesis.measures import (
     traffic_reduction,
 )
 from npuc.studies.thesis.networks import ThesisNetwork
+from npuc.studies.thesis.observations import OBSERVATIONS
 from npuc.studies.thesis.scores import Scores
 from npuc.studies.thesis.settings import CAPACITIES, FASTER_TFLOPS, HARDWARE, TFLOPS, Claim, Value, claims
 
@@ -31,7 +32,8 @@ class ClaimRow:
     """
     A claim: the study's value and ours, in `unit`, and whether ours is within the tolerance.
 
-    Without a published value it is a measure of a network that the study has not.
+    Without a published value it is an observation in words, or a measure of a network that the study has not; where
+    what the study found is not known, `reproduced` is None.
     """
 
     id: str | None
@@ -82,7 +84,7 @@ def claim_rows(scores: Scores, networks: Networks, preset: str) -> Iterator[Clai
         if ours is None and network is not None:
             note = _missing(scores, network)
         where = f"{'' if network is None else f'{setting_of(network, preset)}; '}section {claim.section}"
-        within = ours is not None and reproduced(claim, ours)
+        within = reproduced(claim, ours)
         text = f"{claim.id} {claim.claim}"
         yield ClaimRow(claim.id, text, where, claim.published, ours, claim.tolerance, within, note, claim.unit)
 
@@ -92,9 +94,14 @@ def setting_of(network: ThesisNetwork, preset: str) -> str:
     return f"{network.command} on {HARDWARE}, preset {preset}"
 
 
-def reproduced(claim: Claim, ours: Value) -> bool:
-    """Whether our value is what a claim says, by its kind and tolerance."""
+def reproduced(claim: Claim, ours: Value | None) -> bool | None:
+    """Whether our value is what a claim says, by its kind and tolerance; None where it says nothing to compare with."""
     published = claim.published
+    if published is None:
+        holds = OBSERVATIONS[claim.id].holds
+        return None if holds is None else ours is not None and holds(ours)
+    if ours is None:
+        return False
     if isinstance(published, Mapping) or isinstance(ours, Mapping):
         return published == ours
     match claim.kind:
@@ -108,6 +115,9 @@ def reproduced(claim: Claim, ours: Value) -> bool:
 
 def _ours(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value | None, str]:
     """Our value of a claim, and a note on it."""
+    if claim.id in OBSERVATIONS:
+        found = OBSERVATIONS[claim.id]
+        return found.value(scores, networks), found.note
     one = networks.get(claim.network or "")
     if one is None:
         return _of_all(claim, scores, networks)

@@ -7,18 +7,36 @@ from collections.abc import Iterator, Sequence
 from npuc.backends.roofline.facts import StepFacts
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report import OpRow, Report
+from npuc.compiler.report.sections import IterationFacts
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point, Scores
-from npuc.studies.thesis.settings import FASTER_TFLOPS, GB_PER_S, LEAST, TFLOPS
+from npuc.studies.thesis.settings import (
+    BATCH_MIB,
+    BATCHES,
+    CAPACITIES,
+    FASTER_GB_PER_S,
+    FASTER_TFLOPS,
+    GB_PER_S,
+    LEAST,
+    TFLOPS,
+)
 
 RIDGE = TFLOPS * 1e3 / GB_PER_S
 """The ridge of the study's machine, operations a byte."""
 
 
 def measured_points(network: ThesisNetwork) -> Iterator[Point]:
-    """The points that the measures below are taken at."""
-    yield from (Point(network, mib) for mib in (LEAST, 128, 296, 442, 500))
+    """The points that the measures of networks that the study does not have are taken at."""
+    yield from (Point(network, mib) for mib in (LEAST, 500))
     yield Point(network, LEAST, FASTER_TFLOPS)
+
+
+def claimed_points(network: ThesisNetwork) -> Iterator[Point]:
+    """The points that the claims are about."""
+    yield from measured_points(network)
+    yield from (Point(network, mib) for mib in (128, 180, 296, 400, 442, CAPACITIES[-1]))
+    yield from (Point(network, mib, gb_per_s=FASTER_GB_PER_S) for mib in (LEAST, CAPACITIES[-1]))
+    yield from (Point(network, mib, batch=batch) for batch in BATCHES for mib in BATCH_MIB)
 
 
 def moved_bytes(report: Report) -> int:
@@ -54,9 +72,40 @@ def speedup(scores: Scores, network: ThesisNetwork) -> float | None:
     return None if slow is None or fast is None else 100 * (seconds(slow) / seconds(fast) - 1)
 
 
-def share_of_other_layers(scores: Scores, network: ThesisNetwork) -> float | None:
-    """The share of layers of type II in the time at the least cache, %."""
-    report = scores.reports.get(Point(network, LEAST))
+def time_ratio(scores: Scores, network: ThesisNetwork, least: int, most: int) -> float | None:
+    """An iteration's time with a cache of `most` MB over that with `least`."""
+    less, more = (scores.reports.get(Point(network, size)) for size in (least, most))
+    return None if less is None or more is None else seconds(more) / seconds(less)
+
+
+def bandwidth_ratio(scores: Scores, network: ThesisNetwork, mib: int) -> float | None:
+    """An iteration's time at the bandwidth of the study's machine over that at the higher one."""
+    slow, fast = (scores.reports.get(Point(network, mib, gb_per_s=rate)) for rate in (GB_PER_S, FASTER_GB_PER_S))
+    return None if slow is None or fast is None else seconds(slow) / seconds(fast)
+
+
+def best_batch(scores: Scores, network: ThesisNetwork, mib: int) -> int | None:
+    """Of the batches that fit the one of most samples a second."""
+    found: dict[int, float] = {}
+    for batch in BATCHES:
+        report = scores.reports.get(Point(network, mib, batch=batch))
+        facts = None if report is None else IterationFacts.found_in(report)
+        if facts is not None:
+            found[batch] = facts.samples_per_second
+    return max(found, key=found.__getitem__, default=None)
+
+
+def captured_reuse(scores: Scores, network: ThesisNetwork, mib: int, scopes: Sequence[str]) -> float | None:
+    """The share of the bytes of some scopes of reuse that the plan of a cache saves, %."""
+    report = scores.reuse.get(Point(network, mib))
+    own = [] if report is None else [row for row in report.scopes if row.scope in scopes]
+    every = sum(row.bytes for row in own)
+    return 100 * sum(row.captured_bytes for row in own) / every if every else None
+
+
+def share_of_other_layers(scores: Scores, network: ThesisNetwork, mib: int = LEAST) -> float | None:
+    """The share of layers of type II in the time, %."""
+    report = scores.reports.get(Point(network, mib))
     return None if report is None else 100 * seconds_of_type(report, "II") / seconds(report)
 
 

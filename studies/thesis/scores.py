@@ -7,7 +7,7 @@ All points are collected first: those of one network and batch are scored togeth
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +16,7 @@ from npuc.backends.registry import get_backend
 from npuc.backends.roofline.iteration.steps import Iteration
 from npuc.backends.roofline.options import NAME, read_options
 from npuc.backends.roofline.planning import Planner
+from npuc.backends.roofline.reuse import reuse_report
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Options
@@ -23,16 +24,18 @@ from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import OpRow, Report
+from npuc.compiler.report.reuse import ReuseReport
 from npuc.hardware import Hardware, load_hardware
 from npuc.studies.base import Advance
-from npuc.studies.thesis.networks import BATCH, ThesisNetwork
+from npuc.studies.thesis.networks import BATCH, Settings, ThesisNetwork
 from npuc.studies.thesis.settings import CAPACITIES, GB_PER_S, HARDWARE, TFLOPS
 
 
 @dataclass(frozen=True)
 class Point:
     """
-    A network on a machine: cache in MiB, 10^12 operations and 10^9 bytes a second; batch None is its own.
+    A network on a machine: cache in MiB, 10^12 operations and 10^9 bytes a second; batch None is its own. `keys` of the
+    hardware win over all others.
 
     A `fine` point is left out of a large network when its capacity is no multiple of `COARSE_MIB`.
     """
@@ -42,6 +45,7 @@ class Point:
     tflops: float = TFLOPS
     gb_per_s: float = GB_PER_S
     batch: int | None = None
+    keys: Settings = ()
     fine: bool = field(default=False, compare=False)
 
 
@@ -71,13 +75,14 @@ class Layers:
 @dataclass
 class Scores:
     """
-    Reports of points, without rows, and the layers of networks.
+    Reports of points, without rows, the layers of networks, and the reuse that their caches capture.
 
     `failures` has the points whose cache does not hold a row of each tensor of some layer.
     """
 
     reports: dict[Point, Report] = field(default_factory=dict[Point, Report])
     layers: dict[ThesisNetwork, Layers] = field(default_factory=dict[ThesisNetwork, Layers])
+    reuse: dict[Point, ReuseReport] = field(default_factory=dict[Point, ReuseReport])
     failures: dict[Point, CapacityError] = field(default_factory=dict[Point, CapacityError])
 
 
@@ -86,9 +91,11 @@ def score_points(
     layered: Iterable[ThesisNetwork],
     keys: Mapping[str, object],
     done: Advance = lambda name, count: None,
+    reused: Collection[Point] = (),
 ) -> Scores:
     """
-    The reports of points, and the layers of the networks `layered`, on the study's machine with `keys` of hardware.
+    The reports of points, the reuse at the points `reused`, and the layers of the networks `layered`, on the study's
+    machine with `keys` of hardware.
 
     Raises `NpucError`s but for points that do not fit their cache.
     """
@@ -105,6 +112,9 @@ def score_points(
             large = sum(1 for _ in module.walk()) > LARGE
             chosen = [point for point in group if not (large and point.fine and point.mib % COARSE_MIB)]
             _score(module, chosen, keys, scores, done)
+            for point in reused:
+                if (point.network, point.batch) == (network, batch) and point in scores.reports:
+                    scores.reuse[point] = reuse_report(module, _machine(point, keys))
             done(network.name, len(group) - len(chosen))
         gc.collect()
     return scores
@@ -124,7 +134,7 @@ def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], sc
 
 def _machine(point: Point, keys: Mapping[str, object]) -> Hardware:
     own = {"memory.cache_mib": point.mib, "compute.tflops": point.tflops, "dram.gb_per_s": point.gb_per_s}
-    return load_hardware(HARDWARE, {**keys, **dict(point.network.keys), **own})
+    return load_hardware(HARDWARE, {**keys, **dict(point.network.keys), **own, **dict(point.keys)})
 
 
 def _module(network: ThesisNetwork, batch: int | None, keys: Mapping[str, object]) -> ModuleOp:

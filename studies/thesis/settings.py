@@ -17,8 +17,8 @@ CAPACITIES = tuple(range(24, 1001, 2))
 LEAST = CAPACITIES[0]
 
 Kind = Literal["numeric", "upper_limit", "order_of_magnitude", "qualitative"]
-Value: TypeAlias = float | Mapping[str, Sequence[str]]
-"""A number, or names by class."""
+Value: TypeAlias = float | Mapping[str, Sequence[str] | Sequence[float] | float]
+"""A number, names by class, or numbers by name."""
 
 
 def machine_value(preset: str, key: str) -> float:
@@ -32,6 +32,9 @@ FASTER_TFLOPS = machine_value("rx6900xt", "compute.tflops")
 """The throughput of the study's second machine, with the bandwidth of the first."""
 FASTER_GB_PER_S = machine_value("a100", "dram.gb_per_s")
 """The bandwidth of the study's third machine, with the throughput of the first."""
+BATCHES = (8, 16, 32, 64, 128, 256)
+BATCH_MIB = (LEAST, 400)
+"""The batches and the capacities at which the study compares samples a second; the batches are ours."""
 VARIED = ("compute.tflops", "dram.gb_per_s", "memory.cache_mib")
 """The keys that the study varies itself."""
 
@@ -57,7 +60,7 @@ PRESETS: Mapping[str, Preset] = {
 @dataclass(frozen=True)
 class Claim:
     """
-    A number of the study: where it stands, and how far ours may be from it, in its unit.
+    A number of the study: where it stands, and how far ours may be from it, in its unit; None where it has only words.
 
     Of `kind` upper_limit, ours is to be below; of order_of_magnitude, of as many digits; without a tolerance and
     numeric, the same when rounded as the study rounds.
@@ -67,7 +70,7 @@ class Claim:
     claim: str
     section: str
     network: str | None
-    published: Value
+    published: Value | None
     unit: str
     tolerance: float | None
     kind: Kind

@@ -1,5 +1,5 @@
 """
-The roofline study: its claims beside our numbers, and the data of its figures.
+The roofline study: its claims beside our numbers, what its ideas gain, and the data of its figures.
 
 All numbers come from the backend `roofline` (docs/roofline.md), except the published ones in `published.json`.
 """
@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from npuc.compiler.core.errors import UsageError
 from npuc.studies.base import Advance
 from npuc.studies.thesis.claims import ClaimRow, claim_rows, measure_rows
-from npuc.studies.thesis.measures import measured_points
+from npuc.studies.thesis.gains import GainRow, gain_points, gain_rows
+from npuc.studies.thesis.measures import claimed_points, measured_points
 from npuc.studies.thesis.networks import ThesisNetwork, networks_of
+from npuc.studies.thesis.observations import reused_points
 from npuc.studies.thesis.scores import Point, Scores, score_points
 from npuc.studies.thesis.settings import PRESETS, VARIED
 
@@ -23,13 +25,15 @@ class ThesisResults:
     """
     The rows of a study under a preset, and the scores that they and figures come from.
 
-    `theirs`: the networks are the study's own and the rows its claims; else rows are measures of the networks.
+    `theirs`: the networks are the study's own and the rows its claims; else rows are measures of the networks. `gains`
+    say what each idea of the study's cache gains.
     """
 
     preset: str
     networks: tuple[ThesisNetwork, ...]
     theirs: bool
     rows: tuple[ClaimRow, ...]
+    gains: tuple[GainRow, ...]
     scores: Scores
 
     @property
@@ -72,7 +76,8 @@ def plan_study(
     own = PRESETS[preset].own
     networks = networks_of(list(sources), defines or {}, own=own)
     keys = {**PRESETS[preset].keys, **(overrides or {})}
-    points = [point for network in networks for point in measured_points(network)]
+    needed = measured_points if sources else claimed_points
+    points = [point for network in networks for find in (needed, gain_points) for point in find(network)]
     return ThesisPlan(preset, networks, not sources, keys, tuple(points))
 
 
@@ -84,9 +89,11 @@ def run_study(
 
     Raises `NpucError`s of a network that is wrong.
     """
-    scores = score_points([*plan.points, *points], plan.networks, plan.keys, done)
+    reused = reused_points(plan.networks) if plan.theirs else []
+    scores = score_points([*plan.points, *points], plan.networks, plan.keys, done, reused)
     if plan.theirs:
         rows = claim_rows(scores, {one.name: one for one in plan.networks}, plan.preset)
     else:
         rows = measure_rows(scores, plan.networks, plan.preset)
-    return ThesisResults(plan.preset, plan.networks, plan.theirs, tuple(rows), scores)
+    gains = tuple(gain_rows(scores, plan.networks))
+    return ThesisResults(plan.preset, plan.networks, plan.theirs, tuple(rows), gains, scores)

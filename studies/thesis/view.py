@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from npuc.studies.rows import rows_csv, rows_json
 from npuc.studies.thesis.claims import ClaimRow
-from npuc.studies.thesis.settings import Value
+from npuc.studies.thesis.gains import GAIN_MIB, VARIANTS, GainRow
+from npuc.studies.thesis.settings import HARDWARE, Value
 from npuc.studies.thesis.study import ThesisResults
 
 if TYPE_CHECKING:
@@ -16,16 +17,28 @@ if TYPE_CHECKING:
 
 
 def to_json(study: ThesisResults) -> str:
-    """The rows."""
-    return rows_json("thesis", study.preset, {"rows": [asdict(row) for row in study.rows]})
+    """The rows, and what each idea gains."""
+    tables = {"rows": [asdict(row) for row in study.rows], "gains": [asdict(row) for row in study.gains]}
+    return rows_json("thesis", study.preset, tables)
 
 
 def to_csv(study: ThesisResults) -> str:
-    """The rows, a line each; classes of networks as text."""
+    """The rows, a line each, then what each idea gains, two lines each; what is told by name as text."""
     rows: list[dict[str, object]] = [
-        asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)} for row in study.rows
+        asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)}
+        for row in [*study.rows, *measures_of(study)]
     ]
     return rows_csv([field.name for field in fields(ClaimRow)], rows)
+
+
+def measures_of(study: ThesisResults) -> Iterator[ClaimRow]:
+    """What each idea gains as rows: the time and the traffic of each variant."""
+    for row in study.gains:
+        for name, value, unit in (("time", row.time_ms, "ms"), ("traffic", row.traffic_mib, "MiB")):
+            without = f"{row.instead} in place of {row.idea}" if row.instead else "all ideas"
+            claim = f"{name}, {row.cache_mib} MB, {without}"
+            setting = f"{row.network} on {HARDWARE}, preset {study.preset}"
+            yield ClaimRow(None, claim, setting, None, value, None, None, "", unit)
 
 
 def _cell(value: Value | None) -> object:
@@ -37,10 +50,17 @@ def value_text(value: Value | None) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return "; ".join(f"{kind}: {', '.join(names) or 'none'}" for kind, names in value.items())
+        return "; ".join(f"{name}: {part_text(part)}" for name, part in value.items())
     if abs(value) >= 1e4:
         return f"{value:,.0f}"
     return f"{value:.4g}" if abs(value) >= 1 or value == 0 else f"{value:.3f}"
+
+
+def part_text(part: Sequence[str] | Sequence[float] | float) -> str:
+    """What a value has of one name: a number, numbers, or names."""
+    if isinstance(part, float | int):
+        return value_text(part)
+    return ", ".join(one if isinstance(one, str) else value_text(one) for one in part) or "none"
 
 
 def tolerance_text(row: ClaimRow) -> str:
@@ -49,7 +69,7 @@ def tolerance_text(row: ClaimRow) -> str:
 
 
 def print_study(study: ThesisResults, console: Console) -> None:
-    """The table: claims, published and ours, and a verdict; or the measures of other networks."""
+    """The table: claims, published and ours, and a verdict; or the measures of other networks; then the gains."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
@@ -66,6 +86,7 @@ def print_study(study: ThesisResults, console: Console) -> None:
         console.print(table)
         for line in verdict(study.rows):
             console.print(line, soft_wrap=True)
+        _print_gains(study, console)
         return
     console.print(f"Measures of the roofline study, preset {study.preset}", soft_wrap=True)
     setting = ""
@@ -75,25 +96,68 @@ def print_study(study: ThesisResults, console: Console) -> None:
             setting = row.setting
         table.add_row(f"  {row.claim}", value_text(row.ours) or "does not fit", row.unit)
     console.print(table)
+    _print_gains(study, console)
+
+
+def _print_gains(study: ThesisResults, console: Console) -> None:
+    """What each idea gains: time and traffic with all of them, and without one how many times as much."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
+    console.print("\nGains: time and traffic with all ideas; without one, how many times as much", soft_wrap=True)
+    for head in GAIN_HEADS:
+        table.add_column(head, justify="right" if "MB" in head else "left", overflow="fold")
+    for network in study.networks:
+        table.add_row(network.command)
+        for cells in gain_lines(study.gains, network.command):
+            table.add_row(f"  {cells[0]}", *cells[1:])
+    console.print(table)
+
+
+GAIN_HEADS = (
+    "without",
+    "instead",
+    *(f"time, {mib} MB" for mib in GAIN_MIB),
+    *(f"traffic, {mib} MB" for mib in GAIN_MIB),
+)
+
+
+def gain_lines(gains: Sequence[GainRow], network: str) -> Iterator[tuple[str, ...]]:
+    """The cells of a network: milliseconds and MiB with all ideas, and the ratios without one."""
+    for variant in VARIANTS:
+        rows = [
+            row for row in gains if (row.network, row.idea, row.instead) == (network, variant.idea, variant.instead)
+        ]
+        if variant.instead:
+            cells = [row.time_ratio for row in rows] + [row.traffic_ratio for row in rows]
+            texts = ["" if value is None else f"{value:.3f}" for value in cells]
+            yield (variant.idea, variant.instead, *texts)
+        else:
+            times = ["does not fit" if row.time_ms is None else f"{row.time_ms:.4g} ms" for row in rows]
+            moved = ["" if row.traffic_mib is None else f"{row.traffic_mib:,.0f} MiB" for row in rows]
+            yield ("nothing", "", *times, *moved)
 
 
 def _claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
     """The cells of a claim; a line more for each class of networks."""
-    within, reproduced = tolerance_text(row), "yes" if row.reproduced else "NO"
-    if isinstance(row.published, Mapping) and isinstance(row.ours, Mapping):
+    within, reproduced = tolerance_text(row), {True: "yes", False: "NO", None: ""}[row.reproduced]
+    if isinstance(row.ours, Mapping):
         yield (row.claim, "", "", row.unit, within, reproduced)
-        for kind, names in row.published.items():
-            yield (f"    {kind}", ", ".join(names), ", ".join(row.ours[kind]))
+        published = row.published if isinstance(row.published, Mapping) else {}
+        for name, part in row.ours.items():
+            yield (f"    {name}", part_text(published[name]) if name in published else "", part_text(part))
     else:
         yield (row.claim, value_text(row.published), value_text(row.ours), row.unit, within, reproduced)
 
 
 def verdict(rows: Sequence[ClaimRow]) -> Iterator[str]:
     """How many claims are reproduced, then those that are not with what there is to say of them."""
-    missed = [row for row in rows if not row.reproduced]
-    text = f"{len(rows) - len(missed)} of {len(rows)} claims reproduced"
+    missed = [row for row in rows if row.reproduced is False]
+    compared = sum(row.reproduced is not None for row in rows)
+    text = f"{compared - len(missed)} of {compared} claims reproduced"
     yield f"verdict   {text}{'; not ' + ', '.join(str(row.id) for row in missed) if missed else ''}"
     for row in missed:
         ours, published = value_text(row.ours) or "nothing", value_text(row.published)
         unit = f" {row.unit}" if row.unit else ""
-        yield f"{row.id!s:<10}{ours}{unit} in place of {published}{unit}{': ' + row.note if row.note else ''}"
+        said = f" in place of {published}{unit}" if published else ""
+        yield f"{row.id!s:<10}{ours}{unit}{said}{': ' + row.note if row.note else ''}"

@@ -8,7 +8,7 @@ from npuc.studies.thesis.figures import FIGURES
 from npuc.studies.thesis.study import plan_study, run_study
 from npuc.studies.thesis.view import value_text
 from tests.docs.pages import FOLDER, read_page
-from tests.docs.study_thesis import PICTURES, PLANS, claim_rows
+from tests.docs.study_thesis import PICTURES, PLANS, claim_rows, gains_rows
 from tests.docs.tables import begin, end
 from tests.support.shared import thesis_results
 
@@ -27,6 +27,8 @@ def conventions() -> dict[str, list[str]]:
 def test_claims_are_as_in_the_table() -> None:
     study = thesis_results()
     for line in claim_rows({"`thesis`": study}):
+        assert line in PAGE, "run: python -m tests.docs.study_thesis"
+    for line in gains_rows({"`thesis`": study}):
         assert line in PAGE, "run: python -m tests.docs.study_thesis"
     for row in study.rows:
         if row.id in conventions() and not isinstance(row.ours, dict):

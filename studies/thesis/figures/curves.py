@@ -28,12 +28,9 @@ from npuc.studies.thesis.figures.panels import (
 from npuc.studies.thesis.measures import seconds
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point
-from npuc.studies.thesis.settings import FASTER_GB_PER_S, FASTER_TFLOPS, GB_PER_S, LEAST, TFLOPS
+from npuc.studies.thesis.settings import BATCH_MIB, BATCHES, FASTER_GB_PER_S, FASTER_TFLOPS, GB_PER_S, TFLOPS
 from npuc.studies.thesis.study import ThesisResults
 
-BATCHES = (8, 16, 32, 64, 128, 256)
-BATCH_MIB = (LEAST, 400)
-"""The capacities of figure 5.6."""
 BOUND = FASTER_TFLOPS / TFLOPS
 BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 MARKS: Sequence[dict[str, Any]] = ({"marker": "o", "markersize": 8}, {"marker": "s", "markersize": 4.5})

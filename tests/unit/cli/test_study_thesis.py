@@ -25,8 +25,11 @@ def test_claims_as_a_table(npuc: Npuc) -> None:
     lines = outcome.out.splitlines()
     assert lines[0] == "Roofline study (C.-Y. Tsai, NTU, 2021), preset thesis: claim, published, ours"
     assert lines[1].split() == ["claim", "published", "ours", "unit", "within", "reproduced"]
-    assert [line.split()[0] for line in lines if line.startswith("P")][:20] == [f"P{n:02}" for n in range(1, 21)]
-    assert lines[-2] == "verdict   19 of 20 claims reproduced; not P14"
+    assert [line.split()[0] for line in lines if line.startswith("P")][:26] == [f"P{n:02}" for n in range(1, 27)]
+    verdict = lines.index("verdict   24 of 25 claims reproduced; not P14")
+    assert lines[verdict + 3].startswith("Gains: ")
+    assert [line for line in lines[verdict + 5 :] if line.startswith("samples:")][1].strip() == "samples:mobilenet_v2"
+    assert sum(line.split()[:2] == ["belady", "lru"] for line in lines) == 4
     assert outcome.err == ""
 
 
@@ -34,7 +37,10 @@ def test_another_network_is_measured(npuc: Npuc) -> None:
     outcome = npuc("study", "thesis", "--network", "net.dsl", "-D", "batch=2", "--json", "rows.json")
     assert outcome.out.splitlines()[2].strip() == "net.dsl -D batch=2 on rtx2080ti, preset thesis"
     with open("rows.json") as file:
-        assert len(json.load(file)["rows"]) == len(outcome.out.splitlines()) - 3
+        data = json.load(file)
+    head, gains = outcome.out.split("\n\n")
+    assert len(data["rows"]) == len(head.splitlines()) - 3
+    assert len(data["gains"]) == 3 * (len(gains.splitlines()) - 3)
 
 
 def test_without_a_batch_there_is_no_figure_of_batches(npuc: Npuc) -> None:

@@ -9,12 +9,11 @@ import pytest
 
 from npuc.compiler.core.errors import UsageError
 from npuc.studies.thesis.figures import FIGURES, draw, figure_points, figures_of
-from npuc.studies.thesis.figures.curves import BATCHES
 from npuc.studies.thesis.figures.panels import curve, scan, shape_of, unit_of
 from npuc.studies.thesis.measures import moved_bytes
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import COARSE_MIB, LARGE, Point, score_points
-from npuc.studies.thesis.settings import CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
+from npuc.studies.thesis.settings import BATCHES, CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
 from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
 
 NETWORKS = ("samples:lenet", "samples:mlp", "samples:cifar_c")
