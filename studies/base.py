@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
-Option = Literal["networks", "hardware", "defines", "settings", "plot", "figures"]
+Option = Literal["networks", "hardware", "defines", "pipelines", "load", "settings", "plot", "figures"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Asked:
     settings: Mapping[str, object] | None = None
     figures: Sequence[str] = ()
     hardware: str | None = None
+    pipelines: Sequence[str] = ()
+    load: Sequence[str] = ()
     draws: bool = False
 
 

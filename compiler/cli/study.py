@@ -14,6 +14,7 @@ import typer
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
+    Load,
     Quiet,
     Verb,
     check_folder,
@@ -46,7 +47,9 @@ def command(
     ] = None,
     network: Annotated[
         list[str] | None,
-        typer.Option("--network", metavar="NAME|SOURCE", help="Network to use instead of the study's; repeatable."),
+        typer.Option(
+            "--network", metavar="NAME|SOURCE", help="Network to use instead of the study's (igo: beside); repeatable."
+        ),
     ] = None,
     hw: Annotated[
         str | None,
@@ -55,6 +58,11 @@ def command(
         ),
     ] = None,
     define: Defines = None,
+    pipeline: Annotated[
+        list[str] | None,
+        typer.Option("--pipeline", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
+    ] = None,
+    load: Load = None,
     setting: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")
     ] = None,
@@ -84,6 +92,8 @@ def command(
             "networks": network,
             "hardware": hw,
             "defines": define,
+            "pipelines": pipeline,
+            "load": load,
             "settings": setting,
             "plot": plot,
             "figures": figure,
@@ -93,7 +103,17 @@ def command(
         from npuc.hardware import parse_setting
 
         settings = dict(parse_setting(item) for item in setting or [])
-        asked = Asked(chosen, network or (), parse_defines(define), settings, figure or (), hw, plot is not None)
+        asked = Asked(
+            preset=chosen,
+            networks=network or (),
+            defines=parse_defines(define),
+            settings=settings,
+            figures=figure or (),
+            hardware=hw,
+            pipelines=pipeline or (),
+            load=load or (),
+            draws=plot is not None,
+        )
         with STUDIES.blamed(name):
             outcome = _run(name, study.plan(asked), quiet=quiet)
             _write(outcome, json, csv, pictures)
@@ -122,6 +142,8 @@ SPELT: dict[Option, str] = {
     "networks": "--network",
     "hardware": "--hw",
     "defines": "-D",
+    "pipelines": "--pipeline",
+    "load": "--load",
     "settings": "--set",
     "plot": "--plot",
     "figures": "--figure",

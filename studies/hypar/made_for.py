@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def step_made_for(topology: Topology, network: HyparNetwork, devices: int, platform: Platform) -> AcceleratorStep:
     """The step of the plan that is made for a topology. Raises `NpucError`s but for a network without a program."""
     source, machine = open_source(network.source), platform.machine_of(TREE, devices)
-    options = options_of({"hardware": machine.values, "precision": AS_WRITTEN})
+    options = options_of({"hardware": machine.values, "precision": AS_WRITTEN, "tolerance": 0.0})
     module = read_program(source, options, texts_of(source))
     try:
         _plan(module, platform.machine_of(topology, devices), devices)

@@ -23,6 +23,8 @@ from npuc.studies.hypar.settings import Topology
 HARDWARE = "hypar16"
 Links = Literal["link", "accelerator", "array"]
 READINGS: tuple[Links, ...] = get_args(Links)
+EXACTLY = "--tolerance 0"
+"""Schedules of studies are the best that are found, not the most thrifty of the nearly best."""
 LINK: Links = "link"
 """The reading of the presets."""
 EQUAL: Mapping[Links, str] = {
@@ -58,9 +60,9 @@ class Platform:
 
     def command(self, topology: Topology = "tree") -> str:
         """The options by which the command line scores steps on it."""
-        if topology == "torus":
-            return f"--hw {HARDWARE}-torus" if self.hardware == HARDWARE else f"--hw {self.hardware}, links as a torus"
-        return f"--hw {self.hardware}"
+        if topology == "torus" and self.hardware != HARDWARE:
+            return f"--hw {self.hardware} {EXACTLY}, links as a torus"
+        return f"--hw {self.hardware}{'-torus' if topology == 'torus' else ''} {EXACTLY}"
 
     def machine_of(self, topology: Topology, devices: int, links: Links = LINK) -> Hardware:
         """So many accelerators in a tree of halves, or in a torus as near to square as can be."""

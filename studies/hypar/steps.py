@@ -73,7 +73,7 @@ def step_of(
     readings: Sequence[Links] = READINGS,
 ) -> AcceleratorStep:
     """The step of a network under a strategy. Raises `NpucError`s but for tensors that cannot be cut evenly."""
-    options: CompileKeywords = {"hardware": platform.machine_of(TREE, devices).values}
+    options: CompileKeywords = {"hardware": platform.machine_of(TREE, devices).values, "tolerance": 0.0}
     if devices > 1:
         options |= {"devices": devices, "parallel": strategy, "convention": convention}
     try:
@@ -90,11 +90,11 @@ def scored_step(
     work = get_backend(BACKEND).score(module, platform.machine_of(TREE, devices))
     found: dict[Links, Mapping[Topology, StepCost]] = {}
     for links in readings:
-        machines = {topology: platform.machine_of(topology, devices, links) for topology in TOPOLOGIES}
-        found[links] = {
-            topology: _cost(with_communication(work, module, machine), work, priced="pj_per_byte" in platform.link)
-            for topology, machine in machines.items()
-        }
+        costs: dict[Topology, StepCost] = {}
+        for topology in TOPOLOGIES:
+            report = with_communication(work, module, platform.machine_of(topology, devices, links))
+            costs[topology] = _cost(report, work, priced="pj_per_byte" in platform.link)
+        found[links] = costs
     plan = plan_of_program(module)
     moved = None if plan is None or plan.total.bytes is None else float(Fraction(plan.total.bytes)) / 1e9
     return AcceleratorStep(work.totals.macs or 0, found[LINK], gb=moved, readings=found)

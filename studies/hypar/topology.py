@@ -132,8 +132,8 @@ def _torus_mean(results: Results, strategy: Strategy, convention: Convention, pl
     """The mean, which the authors say is below 1 for their plans."""
     steps = [own[strategy].step for own in results.values()]
     ours = mean_of([torus_gain(step) for step in steps])
-    others = {links: mean_of([torus_gain(step, links) for step in steps]) for links in READINGS if links != LINK}
-    told = "; ".join(f"{gain:.4g} if equal is {EQUAL[links]}" for links, gain in others.items() if gain is not None)
+    others = [(EQUAL[links], mean_of([torus_gain(step, links) for step in steps])) for links in READINGS[1:]]
+    told = "; ".join(f"{gain:.4g} if equal is {what}" for what, gain in others if gain is not None)
     where = f"{setting('the ten networks', strategy, convention)} -b cycle {platform.command(OTHER)}"
     note = f"ours gives each link of an accelerator the same in both; {told}"
     return _sign(TORUS_OVER_TREE, strategy, where, BELOW if strategy == OURS else None, ours, note)

@@ -99,7 +99,12 @@ def step_rows(networks: Sequence[StudyNetwork]) -> Iterator[PremiseRow]:
 def _backward_share(network: StudyNetwork) -> float:
     hardware = f"igo-{network.npu}"
     report = compile_file(
-        network.source, backend="cycle", hardware=hardware, opt_level=0, defines=dict(network.defines)
+        network.source,
+        backend="cycle",
+        hardware=hardware,
+        opt_level=0,
+        tolerance=0.0,
+        defines=dict(network.defines),
     )
     assert not isinstance(report, list)
     seconds = {phase: time or 0.0 for phase, time in report.totals.seconds_by_phase.items()}

@@ -43,21 +43,25 @@ class Igo(Study):
     """Interleaved gradient orders: nine networks on two NPUs (Kim et al., MICRO 2023)."""
 
     presets = ("lru", "paper", "explicit")
-    takes = frozenset({"plot"})
+    takes = frozenset({"networks", "defines", "pipelines", "load", "plot"})
 
     def plan(self, asked: Asked) -> Plan:
-        from npuc.studies.igo.networks import MODELS
+        from npuc.studies.igo.networks import BATCHES, MODELS
+        from npuc.studies.igo.own import own_of
         from npuc.studies.igo.settings import SETTINGS
         from npuc.studies.igo.study import run_study
+
+        own = own_of(asked.networks, asked.defines or {}, asked.pipelines, asked.load)
 
         def run(advance: Advance) -> Outcome:
             def done(setting: Setting, model: str) -> None:
                 advance(f"{setting.title}: {model}", 1)
 
-            return _Outcome(run_study(asked.preset, SETTINGS, tuple(MODELS), done))
+            return _Outcome(run_study(asked.preset, SETTINGS, tuple(MODELS), done, own))
 
         notice = f"preset {asked.preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes"
-        return Plan(len(SETTINGS) * len(MODELS), run, notice)
+        networks = len(MODELS) + len(own.networks)
+        return Plan((len(SETTINGS) + (len(BATCHES) if own.pipelines else 0)) * networks, run, notice)
 
 
 STUDY = Igo()

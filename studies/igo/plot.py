@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from npuc.compiler.core.figure import GRID, Figure, new_figure, picture_bytes
-from npuc.studies.igo.networks import MODELS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.studies.igo.study import IgoResults
-from npuc.studies.igo.view import NAMES, PUBLISHED
+from npuc.studies.igo.view import NAMES, PUBLISHED, model_name
 
 COLOURS = dict(zip(STEPS, ("#9ecae1", "#4292c6", "#f2b447", "#08519c"), strict=True))
 MARK = "#c0392b"
@@ -67,7 +66,7 @@ def draw(study: IgoResults, kind: str) -> bytes:
 
 def _networks(axes: Axes, study: IgoResults, setting: Setting) -> None:
     models = list(study.of(setting, STEPS[0]))
-    names = [MODELS.get(model, "mean") for model in models]
+    names = [model_name(model) for model in models]
     _bars(
         axes,
         [
@@ -77,7 +76,7 @@ def _networks(axes: Axes, study: IgoResults, setting: Setting) -> None:
     )
     axes.set_title(setting.title, loc="left", fontsize=10)
     axes.set_xticks(range(len(models)), names)
-    axes.axvline(len(models) - 1.5, color="#999999", linewidth=0.8)
+    axes.axvline(models.index(AVERAGE) - 0.5, color="#999999", linewidth=0.8)
 
 
 def _means(axes: Axes, study: IgoResults) -> None:

@@ -35,10 +35,19 @@ class Setting:
     batch: int = 8
 
     @property
+    def preset(self) -> str:
+        """The machine that it is made of."""
+        return f"igo-{self.npu}"
+
+    @property
+    def overrides(self) -> dict[str, object]:
+        """The keys that it gives that machine: cores, bandwidth, width of elements."""
+        return {"array.cores": self.cores, "dram.gb_per_s": self.gb_per_s, **WIDTH}
+
+    @property
     def machine(self) -> Machine:
         """Its preset with this bandwidth and number of cores."""
-        overrides = {"array.cores": self.cores, "dram.gb_per_s": self.gb_per_s, **WIDTH}
-        return machine_from(machine_target(load_hardware(f"igo-{self.npu}", overrides)))
+        return machine_from(machine_target(load_hardware(self.preset, self.overrides)))
 
     @property
     def scale(self) -> Fraction:

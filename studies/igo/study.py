@@ -16,7 +16,8 @@ from npuc.studies.igo.claims import Layers, PremiseRow, claim_rows, step_rows, t
 from npuc.studies.igo.explicit import ExplicitCosts
 from npuc.studies.igo.labels import CHIPS
 from npuc.studies.igo.lru import PAPER, LruCosts
-from npuc.studies.igo.networks import MODELS, study_networks, workloads
+from npuc.studies.igo.networks import MODELS, Product, study_networks, workloads
+from npuc.studies.igo.own import NOTHING_OWN, Own, Scored
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS, rival_times
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
@@ -84,6 +85,7 @@ class PredictorRow:
 class IgoResults:
     """
     The rows by setting, step and model, each step's mean over the models last; the baselines of one core likewise.
+    Those of networks and rewrites of one's own (`own`) follow the study's; means are over the study's networks.
 
     `predictor` is there under the preset `lru` alone, whose partitions it learns; the share of backward in a whole step
     is among the `claims` of the preset `explicit` alone, whose machine is that of the backend.
@@ -95,6 +97,7 @@ class IgoResults:
     predictor: tuple[PredictorRow, ...] = ()
     traffic: tuple[TrafficRow, ...] = ()
     claims: tuple[PremiseRow, ...] = ()
+    own: Own = NOTHING_OWN
 
     def of(self, setting: Setting, step: str) -> dict[str, TimeRow]:
         """The rows of a step in a setting by model."""
@@ -107,10 +110,17 @@ def run_study(
     settings: Sequence[Setting] = SETTINGS,
     models: Sequence[str] = tuple(MODELS),
     done: Callable[[Setting, str], None] = lambda setting, model: None,
+    own: Own = NOTHING_OWN,
 ) -> IgoResults:
-    """The study, or a part of it; `done` is told of each setting and model when it is done."""
+    """
+    The study, or a part of it, with networks and rewrites of one's own; `done` is told of each setting and model when
+    it is done, and of each network that rewrites were scored for.
+    """
     rows: list[TimeRow] = []
     lines: list[RivalRow] = []
+    own_rows: list[TimeRow] = []
+    own_lines: list[RivalRow] = []
+    own_traffic: list[TrafficRow] = []
     npus: dict[Setting, Mapping[str, Layers]] = {}
     for setting in settings:
         machine = setting.machine
@@ -118,27 +128,56 @@ def run_study(
         known: dict[tuple[Size, bool], LayerSteps] = {}
         networks: dict[str, Layers] = {}
         for model in models:
-            networks[model] = _layers(costs, _sizes(setting, model), known)
+            products = workloads()[setting.npu, model]
+            networks[model] = _layers(costs, _sizes(setting, products), known)
             if setting in (LARGE, SMALL):
-                lines += _lines(setting, model, networks[model], machine)
+                lines += _lines(setting, model, products, networks[model], machine)
             done(setting, model)
         rows += _rows(setting, networks)
+        others: dict[str, Layers] = {}
+        for network in own.networks:
+            products = own.products[setting.npu, network.name]
+            others[network.name] = _layers(costs, _sizes(setting, products), known)
+            if setting in (LARGE, SMALL):
+                own_lines += _lines(setting, network.name, products, others[network.name], machine)
+            done(setting, network.name)
+        own_rows += _rows(setting, others, mean=False)
         if setting in (LARGE, SMALL):
             npus[setting] = networks
+            own_traffic += _traffic(setting, others, mean=False)
+            own_rows += _pipeline_rows(setting, models, own, done)
     predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
     claims = [*claim_rows(npus)]
     if preset == "explicit" and LARGE in npus:
         claims += step_rows([n for n in study_networks() if n.npu == LARGE.npu and n.model in models])
     traffic = tuple(row for setting, networks in npus.items() for row in _traffic(setting, networks))
-    return IgoResults(preset, tuple(rows), tuple(_with_means(lines)), predictor, traffic, tuple(claims))
+    all_lines = (*_with_means(lines), *own_lines)
+    return IgoResults(preset, (*rows, *own_rows), all_lines, predictor, (*traffic, *own_traffic), tuple(claims), own)
 
 
-def _traffic(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TrafficRow]:
+def _pipeline_rows(
+    setting: Setting, models: Sequence[str], own: Own, done: Callable[[Setting, str], None]
+) -> Iterator[TimeRow]:
+    """The rewrites of one's own, of the study's networks with their mean and of those of one's own."""
+    if not own.pipelines:
+        return
+    scored = Scored(setting)
+    studied = {one.model: one for one in study_networks() if one.npu == setting.npu and one.model in models}
+    found: dict[str, dict[str, float]] = {pipeline.name: {} for pipeline in own.pipelines}
+    for name, network in (studied | {one.name: one for one in own.networks}).items():
+        for pipeline in own.pipelines:
+            found[pipeline.name][name] = scored.ratio(network, pipeline)
+        done(setting, name)
+    for step, ours in found.items():
+        yield from _time_rows(setting, step, _with_average(ours, tuple(studied)))
+
+
+def _traffic(setting: Setting, networks: Mapping[str, Layers], *, mean: bool = True) -> Iterator[TrafficRow]:
     for step in STEPS:
         ours = {
             model: float(total(own, step).moved / total(own, "sequential").moved) for model, own in networks.items()
         }
-        for model, value in {**ours, AVERAGE: sum(ours.values()) / len(ours)}.items():
+        for model, value in (_with_average(ours, tuple(ours)) if mean else ours).items():
             yield TrafficRow(setting.npu, step, model, value)
 
 
@@ -159,37 +198,42 @@ def _layers(
     return layers
 
 
-def _rows(setting: Setting, networks: Mapping[str, Layers]) -> Iterator[TimeRow]:
+def _rows(setting: Setting, networks: Mapping[str, Layers], *, mean: bool = True) -> Iterator[TimeRow]:
     for step in STEPS:
         ours = {
             model: float(total(layers, step).time / total(layers, "sequential").time)
             for model, layers in networks.items()
         }
-        ours[AVERAGE] = sum(ours.values()) / len(ours)
-        for model, value in ours.items():
-            yield TimeRow(
-                setting.npu,
-                setting.cores,
-                setting.gb_per_s,
-                setting.batch,
-                step,
-                model,
-                value,
-                published(setting, step, model),
-            )
+        yield from _time_rows(setting, step, _with_average(ours, tuple(ours)) if mean else ours)
 
 
-def _lines(setting: Setting, model: str, layers: Layers, machine: Machine) -> Iterator[RivalRow]:
+def _time_rows(setting: Setting, step: str, ours: Mapping[str, float]) -> Iterator[TimeRow]:
+    """The rows of a step, by model."""
+    for model, value in ours.items():
+        theirs = published(setting, step, model) if step in STEPS else None
+        yield TimeRow(setting.npu, setting.cores, setting.gb_per_s, setting.batch, step, model, value, theirs)
+
+
+def _with_average(ours: Mapping[str, float], models: Sequence[str]) -> dict[str, float]:
+    """The values with the mean over some models behind these."""
+    others = {model: value for model, value in ours.items() if model not in models}
+    own = {model: ours[model] for model in models}
+    return {**own, AVERAGE: sum(own.values()) / len(own), **others}
+
+
+def _lines(
+    setting: Setting, model: str, products: Sequence[Product], layers: Layers, machine: Machine
+) -> Iterator[RivalRow]:
     sequential = total(layers, "sequential").time
-    times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, model)]
+    times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, products)]
     for program in RIVALS:
         ours = sum((count * found[program] for count, found in times), Fraction(0))
         yield RivalRow(setting.npu, program, model, float(ours / sequential))
     yield RivalRow(setting.npu, GUARDED, model, float(total(layers, "guarded").time / sequential))
 
 
-def _sizes(setting: Setting, model: str) -> Iterator[tuple[int, tuple[Size, bool]]]:
-    for product in workloads()[setting.npu, model]:
+def _sizes(setting: Setting, products: Sequence[Product]) -> Iterator[tuple[int, tuple[Size, bool]]]:
+    for product in products:
         yield product.count, (Size(int(product.m * setting.scale), product.n, product.k), product.has_dx)
 
 

@@ -52,14 +52,22 @@ def to_text(study: IgoResults) -> str:
 
 
 def _networks(study: IgoResults, setting: Setting) -> Iterator[str]:
-    names = [MODELS.get(model, "mean") for model in study.of(setting, STEPS[0])]
+    names = [model_name(model) for model in study.of(setting, STEPS[0])]
     yield _line(setting.title, [])
     yield _line("", names)
     for step in STEPS:
         rows = list(study.of(setting, step).values())
         yield _line(f"  {NAMES[step]}", [_cell(row.ours) for row in rows], names)
         yield _line(f"    {PUBLISHED}", [_cell(row.published) for row in rows], names)
+    for pipeline in study.own.pipelines:
+        rows = list(study.of(setting, pipeline.name).values())
+        yield _line(f"  {pipeline.name}", [_cell(row.ours) for row in rows], names)
     yield from _lines(study, setting.npu, names)
+
+
+def model_name(model: str) -> str:
+    """What a model is called in full."""
+    return "mean" if model == AVERAGE else MODELS.get(model, model)
 
 
 MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
@@ -103,7 +111,7 @@ CLAIM = 68
 def _claims(study: IgoResults) -> Iterator[str]:
     yield f"{'what the paper says (- : it gives no number there)':<{CLAIM}} published    ours"
     for row in study.claims:
-        title = f"{row.claim}, {row.npu}" + ("" if row.model == AVERAGE else f", {MODELS.get(row.model, row.model)}")
+        title = f"{row.claim}, {row.npu}" + ("" if row.model == AVERAGE else f", {model_name(row.model)}")
         mark = "" if row.reproduced is None else "  reproduced" if row.reproduced else "  not reproduced"
         yield f"  {title:<{CLAIM - 2}} {_cell(row.published) or '-':>9}{row.ours:>8.3f}{mark}"
 

@@ -1,11 +1,40 @@
 """`npuc study`: outputs and wrong usage; the study itself is cut to one network and one setting."""
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 
 from npuc.studies.igo import networks, settings
 from tests.unit.cli.test_commands import Npuc
+
+NO_WEIGHTS = """
+network plain(batch=2) {
+  input x: f32[batch, 4]
+  input y: f32[batch, 4]
+  loss mse(layer_norm(x), y)
+}
+"""
+
+
+MINE = """
+from dataclasses import dataclass
+
+from npuc.compiler.transforms.interleave import InterleavePass
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class OneNest(ModulePass):
+    name = "one-nest"
+
+    def apply(self, ctx, op):
+        InterleavePass("fused").apply(ctx, op)
+
+
+PASSES = {"one-nest": OneNest}
+"""
 
 
 @pytest.fixture
@@ -35,17 +64,57 @@ def test_study_writes_rows(npuc: Npuc) -> None:
     assert outcome.err == ""
 
 
+@pytest.mark.usefixtures("short")
+def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
+    """A network and a rewrite by a pass of one's own, in table, JSON and CSV."""
+    Path("mine.py").write_text(MINE)
+    passes = "mine=autodiff,lower-to-npu,one-nest,schedule"
+    own = ("--network", "samples:mlp", "--pipeline", passes, "--load", "mine.py")
+    outcome = npuc("study", "igo", *own, "--json", "rows.json", "--csv", "rows.csv", "-q")
+    assert (outcome.status, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[4].split() == ["ncf", "mean", "mlp"]
+    (mine,) = (line.split() for line in lines if line.startswith("  mine"))
+    data = json.loads(Path("rows.json").read_text())
+    with open("rows.csv") as file:
+        table = list(csv.DictReader(file))
+    found = [row for row in data["rows"] if row["step"] == "mine"]
+    assert [row["model"] for row in found] == ["ncf", "avg", "mlp"]
+    assert [f"{row['ours']:.3f}" for row in found] == mine[1:]
+    assert [row["model"] for row in table if row["step"] == "mine"] == ["ncf", "avg", "mlp"]
+    plain = npuc("study", "igo", "--json", "-", "-q")
+    before = json.loads(plain.out)["rows"]
+    assert data["rows"][: len(before)] == before
+    assert "mlp" in [row["model"] for row in data["traffic"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("igoo",), "there is no study 'igoo'"),
         (("igo", "--preset", "lur"), "--preset lur: there is no such preset"),
         (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
-        (("igo", "--network", "resnet50"), "--network is an option of the studies crosscheck, hypar and thesis"),
+        (("igo", "--set", "clock_mhz=2"), "--set is an option of the studies crosscheck and thesis"),
+        (("igo", "--network", "nowhere.dsl"), "nowhere.dsl"),
+        (("igo", "--network", "-"), "a study reads its networks several times"),
+        (("igo", "--network", "plain.dsl"), "found no matrix products with weights"),
+        (("igo", "--network", "samples:mlp", "-D", "hiden=3"), "unknown network parameter 'hiden'"),
+        (("igo", "-D", "batch=2"), "-D sets parameters of the networks of --network, and there are none"),
+        (("igo", "--pipeline", "schedule"), "--pipeline schedule: expected NAME=PASSES"),
+        (("igo", "--pipeline", "=schedule"), "--pipeline =schedule: expected NAME=PASSES"),
+        (("igo", "--pipeline", "schedule{tolerance=0}"), "expected NAME=PASSES"),
+        (("igo", "--pipeline", "mine=scedule"), "unknown pass 'scedule'"),
+        (("igo", "--pipeline", "mine=schedule{"), "does not parse"),
+        (("igo", "--pipeline", "interleaving=schedule"), "'interleaving' is the name of a step of the study"),
+        (("igo", "--pipeline", "a=schedule", "--pipeline", "a=schedule"), "'a' is the name of another"),
+        (("igo", "--load", "mine.py"), "--load names passes for --pipeline, and there is none"),
+        (("igo", "--pipeline", "mine=schedule", "--load", "nowhere.py"), "nowhere.py"),
+        (("hypar", "--pipeline", "mine=schedule"), "--pipeline is an option of the study igo"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),
     ],
 )
 def test_wrong_usage_is_said_at_once(npuc: Npuc, arguments: tuple[str, ...], message: str) -> None:
+    Path("plain.dsl").write_text(NO_WEIGHTS)
     outcome = npuc("study", *arguments)
     assert outcome.status == 2
     assert message in outcome.err

@@ -13,10 +13,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.driver.run import lowered_program, run_options
 from npuc.frontends.source import open_source
+from npuc.studies.igo.forward import ForwardProduct, ForwardSize, forward_products
 from npuc.studies.igo.networks import BATCHES, MODELS, StudyNetwork, study_networks, workloads
 from tests.unit.samples.test_documentation import rows as documented
 from tests.unit.samples.test_figures import parameters_of
-from tests.unit.study.products import Found, Size, forward_products
 
 pytestmark = pytest.mark.oracle
 
@@ -39,22 +39,22 @@ def module_of(npu: str, model: str) -> ModuleOp:
 
 
 @cache
-def products_of(npu: str, model: str) -> list[Found]:
+def products_of(npu: str, model: str) -> list[ForwardProduct]:
     """The products of the forward pass of a network of the study."""
     return forward_products(module_of(npu, model))
 
 
-def sizes(found: Iterable[Found]) -> Counter[Size]:
+def sizes(found: Iterable[ForwardProduct]) -> Counter[ForwardSize]:
     """How often each size occurs."""
-    total = Counter[Size]()
+    total = Counter[ForwardSize]()
     for product in found:
         total[product.size] += product.times
     return total
 
 
-def size_of(row: Difference) -> Size:
+def size_of(row: Difference) -> ForwardSize:
     """The size of a listed product."""
-    return Size(int(row["M"]), int(row["N"]), int(row["K"]), row["has_dX"] == "1")
+    return ForwardSize(int(row["M"]), int(row["N"]), int(row["K"]), row["has_dX"] == "1")
 
 
 def differences(network: StudyNetwork, only_in: str, *, weights: bool) -> list[Difference]:
@@ -63,9 +63,9 @@ def differences(network: StudyNetwork, only_in: str, *, weights: bool) -> list[D
     return [row for row in DIFFERENCES if (row["npu"], row["model"], row["only_in"], row["weights"]) == wanted]
 
 
-def listed(network: StudyNetwork, only_in: str, *, weights: bool) -> Counter[Size]:
+def listed(network: StudyNetwork, only_in: str, *, weights: bool) -> Counter[ForwardSize]:
     """How often each size occurs in what the list gives to one side of a network."""
-    found = Counter[Size]()
+    found = Counter[ForwardSize]()
     for row in differences(network, only_in, weights=weights):
         found[size_of(row)] += int(row["count"])
     return found
@@ -89,9 +89,9 @@ def test_the_tables_are_whole() -> None:
 @EACH
 def test_products_with_weights_are_those_of_the_tables(network: StudyNetwork) -> None:
     ours = sizes(found for found in products_of(network.npu, network.model) if found.weights)
-    theirs = Counter[Size]()
+    theirs = Counter[ForwardSize]()
     for p in workloads()[network.npu, network.model]:
-        theirs[Size(p.m, p.n, p.k, p.has_dx)] += p.count
+        theirs[ForwardSize(p.m, p.n, p.k, p.has_dx)] += p.count
     assert ours - theirs == listed(network, "sample", weights=True)
     assert theirs - ours == listed(network, "table", weights=True)
 
