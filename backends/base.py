@@ -122,6 +122,17 @@ class Backend(ABC):
         """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""
         return True
 
+    def lowered(self) -> Backend | None:
+        """
+        The model that takes the place of a backend of level `train` where a program is lowered for others or by `-p`;
+        None where there is none. It has the same name.
+        """
+        return None
+
+    def check(self, hardware: Hardware) -> None:
+        """Raise `UsageError` for keys that the backend misses, before anything is compiled for several."""
+        del hardware
+
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """A notice to print before a score that takes more than seconds; None without one."""
         return None
@@ -149,6 +160,8 @@ class Backend(ABC):
 ABILITIES: tuple[str, ...] = (
     "score_many",
     "needs_schedules",
+    "lowered",
+    "check",
     "forecast",
     "mapping_pass",
     "explained_rows",

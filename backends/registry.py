@@ -90,6 +90,18 @@ class Outside(Backend):
             own = "needs_schedules" in self.own
             return self.backend.needs_schedules(hardware) if own else super().needs_schedules(hardware)
 
+    def lowered(self) -> Backend | None:
+        """See `Backend`."""
+        with self._blamed():
+            found = self.backend.lowered() if "lowered" in self.own else None
+        return None if found is None else Outside(found)
+
+    def check(self, hardware: Hardware) -> None:
+        """See `Backend`."""
+        with self._blamed():
+            if "check" in self.own:
+                self.backend.check(hardware)
+
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """See `Backend`."""
         with self._blamed():

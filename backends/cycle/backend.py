@@ -90,6 +90,11 @@ class CycleBackend(Backend):
 
         return answer(question)
 
+    def check(self, hardware: Hardware) -> None:
+        """Raise `UsageError` for hardware that the model does not cover."""
+        if not is_compat(hardware):
+            cycle_machine(hardware)
+
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)

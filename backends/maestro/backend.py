@@ -67,6 +67,10 @@ class MaestroBackend(Backend):
         """A mapping says it all."""
         return False
 
+    def check(self, hardware: Hardware) -> None:
+        """Raise `UsageError` for a machine without processing elements."""
+        mapped_machine(hardware)
+
     def mapping_pass(self, hardware: Hardware, name: str | None) -> str:
         """The dataflow of a name, else the machine's, in the form of the mode."""
         array_of(hardware)  # a machine without processing elements is told of first

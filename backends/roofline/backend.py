@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -10,8 +11,11 @@ from xdsl.ir import Operation
 
 from npuc.backends.base import Backend
 from npuc.backends.operations import sparsity_warnings
-from npuc.backends.roofline.iteration.steps import least_rows
+from npuc.backends.roofline.iteration.build import iteration_of
+from npuc.backends.roofline.iteration.steps import Conventions, Iteration, least_rows
 from npuc.backends.roofline.keys import KEYS
+from npuc.backends.roofline.lowered.steps import lowered_iteration_of
+from npuc.backends.roofline.lowered.units import WORK
 from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
@@ -19,11 +23,24 @@ from npuc.backends.roofline.summary import iteration_facts, lane_totals
 from npuc.backends.roofline.words import WORDS
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import Report, make_report
-from npuc.compiler.report.sections import columns
+from npuc.compiler.report.sections import ProgramFacts, columns
+from npuc.dialects.npu import ConstantOp, ContractOp, InterleaveOp, ViewOp, YieldOp
+from npuc.dialects.provenance import repeat_of
 from npuc.dialects.train.base import TrainOp
 from npuc.hardware import Hardware
 
 DENSE = "this model's layers compute dense products"
+FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
+OF_FORWARD_GRAPH = (
+    "roofline.sgd",
+    "roofline.order",
+    "roofline.backward",
+    "roofline.loss",
+    "roofline.update",
+    "roofline.compat",
+    "roofline.master_bytes",
+)
+"""Keys that say how an iteration is made of a forward graph."""
 
 
 class RooflineBackend(Backend):
@@ -35,6 +52,23 @@ class RooflineBackend(Backend):
     words = WORDS
     default_hardware = "rtx2080ti"
     derives_backward = True
+    program: Literal["forward", "lowered"] = "forward"
+
+    def lowered(self) -> Backend:
+        """The model of lowered programs."""
+        return LOWERED
+
+    def check(self, hardware: Hardware) -> None:
+        """Raise `UsageError` for the keys that are missing."""
+        read_options(hardware)
+
+    def read(self, func: FuncOp, conventions: Conventions) -> Iteration:
+        """The steps of a function."""
+        return iteration_of(func, conventions)
+
+    def remarks(self, hardware: Hardware) -> list[str]:
+        """What a report says of keys of the machine that have no effect."""
+        return []
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the train level."""
@@ -49,7 +83,7 @@ class RooflineBackend(Backend):
         Raises `UsageError` for a missing key, and `CapacityError` for a cache that does not hold a row of each tensor
         of a layer.
         """
-        options, planner = read_options(hardware), Planner(module)
+        options, planner = read_options(hardware), Planner(module, self.read)
         trace = planner.trace(options.conventions)
         check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
         ((plan, times),) = planner.planned(options, [options.capacity])
@@ -57,9 +91,11 @@ class RooflineBackend(Backend):
         nearness = planner.nearness(options.conventions)
         bound = nearness.facts(plan, times, 0, options.capacity, options) if options.bound else None
         warnings = [*nearness.remarks(options.capacity)] if options.optimal else []
-        warnings += sparsity_warnings(module.walk(), DENSE)
+        warnings += [*sparsity_warnings(module.walk(), DENSE), *self.remarks(hardware)]
+        program = ProgramFacts(program=self.program)
         rows = plan_rows(plan, times, options)
-        return make_report(NAME, resolved(hardware).as_dict(), rows, native=columns(facts, bound), warnings=warnings)
+        native = columns(program, facts, bound)
+        return make_report(NAME, resolved(hardware).as_dict(), rows, native=native, warnings=warnings)
 
     def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | CapacityError]:
         """
@@ -67,7 +103,7 @@ class RooflineBackend(Backend):
 
         A machine whose cache is too small yields the error. Raises as `score` otherwise.
         """
-        planner = Planner(module)
+        planner = Planner(module, self.read)
         choices = [read_options(machine) for machine in machines]
         groups: dict[RooflineOptions, list[int]] = {}
         for number, options in enumerate(choices):
@@ -106,11 +142,44 @@ class RooflineBackend(Backend):
                 number = next(waiting)
                 hardware, capacity = resolved(machines[number]).as_dict(), choices[number].capacity
                 bound = nearness.facts(plan, times, lane, capacity, options) if options.bound else None
-                native = columns(facts, bound)
+                native = columns(ProgramFacts(program=self.program), facts, bound)
                 warnings = [*nearness.remarks(capacity)] if options.optimal else []
-                warnings += sparse
+                warnings += [*sparse, *self.remarks(machines[number])]
                 report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=native, warnings=warnings)
                 yield number, report
 
 
+class LoweredRoofline(RooflineBackend):
+    """The same model of the program that other backends score, one row an operation."""
+
+    level = "npu"
+    derives_backward = False
+    program = "lowered"
+
+    def read(self, func: FuncOp, conventions: Conventions) -> Iteration:
+        """The steps of a function."""
+        return lowered_iteration_of(func, conventions)
+
+    def supports(self, op: Operation) -> str | None:
+        """None for operations of the npu level without a mapping."""
+        if isinstance(op, ContractOp) and op.mapping_attr is not None:
+            return "it has a mapping, which this backend does not follow"
+        if repeat_of(op) > 1:
+            return f"it stands for {repeat_of(op):,} operations, whose tensors this model would have to tell apart"
+        if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *WORK, *FREE)):
+            return None
+        return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
+
+    def needs_schedules(self, hardware: Hardware) -> bool:
+        """Tensors are cached whole, whatever the loops."""
+        return False
+
+    def remarks(self, hardware: Hardware) -> list[str]:
+        """What a report says of conventions that a lowered program leaves no room for."""
+        written = [key for key in OF_FORWARD_GRAPH if hardware.written(key)]
+        verb = "has" if len(written) == 1 else "have"
+        return [f"{', '.join(written)} {verb} no effect on a lowered program"] if written else []
+
+
 BACKEND = RooflineBackend()
+LOWERED = LoweredRoofline()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 
 from npuc.backends.roofline.iteration.best import Ladder, choose, in_chunks, ladder_of
 from npuc.backends.roofline.iteration.build import iteration_of
@@ -19,12 +20,16 @@ from npuc.backends.roofline.nearness import Nearness
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.dialects.train.signature import training_functions
 
+Read = Callable[[FuncOp, Conventions], Iteration]
+"""How the steps of a function are made."""
+
 
 @dataclass
 class Planner:
-    """The iterations of a module and their plans, computed once for all machines that share them."""
+    """The iterations of a module, made by `read`, and their plans, computed once for all machines that share them."""
 
     module: ModuleOp
+    read: Read = iteration_of
     traces: dict[Conventions, Trace] = field(default_factory=dict[Conventions, Trace])
     ladders: dict[tuple[Conventions, bool], tuple[int, Ladder]] = field(
         default_factory=dict[tuple[Conventions, bool], tuple[int, Ladder]]
@@ -35,7 +40,7 @@ class Planner:
         """The accesses of the module's iteration under these conventions."""
         if conventions not in self.traces:
             func = next(iter(training_functions(self.module)), None)
-            iteration = Iteration((), ()) if func is None else iteration_of(func, conventions)
+            iteration = Iteration((), ()) if func is None else self.read(func, conventions)
             self.traces[conventions] = trace_of(iteration)
         return self.traces[conventions]
 

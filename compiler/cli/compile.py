@@ -252,8 +252,12 @@ def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None
         write_result(outputs.program, emitted.content)
     if "-" not in outputs.files:
         from npuc.backends.registry import get_backend
+        from npuc.compiler.report.text.comparison import print_comparison
         from npuc.compiler.report.text.table import print_report
 
         console = make_console()
+        if len(reports) > 1 and outputs.rows != "cores":
+            print_comparison(reports, console, every=outputs.rows == "all")
+            return
         for report in reports:
             print_report(report, console, rows=outputs.rows, words=get_backend(report.backend).words)

@@ -9,7 +9,7 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
@@ -19,12 +19,13 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
-from npuc.compiler.driver.lower_program import lower_program
+from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import score_program
 from npuc.compiler.driver.session import Session, silent
+from npuc.compiler.driver.together import leader, scoring_together
 from npuc.compiler.report import Report
 from npuc.frontends.source import Source, open_source, text_source
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from npuc.backends.base import Backend
     from npuc.compiler.core.verify import SourceTexts
+    from npuc.compiler.driver.lower import Lowered
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.hardware import Hardware
 
@@ -137,13 +139,36 @@ def compile_program(
         remarks: list[str] = []
         module = read_for(result.machines, source, options, sources, remarks)
         options = lowering_options(source, options)
-        for model, machine in zip(models, result.machines, strict=True):
-            copy = module.clone() if len(models) > 1 else module
-            session = Session(source, options, model, machine, sources, say, list(remarks), watchers)
-            lowered = lower_program(copy, session)
-            result.reports.append(score_program(copy, session, lowered))
-            result.modules.append(copy)
+        sessions = [
+            Session(source, options, model, machine, sources, say, list(remarks), watchers)
+            for model, machine in zip(scoring_together(models, options.pipeline, module), result.machines, strict=True)
+        ]
+        for program, session, lowered in _lowered_programs(module, sessions):
+            result.reports.append(score_program(program, session, lowered))
+            result.modules.append(program)
         return result
+
+
+def _lowered_programs(module: ModuleOp, sessions: Sequence[Session]) -> Iterator[tuple[ModuleOp, Session, Lowered]]:
+    """What each session's backend scores, in their order; backends that score one program get copies of it."""
+    if len(sessions) > 1:
+        for session in sessions:
+            session.model.check(session.machine)
+    first = leader([session.model for session in sessions], [session.machine for session in sessions], module)
+    shared: tuple[ModuleOp, Lowered] | None = None
+    if first is not None:
+        session, program = sessions[first], module.clone()
+        session.say(f"the program that is lowered for {session.model.name} on {session.machine.name} is scored by all")
+        shared = program, lower_program(program, session)
+    for number, session in enumerate(sessions):
+        copy = module.clone() if len(sessions) > 1 else module
+        if shared is None or session.model.level != "npu":
+            yield copy, session, lower_program(copy, session)
+        elif number == first:
+            yield shared[0].clone(), session, shared[1]
+        else:
+            copy = shared[0].clone()
+            yield copy, session, follow_program(copy, session, shared[1])
 
 
 def lowered_module(

@@ -140,6 +140,11 @@ def _scored(module: ModuleOp, session: Session) -> Report:
     return session.model.score(module, session.machine)
 
 
+def map_contractions(module: ModuleOp, session: Session) -> list[ModulePass]:
+    """Give the contractions of a lowered program the mappings that a backend wants: the passes that ran."""
+    return _map(module, _mapping_passes(session), _Runner(session, Watchers(session.watchers)))
+
+
 def _map(module: ModuleOp, mappers: list[ModulePass], run: _Runner) -> list[ModulePass]:
     """Give contractions mappings, by a file or by the passes `mappers`: those that ran."""
     if not mappers:
@@ -205,6 +210,9 @@ def _preset(module: ModuleOp, session: Session) -> list[str]:
             raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
         warnings.append("the program has no loss: forward pass only")
         training = False
+    if options.opt_level and not session.wants_schedules:
+        reason = "takes the forward graph" if model.derives_backward else "costs each operation by itself"
+        warnings.append(f"-O{options.opt_level}: its passes are left out, since the backend '{model.name}' {reason}")
     if model.derives_backward:
         if not training:
             without_loss(module)

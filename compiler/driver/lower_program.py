@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.machine import stamp_target
+from npuc.compiler.driver.machine import extend_target, stamp_target
 from npuc.compiler.driver.session import Session
 
 if TYPE_CHECKING:
@@ -45,6 +45,20 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     check_budgets(module, machine, session.sources)
     check_supported(module, model, session.sources)
     return replace(lowered, peak=None) if frontend.lists_layers else lowered
+
+
+def follow_program(module: ModuleOp, session: Session, lowered: Lowered) -> Lowered:
+    """
+    Complete a copy of a program that was `lowered` for another backend: what this one scores besides are its mappings.
+
+    Adds to the session's warnings.
+    """
+    from npuc.compiler.driver.lower import map_contractions
+
+    extend_target(module, session.machine)
+    mappers = map_contractions(module, session)
+    check_supported(module, session.model, session.sources)
+    return replace(lowered, passes=[*lowered.passes, *mappers])
 
 
 def _check_mapped(module: ModuleOp, session: Session) -> None:

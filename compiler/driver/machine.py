@@ -49,3 +49,15 @@ def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled
         facts = machine_target(machine, backend=backend) | facts
     if facts:
         module.attributes[TARGET] = target_attr(facts)
+
+
+def extend_target(module: ModuleOp, machine: Hardware) -> None:
+    """Add the facts of `machine` that mappings depend on to the target that a module was lowered for."""
+    from xdsl.dialects.builtin import DictionaryAttr
+
+    from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+
+    known, facts = module.attributes.get(TARGET), mapping_target(machine)
+    if facts:
+        own = known.data if isinstance(known, DictionaryAttr) else {}
+        module.attributes[TARGET] = DictionaryAttr({**own, **target_attr(facts).data})

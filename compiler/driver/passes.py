@@ -156,6 +156,14 @@ def read_pipeline(text: str, available: Mapping[str, PassFactory]) -> list[Modul
     return [_make(spec, available) for spec in specs]
 
 
+def names_in(text: str) -> list[str]:
+    """The names of the passes that a text names; none where it does not parse, which `read_pipeline` tells of."""
+    try:
+        return [spec.name for spec in parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))] if text.strip() else []
+    except ArgSpecParseError:
+        return []
+
+
 def _reason(error: ArgSpecParseError) -> str:
     """The last line of the parser's message, which is what it wanted."""
     lines = [line.strip(" ^|") for line in str(error).splitlines()]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Protocol, Self
+from typing import Any, Literal, Protocol, Self
 
 import msgspec
 
@@ -175,6 +175,12 @@ class ExchangeStages(Section, frozen=True):
 
     stage_levels: list[int]
     stage_seconds: list[float]
+
+
+class ProgramFacts(Section, frozen=True):
+    """Of a report: whether its iteration was made of the forward graph or of the lowered program."""
+
+    program: Literal["forward", "lowered"]
 
 
 class IterationFacts(Section, frozen=True):

@@ -98,7 +98,7 @@ class Graph:
 
 def read_graph(func: FuncOp, float_bytes: int | None) -> Graph:
     """The layers of the forward operations of a training function, whether or not it has a backward."""
-    graph = Graph()
+    graph = Graph(samples=samples_of(func))
     _read_arguments(graph, func, float_bytes)
     reads: list[tuple[GraphLayer, SSAValue]] = []
     for op in func.body.block.ops:
@@ -137,17 +137,19 @@ def _read_arguments(graph: Graph, func: FuncOp, float_bytes: int | None) -> None
             graph.active.add(value)
         if argument.kind is ArgumentKind.INPUT:
             graph.inputs += [(argument.name, part) for part in parts]
-            if not graph.samples and parts:
-                graph.samples = _samples(func, argument.index)
         else:
             graph.weight_values.add(value)
             graph.weights += [Weight(argument.name, value, part, trained) for part in parts]
 
 
-def _samples(func: FuncOp, index: int) -> int:
-    """The length of an argument's first axis, on all devices together."""
-    mesh, shape = mesh_of(func), shape_of(func.body.block.args[index])
-    return shape[0] if mesh is None else argument_sharding(func, index).global_shape(mesh, shape)[0]
+def samples_of(func: FuncOp) -> int:
+    """The length of the first axis of the first input that has one, on all devices together; 0 without one."""
+    mesh, inputs = mesh_of(func), [a.index for a in arguments_of(func) if a.kind is ArgumentKind.INPUT]
+    for index in inputs:
+        shape = shape_of(func.body.block.args[index])
+        if shape:
+            return shape[0] if mesh is None else argument_sharding(func, index).global_shape(mesh, shape)[0]
+    return 0
 
 
 def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:

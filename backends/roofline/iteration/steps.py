@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-Phase = Literal["forward", "dxdw", "update"]
+from npuc.compiler.report import Phase
+
 TensorKind = Literal["input", "value", "weight", "gradient", "weight_gradient", "state"]
 
 
@@ -65,7 +66,8 @@ class IterationStep:
     One layer in one direction: the numbers of the tensors that it reads and writes, and its operations.
 
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else of type II.
-    `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands.
+    `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands. `whole`:
+    tensors that have to be in the cache all together, even where the step streams.
     """
 
     name: str
@@ -80,6 +82,7 @@ class IterationStep:
     loc: str | None = None
     recomputed: bool = False
     width: int = 0
+    whole: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -102,9 +105,11 @@ class Iteration:
 
 
 def least_rows(iteration: Iteration) -> tuple[int, str]:
-    """The largest sum over a step of one row of each of its tensors, in bytes, and that step's layer."""
-    rows = [
-        (sum(iteration.tensors[t].row_bytes for t in {*step.reads, *step.writes}), step.name)
-        for step in iteration.steps
-    ]
+    """The largest sum over a step of one row of each of its tensors, or all of it, in bytes, and that step's layer."""
+
+    def least(step: IterationStep, number: int) -> int:
+        tensor = iteration.tensors[number]
+        return tensor.bytes if number in step.whole else tensor.row_bytes
+
+    rows = [(sum(least(step, t) for t in {*step.reads, *step.writes}), step.name) for step in iteration.steps]
     return max(rows, key=lambda row: row[0], default=(0, ""))

@@ -27,6 +27,7 @@ from npuc.compiler.driver.options import fields_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
+from npuc.compiler.driver.together import scoring
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.report import Report, Totals
@@ -123,10 +124,11 @@ class Points:
 
     def backend_of(self, index: int) -> Backend:
         """The backend that scores a point."""
-        name = str(self._chosen(index).get("backend", self.backend))
+        chosen = self._chosen(index)
+        name = str(chosen.get("backend", self.backend))
         if name not in self._backends:  # installed ones are looked for each time
             self._backends[name] = get_backend(name)
-        return self._backends[name]
+        return scoring(self._backends[name], chosen.get("pipeline", self.options.get("pipeline")))
 
     def _chosen(self, index: int) -> dict[str, Any]:
         """The options that a point varies, by keyword."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.sections import IterationFacts, NearnessFacts
+from npuc.compiler.report.sections import IterationFacts, NearnessFacts, ProgramFacts
 from npuc.compiler.report.text.verdict import bytes_unit, time_text
 
 
@@ -12,10 +12,12 @@ def iteration_text(report: Report) -> str | None:
     found = IterationFacts.found_in(report)
     if found is None:
         return None
+    program = ProgramFacts.found_in(report)
+    lowered = "; of the lowered program" if program is not None and program.program == "lowered" else ""
     return (
         f"{found.samples_per_second:,.4g} samples/s; {found.average_gb_per_s:,.4g} GB/s on average, "
         f"{found.active_time:.0%} of the bandwidth; the plan is for a cache of {found.plan_mib:,.4g} MiB, "
-        f"{found.streamed_steps:,} steps stream"
+        f"{found.streamed_steps:,} steps stream{lowered}"
     )
 
 

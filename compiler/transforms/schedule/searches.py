@@ -40,7 +40,8 @@ def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Ma
     if machine is None:
         place = op or next((inner for inner in module.walk() if isinstance(inner, ContractOp)), module)
         message = f"the module does not say its machine: it has no {TARGET}, and {why}"
-        raise SourceError(message, location=location_of(place), hint="set-target writes it")
+        hint = "--hw with an array and a scratchpad, or the pass set-target"
+        raise SourceError(message, location=location_of(place), hint=hint)
     return machine
 
 
