@@ -1,4 +1,4 @@
-"""A described machine: values by dotted key, what a backend must find there, and what passes are told of it."""
+"""A described machine: values by dotted key, keys that a backend requires, and the facts that passes need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Hardware:
 
     @property
     def name(self) -> str:
-        """What the machine calls itself; `custom` when it has no name."""
+        """The machine's name; `custom` without one."""
         return str(self.values.get("name", "custom"))
 
     def written(self, key: str) -> bool:
@@ -61,7 +61,7 @@ class Hardware:
         return value
 
     def summary(self) -> str:
-        """The machine in a line: what it computes with, its memory, its bandwidth."""
+        """The machine in a line: its compute units, memory and bandwidth."""
         rows, cols = self.get("array.rows", int), self.get("array.cols", int)
         count = self.get("maestro.num_pes", int)
         alone = f"{count:,} elements" if count else ""
@@ -79,7 +79,7 @@ class Hardware:
 
     def as_dict(self) -> HardwareDict:
         """
-        The resolved description, nested, for a report: what was written, and the defaults of the tables that occur.
+        The resolved description, nested, for a report: written values, and defaults of the tables that occur.
         """
         present = {path.partition(".")[0] for path in self.values}
         result: HardwareDict = {}

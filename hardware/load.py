@@ -28,7 +28,7 @@ from npuc.hardware.schema import KEYS, TABLES, key_named
 PRESETS = Path(__file__).parent / "presets"
 SIZE_LIMIT = 1 << 20
 PRECISION, WIDTH = "precision", "memory.element_bytes"
-"""The types of floats, and the bytes that every float is priced at; one of them alone says what a float takes."""
+"""The key of float types and that of the bytes of every float; only one of them determines a float's size."""
 AS_WRITTEN = "as-written"
 _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
@@ -71,9 +71,9 @@ def load_hardware(
     describes (a mapping, nested or with dotted keys).
 
     `overrides` win over it, key by key, and `precision` over its key of this name. Of `precision` and
-    `memory.element_bytes` the one that is said last stays: a preset's width gives way to a precision that is asked for,
+    `memory.element_bytes` the one given last wins: a preset's width gives way to a precision that is asked for,
     a preset's precision to a width. Raises `UsageError` for an unknown name, a file that cannot be read, every value
-    that the schema does not allow, and for both of the two.
+    that the schema does not allow, and for both keys together.
     """
     if isinstance(hardware, Mapping):
         values, whose = _checked(hardware, _Origin("hardware")), "the hardware"
@@ -127,7 +127,7 @@ def _foreign(name: str) -> Callable[[str, str], dict[str, Value]] | None:
 
 @lru_cache(maxsize=64)
 def _described(text: str, name: str) -> Mapping[str, Value]:
-    """The values that the text of a file gives; of the same file, which is often asked for again, they are kept."""
+    """The values that the text of a file gives, cached for repeated requests of the same file."""
     foreign = _foreign(name)
     if foreign is not None:
         return foreign(text, name)
@@ -194,7 +194,7 @@ def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
     for path, value in _flat(data, origin):
         key = key_named(path)
         if key is None:
-            if path in TABLES:  # a table of a backend that is known just now
+            if path in TABLES:  # a table of a backend that has been found only now
                 result |= _checked({path: value}, origin)
                 continue
             raise origin.error(f"unknown key '{path}'", path, _hint(path))
@@ -207,7 +207,7 @@ def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
 
 
 def _hint(path: str) -> str:
-    """What an unknown key most likely means: a key of its own table first."""
+    """The known key that an unknown key most likely means, preferably of its own table."""
     table, dot, leaf = path.partition(".")
     inside = [key.partition(".")[2] for key in KEYS if key.startswith(f"{table}.")]
     if dot and inside:

@@ -1,11 +1,11 @@
 """
-Every key a hardware description may have: what it means, what it may be, and its default.
+Every key that a hardware description may have: its meaning, its values and its default.
 
 Here are those of all machines that no schedule depends on; those that schedules depend on are fields of
 `npuc.compiler.analysis.machine.table.Machine`, and a backend has its own keys beside it.
 
-A default exists only where a key is a choice of the model; a quantity of the machine has none, since a backend that
-needs it must be told. Bounds refuse what no machine has, which is nearly always a wrong unit.
+A default exists only where a key is a choice of the model; a quantity of the machine has none, as a backend that needs
+it must be given it. Bounds reject values that no machine has, which nearly always come from a wrong unit.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ TABLES: list[str] = []
 
 
 def add_keys(keys: Iterable[Key], whose: str) -> None:
-    """Let keys be known. Raises `UsageError` for one that is there already and is another; `whose` names who has it."""
+    """Register keys. Raises `UsageError` where another key of the path is registered; `whose` is the owner."""
     for key in keys:
         if not isinstance(cast(object, key), Key):
             raise UsageError(f"{whose}: its hardware keys are npuc.hardware.Key, got {type(key).__name__}")
@@ -110,12 +110,12 @@ def add_keys(keys: Iterable[Key], whose: str) -> None:
 
 
 def _table(path: str) -> str:
-    """The table of a key; empty for one in none."""
+    """The table of a key; empty for a key outside of tables."""
     return path.rpartition(".")[0]
 
 
 def key_named(path: str) -> Key | None:
-    """The key of a path; one that nobody here knows may be one of an installed backend. None where there is none."""
+    """The key of a path, perhaps one of an installed backend; None for an unknown key."""
     if path not in KEYS:
         import_module("npuc.backends.registry").learn_outside_keys()
     return KEYS.get(path)

@@ -15,7 +15,7 @@ def rows_json(study: str, preset: str, tables: Mapping[str, Sequence[Mapping[str
 
 
 def rows_csv(names: Sequence[str], rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows under their names, a line each; None is an empty cell."""
+    """Rows under their names, one per line; None is an empty cell."""
     out = StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()

@@ -42,7 +42,7 @@ class Wire:
     read: dict[int, int] = field(default_factory=dict[int, int])
 
     def take(self, level: int, reader: int, owner: int, array: Array) -> Array:
-        """The array of a device `owner` as read by another of its group; a device reads its own for nothing."""
+        """The array of device `owner` as read by a device of its group; reads of its own array do not count."""
         if reader == owner:
             return array
         self.read[level] = self.read.get(level, 0) + array.size
@@ -161,7 +161,7 @@ def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
     """
     A reduce-scatter from the innermost level out, then an all-gather back.
 
-    A device reads each element once in each of them, whatever the number of levels. Parts need not be equal.
+    A device reads each element once in each phase, whatever the number of levels. Parts need not be equal.
     """
     over = levels_of(op)
     flat = [array.reshape(-1) for array in arrays]

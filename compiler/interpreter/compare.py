@@ -1,11 +1,11 @@
 """
-Whether two runs computed the same: the one place that decides how equal is equal.
+Whether two runs computed the same: the one place that defines equality and tolerances.
 
 Where every value of both runs is an integer that float64 holds exactly, they must be equal to the bit. Otherwise
 rounding depends on the order of summation, and they must agree to 1e-9 of the larger value, or to 1e-12 of the
-largest value of the run, below which sums that cancel leave only noise. A program may amplify rounding beyond that
-(batch normalisation over two values does): the caller then says how far its results move when its data move in the last
-digits, and that much is forgiven and reported.
+largest value of the run, below which cancelling sums leave only noise. A program may amplify rounding beyond that, as
+batch normalisation over two values does: the caller then passes the change of its results when the last digits of its
+data change, and differences up to that are tolerated and reported.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ _EXACT_INTEGERS = 2.0**53
 @dataclass(frozen=True)
 class Comparison:
     """
-    The outcome: `equal`; how it was judged (`exact` to the bit, or within rounding); and if unequal, what differs.
+    The outcome: `equal`; the criterion (`exact` to the bit, or within rounding); and if unequal, the difference.
 
     `name` is the first value that differs, `error` its largest difference over the tolerated one (infinite in exact
-    mode). `amplified` is the largest relative movement that was forgiven since the data's last digits cause as much.
+    mode). `amplified` is the largest relative difference tolerated because the data's last digits cause as much.
     """
 
     equal: bool

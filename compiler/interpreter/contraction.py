@@ -3,7 +3,7 @@ Contractions of index-mapped arrays on numpy: what `npu.contract` and `npu.mac` 
 
 An operand is gathered as a strided view of its padded array, one axis a dimension of the nest; the statement then is
 one batched matrix product. Where several dimensions share an axis of the result (overlapping windows) all but the
-longest are stepped through, one product each, so that what is added to the result lies at distinct positions.
+longest are stepped through, one product each, so that each product updates distinct positions of the result.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,9 +52,9 @@ def contract(
     sums: Sequence[Sums] | None = None,
 ) -> tuple[Array, ...]:
     """
-    The outputs of a nest for arrays of its inputs and starts by name, box by box; without boxes at one go.
+    The outputs of a nest for arrays of its inputs and accumulator initialisers by name, box by box or all at once.
 
-    `sums` say in what each output is added up; by default in the type of the arrays.
+    `sums` give the accumulator type of each output; the default is the type of the arrays.
     """
     added = {} if sums is None else dict(zip((out.name for out in nest.outs), sums, strict=True))
     whole_nest = {dim: (0, size) for dim, size in nest.dims}
@@ -78,7 +78,7 @@ def contract(
 
 
 def spread(out: Tensor, start: Tensor, array: Array) -> Array:
-    """A start repeated over the axes of its output that it does not have; a read-only view."""
+    """An accumulator initialiser broadcast over the axes of its output that it lacks; a read-only view."""
     axes = start_axes(out, start)
     if axes is None:
         raise ValueError(f"{start} is no start of {out}")
@@ -89,7 +89,7 @@ def spread(out: Tensor, start: Tensor, array: Array) -> Array:
 
 def accumulate(ranges: Ranges, out: View, lhs: View, rhs: View, sums: Sums | None = None) -> None:
     """
-    `out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside, the result drops what is.
+    `out += lhs * rhs` over the box `ranges`, in place; operands are 0 outside their arrays, results there are dropped.
 
     Where `sums` says how sums are rounded, they are after each addition of a product, as in an array of such
     accumulators; products of dimensions that are summed come in the order of `ranges`, the last one fastest. Otherwise

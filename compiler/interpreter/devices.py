@@ -78,7 +78,7 @@ class Outcome:
 
 
 def shard(mesh: Mesh, sharding: Sharding, array: Array) -> list[Array]:
-    """The part of each device of a global tensor, whose sharding has no addends."""
+    """The shard of each device of a global tensor, whose sharding has no addends."""
     return [array[np.ix_(*sharding.positions(mesh, array.shape, device))] for device in range(mesh.devices)]
 
 
@@ -149,7 +149,7 @@ def _alone(op: Operation, interpreter: Interpreter) -> None:
 
 
 def _together(op: DistOp, mesh: Mesh, interpreters: Sequence[Interpreter], numbers: Numbers) -> list[Exchanged]:
-    """Run an operation on all devices; returns what it moved at each of its levels."""
+    """Run an operation on all devices; returns the elements moved at each of its levels."""
     wire = Wire()
     arrays = numbers.operands(tuple(_values(op.x, interpreters)))
     with np.errstate(all="ignore"):

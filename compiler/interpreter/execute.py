@@ -45,7 +45,7 @@ _OF_DATA = (ValueError, IndexError, OverflowError, InterpretationError)
 @dataclass
 class Run:
     """
-    What one or several runs of a function computed, such as training steps: arrays by name.
+    The results of one or several runs of a function, such as training steps: arrays by name.
 
     `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's,
     `params` the values before the first, `gradients` the first step's, `updated` the parameters, states and
@@ -181,9 +181,9 @@ def call(
     module: ModuleOp, func: FuncOp, values: Sequence[Array], numbers: Numbers, *listeners: Interpreter.Listener
 ) -> PythonValues:
     """
-    Run a function on values of all its arguments; whole values, also where devices of a mesh have parts of them.
+    Run a function on values of all its arguments, as global tensors also where a mesh shards them.
 
-    The listeners hear of what each device does. Raises `SourceError` for data that an operation cannot take, and for
+    The listeners hear of each device. Raises `SourceError` for data that an operation cannot take, and for
     whatever operations of other dialects than npuc's raise.
     """
     mesh = mesh_of(func)
@@ -203,7 +203,7 @@ def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpr
 def _run(
     func: FuncOp, values: Sequence[Array], interpreters: Sequence[Interpreter], numbers: Numbers
 ) -> tuple[PythonValues, Traffic | None]:
-    """The results of a function, with an interpreter for each device, and what moved between the devices of a mesh."""
+    """The results of a function, with an interpreter for each device, and the traffic between the devices of a mesh."""
     mesh = mesh_of(func)
     try:
         if mesh is None:
@@ -235,10 +235,10 @@ def _whole(func: FuncOp, results: PythonValues, numbers: Numbers) -> PythonValue
 
 def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
     """
-    The gradients that the updates of all devices read, each put together.
+    The gradients that the updates of all devices read, each assembled.
 
-    They are spread as the parameter is that the update reads, of which it may take a part. Where that cannot be told,
-    of an update in blocks of a part, the gradient is left out.
+    A gradient has the sharding of the parameter that the update reads, perhaps a slice of it. Where the sharding is not
+    known, as for an update in blocks of a slice, the gradient is left out.
     """
     mesh = mesh_of(func)
     if mesh is None:

@@ -2,7 +2,7 @@
 The npu dialect on numpy: contractions by `contract`, everything else by the meaning of the train operation it stands
 for.
 
-Values are numpy arrays. A contraction with a mapping is computed in the pieces that processing elements have of it.
+Values are numpy arrays. A contraction with a mapping is computed in the pieces of its processing elements.
 """
 
 from collections.abc import Sequence

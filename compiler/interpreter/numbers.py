@@ -45,12 +45,12 @@ class Numbers:
         return np.dtype(np.int8 if width == 8 else np.int64 if width > 32 else np.int32)
 
     def hold(self, value: npt.ArrayLike, element: Attribute) -> Array:
-        """A value rounded to an element type and held as it is; a bool is true for what is not 0."""
+        """A value rounded to an element type, in numpy's type for it; a bool is true for all but 0."""
         dtype = self.dtype(element)
         array = np.asarray(value)
         if dtype.kind == "i" and array.dtype.kind == "f":
             array = np.trunc(array)
-            if dtype.itemsize == 1:  # as numbers beyond i8 wrap that are integers already
+            if dtype.itemsize == 1:  # integers beyond i8 wrap in the same way
                 array = np.where(np.isfinite(array), array, 0).astype(np.int64)
         with np.errstate(over="ignore", invalid="ignore"):  # a value beyond a float type becomes infinite
             array = np.asarray(array, dtype=dtype)
@@ -59,17 +59,17 @@ class Numbers:
         return array
 
     def operands(self, arrays: tuple[Array, ...]) -> tuple[Array, ...]:
-        """Operand values as they are computed with."""
+        """Operand values in the types in which they are computed."""
         if not all(hasattr(a, "dtype") for a in arrays):
             raise InterpretationError("a tensor was used before npu.finish, which ends its stores")
         return tuple(a.astype(np.float32) if a.dtype == np.float16 else a for a in arrays)
 
     def sums(self, result: Attribute) -> "Sums":
-        """How the partial sums of a result of an element type are held and added."""
+        """The representation of the partial sums of a result of an element type."""
         return self.added(sum_type(result, self.accumulator_bits))
 
     def added(self, element: Attribute) -> "Sums":
-        """How sums of an element type are held and added."""
+        """The representation of sums of an element type."""
         dtype = self.computed(element)
         if self.double and dtype.kind == "f":
             return Sums(dtype)
@@ -97,7 +97,7 @@ class Sums:
     """
     The numpy type that holds partial sums, and how the sum after each addition is rounded to their own type.
 
-    None: the numpy type is their own. An integer that is too large wraps around, as numpy's do.
+    None: no rounding, as the numpy type is their own. An integer that is too large wraps around, as in numpy.
     """
 
     dtype: np.dtype[Any]

@@ -1,8 +1,8 @@
 """
-The tile level on numpy: blocks that know their places, and DRAM tensors that know what of them was written.
+The tile level on numpy: blocks with their places, and DRAM tensors with a mask of the elements written.
 
-Accumulators and tensors of partial sums are updated in place. Each value remembers the state of its storage when it was
-made, so that using one that an operation has replaced is an error instead of a wrong number.
+Accumulators and tensors of partial sums are updated in place. Each value records the version of its storage when it was
+made, so that the use of an overwritten value is an error instead of a wrong number.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
 
 @dataclass
 class Storage:
-    """Memory that is updated in place: its contents, what of it has a value, and how often it was updated."""
+    """Memory that is updated in place: its contents, a mask of the elements with a value, and the number of updates."""
 
     data: Array
     written: Mask
@@ -114,18 +114,18 @@ def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None 
 
 
 def new_block(places: Places, dtype: npt.DTypeLike) -> Block:
-    """A block of zeros, nothing of which was written."""
+    """A block of zeros, with no element marked as written."""
     shape = [int(axis[-1] - axis[0]) + 1 if len(axis) else 0 for axis in places]
     return Block(Storage(np.zeros(shape, dtype), np.zeros(shape, np.bool_)), places)
 
 
 def unwritten(dram: Dram) -> int:
-    """How many elements no store has written."""
+    """The number of elements that no store has written."""
     return int((~latest(dram).written).sum())
 
 
 def unread(dram: Dram, axes: Sequence[int]) -> int:
-    """How many elements of a start that runs along these axes no stored element took."""
+    """The number of elements of an accumulator initialiser along these axes that no stored element has used."""
     written = latest(dram).written
     return int((~written.any(axis=tuple(n for n in range(written.ndim) if n not in axes))).sum())
 
@@ -253,7 +253,7 @@ class TileFunctions(InterpreterFunctions):
 
     @impl(npu.StreamsOp)
     def run_streams(self, interpreter: Interpreter, op: npu.StreamsOp, args: PythonValues) -> PythonValues:
-        # One after another: what a stream computes and moves does not depend on when the others run.
+        # One after another: the results and traffic of a stream do not depend on when the others run.
         results = (interpreter.run_ssacfg_region(stream, (), "stream") for stream in op.streams)
         return tuple(value for values in results for value in values)
 
@@ -269,12 +269,12 @@ class TileFunctions(InterpreterFunctions):
 
 
 def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[Places, list[Array]]:
-    """The positions that work on blocks is done at, and the values of its operands there, rounded to their types."""
+    """The positions at which work on blocks is done, and the values of its operands there, rounded to their types."""
     places = places_of(op.map_attr.data, ranges_of(op, args[len(op.args) + len(op.into) :]), op.shape)
     values: list[Array] = []
     for value, block in zip(op.args, cast("tuple[Block, ...]", args), strict=False):
         own = list(block.places)
-        # A block of fewer axes has the last ones; an axis of one position that is another is repeated.
+        # A block of fewer axes has the last ones; an axis of size 1 is broadcast.
         for number, wanted in enumerate(places[len(places) - len(own) :]):
             if len(own[number]) > 1 or np.isin(wanted, own[number]).all():
                 own[number] = wanted
@@ -295,7 +295,7 @@ def _evaluate_block(numbers: Numbers, op: npu.ApplyOp, places: Places, arrays: S
 
 
 def _load_partial(dram: Dram, places: Places) -> Block:
-    """The block of a tensor of partial sums: what was written of it."""
+    """The block of a tensor of partial sums: the elements written."""
     storage = latest(dram)
     block = new_block(places, storage.data.dtype)
     index = block.index(places)

@@ -1,4 +1,4 @@
-"""The train dialect on numpy: one implementation for all operations, through what the layer registry knows of each."""
+"""The train dialect on numpy: one implementation for all operations, through their layers in the registry."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -48,7 +48,7 @@ def _run(functions: _TrainFunctions, interpreter: Interpreter, op: TrainOp, args
 
 
 def _added_up(numbers: Numbers, op: TrainOp, args: PythonValues, sums: Sequence[Sums]) -> tuple[Array, ...]:
-    """The results of matrix work whose sums are rounded after each addition: those of its loop nest."""
+    """The results of matrix work whose sums are rounded after each addition, computed by its loop nest."""
     emitted: list[Operation] = []
 
     def emit(new: NewOpT) -> NewOpT:
@@ -67,8 +67,8 @@ def _added_up(numbers: Numbers, op: TrainOp, args: PythonValues, sums: Sequence[
 
 def is_unfinished(op: TrainOp) -> bool:
     """
-    Whether a product of 16-bit floats is a sum that an addition of its layer goes on with, its bias: then it is not
-    rounded before that. `lower-to-npu` makes such an addition the start of the sum.
+    Whether an addition of the same layer, its bias, continues the sum of a product of 16-bit floats, which is then not
+    rounded before the addition. `lower-to-npu` makes such an addition the accumulator initialiser.
     """
     if len(op.results) != 1 or not is_short(op.results[0]) or get_layer(op).kind is not Kind.MATRIX:
         return False
@@ -81,7 +81,7 @@ def is_unfinished(op: TrainOp) -> bool:
 
 
 def _continues(added: AddOp) -> bool:
-    """Whether an addition goes on with the sum that is its first operand."""
+    """Whether an addition continues the sum that is its first operand."""
     owner = added.lhs.owner
     return isinstance(owner, TrainOp) and is_unfinished(owner)
 

@@ -1,12 +1,12 @@
 """
-What a backend says about a program: the report, its totals, and its forms for machines (JSON, CSV, a timeline).
+A backend's result for a program: the report, its totals, and its machine-readable forms (JSON, CSV, a timeline).
 
     rows = [OpRow(index=0, name="fc1", op="npu.contract", phase="forward", kind="matrix", macs=25690112, …)]
     report = make_report("cycle", hardware.as_dict(), rows)
     report.totals["seconds"]; report.to_json(); report.to_csv()
 
 The fields and their units are those of `docs/report.md`, schema `npuc.report/1`; `report_schema.json` beside this file
-is their JSON Schema. The table for people is `npuc.compiler.report.text.table`.
+is their JSON Schema. `npuc.compiler.report.text.table` renders it as text.
 """
 
 from npuc.compiler.report.as_csv import to_csv

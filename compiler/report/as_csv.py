@@ -34,7 +34,7 @@ def flat_totals(totals: Totals) -> dict[str, int | float | None]:
 
 
 def nested_totals(values: Mapping[str, int | float | None]) -> Totals:
-    """The totals that `flat_totals` has taken apart. Raises `msgspec.ValidationError` for anything else."""
+    """The inverse of `flat_totals`. Raises `msgspec.ValidationError` for anything else."""
     result: dict[str, object] = {}
     for name, value in values.items():
         table, dot, leaf = name.partition(".")
@@ -67,7 +67,7 @@ def csv_text(*lines: Iterable[object]) -> str:
 
 def to_csv(reports: Sequence[ReportData]) -> str:
     """
-    The rows of reports as CSV text: one row an operation, nested keys dotted, lists joined by commas.
+    The rows of reports as CSV text: one row per operation, nested keys dotted, lists joined by commas.
 
     Columns stand in the order of the report's fields; those that only some rows have (`tensors.dY.read_bytes`) at the
     place of their table. With several reports the first column is `backend`.

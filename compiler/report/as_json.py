@@ -1,5 +1,5 @@
 """
-Documents as JSON text: an entry of a list of rows a line, floats as `repr` writes them.
+Documents as JSON text: one line per entry of a list of rows, floats as `repr` writes them.
 
     to_json(report)
 """
@@ -15,7 +15,7 @@ import msgspec
 from npuc.compiler.core.errors import InternalError
 
 LINES = ("ops", "certificates", "scopes", "curve", "layers")
-"""Lists of which each entry is a line."""
+"""Lists that are written with one line per entry."""
 
 
 def dumps(value: object) -> str:
@@ -27,7 +27,7 @@ def dumps(value: object) -> str:
 
 
 def block(pairs: Iterable[tuple[str, str]]) -> str:
-    """An object of keys and JSON texts, a line each."""
+    """An object of keys and JSON texts, one line each."""
     return "{\n" + ",\n".join(f"  {dumps(key)}: {text}" for key, text in pairs) + "\n}"
 
 

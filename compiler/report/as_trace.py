@@ -1,7 +1,7 @@
 """
 A report as a timeline in the trace-event format, which Perfetto and chrome://tracing open.
 
-`timeline.py` says which track shows what. Times of the format are microseconds (Google, "Trace Event Format"). Perfetto
+`timeline.py` defines the tracks. Times of the format are microseconds (Google, "Trace Event Format"). Perfetto
 rounds each of them to nanoseconds by itself and drops a slice that then reaches into the next one of its track, so
 slices begin and end at whole nanoseconds.
 """

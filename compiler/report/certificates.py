@@ -9,7 +9,7 @@ from npuc.compiler.report.rows import Phase
 
 class CertifiedProducts(msgspec.Struct, frozen=True, kw_only=True):
     """
-    How far products of a layer are from what any program of them moves; of one of their `repeat` runs, in bytes.
+    The traffic of a layer's products over its lower bound for all programs, for one of their `repeat` runs, in bytes.
 
     `rows` are the indices of their rows: one, or those of dX and dW where they run one after the other. `bound_bytes`
     is the larger of both bounds.
@@ -28,7 +28,7 @@ class CertifiedProducts(msgspec.Struct, frozen=True, kw_only=True):
 
 class LayerCertificate(msgspec.Struct, frozen=True, kw_only=True):
     """
-    How far a layer's products are from what they have to move: sums over all runs of its `products`, in bytes.
+    The traffic of a layer's products over its lower bound: sums over all runs of its `products`, in bytes.
 
     `gap` is `gap_bytes` over `bound_bytes`, None if that is 0. `optimal`: all of them move no more than their bounds.
     """

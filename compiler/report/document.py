@@ -1,4 +1,4 @@
-"""A report as frozen data: the rows, the totals over them, and what they are of."""
+"""A report as frozen data: the rows, the totals over them, and their program, backend and machine."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ SCHEMA = "npuc.report/1"
 
 class StepMemory(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What the tensors of a step take in memory, in bytes, before anything is lowered.
+    The memory of a step's tensors, in bytes, before any lowering.
 
     `peak_bytes` is the most at any time, which is reached in `peak_layer`; `activation_bytes` is what the forward pass
     keeps for the backward pass, `argument_bytes` inputs, parameters, optimizer states and constants. `gradient_bytes`
-    are the gradients of all parameters together; `totals.memory` says which of them are there at the peak.
+    are the gradients of all parameters together; `totals.memory` counts those that are live at the peak.
     """
 
     peak_bytes: int

@@ -1,4 +1,4 @@
-"""A plan of unequal shares for heterogeneous devices: the JSON of `npuc explain --devices` on such."""
+"""A plan of unequal shares for heterogeneous devices: the JSON of `npuc explain --devices` for such machines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from npuc.compiler.report.rows import Define
 
 
 class DeviceGroup(msgspec.Struct, frozen=True, kw_only=True):
-    """So many alike devices; `tflops` and `gb_per_s` are of one of them."""
+    """A number of equal devices; `tflops` and `gb_per_s` are those of one."""
 
     devices: int
     tflops: float
@@ -18,9 +18,9 @@ class DeviceGroup(msgspec.Struct, frozen=True, kw_only=True):
 
 class HeterogeneousReport(msgspec.Struct, frozen=True, kw_only=True):
     """
-    The plan (`parallel`) and what a step takes by others: the best found in equal shares, data parallelism in these.
+    The plan (`parallel`), and the step's time under two others: the best found with equal shares, and data parallelism.
 
-    `layers` are the layers with weights, or the one that was asked for; the plan has the joins between them, too.
+    `layers` are the layers with weights, or the requested one; the plan also has the joins between them.
     """
 
     npuc: str

@@ -1,5 +1,5 @@
 """
-A report's rows gathered by layer, and long networks folded by block: what the table for people shows.
+A report's rows gathered by layer, and long networks folded by block, as the text table shows them.
 
 `stage2.0.conv1`, `stage2.0.bn1`, `stage2.1.conv1`, … fold into `stage2.0` and `stage2.1`, or into `stage2`.
 """
@@ -20,7 +20,7 @@ class Line:
     """
     One line of the table: a layer, or several that were folded into one.
 
-    `phases` maps a phase to its time in seconds; counts include repetitions. None is what the backend does not model.
+    `phases` maps a phase to its time in seconds; counts include repetitions. None: the backend does not model it.
     """
 
     name: str
@@ -83,7 +83,7 @@ def time_by_limit(rows: Iterable[OpRow]) -> dict[str, float]:
 
 def by_layer(rows: Sequence[OpRow]) -> list[Line]:
     """
-    One line a layer, in the order of the program.
+    One line per layer, in the order of the program.
 
     The update of a parameter (`fc1.weight`) counts to its layer (`fc1`).
     """
@@ -97,7 +97,7 @@ def by_layer(rows: Sequence[OpRow]) -> list[Line]:
 
 
 def costing(lines: Sequence[Line]) -> list[Line]:
-    """The lines of which something is known; all of them if that is none."""
+    """The lines with any known value; all lines if there are none."""
     return [line for line in lines if line.macs or line.seconds is not None] or list(lines)
 
 

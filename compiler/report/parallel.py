@@ -11,9 +11,9 @@ class ParallelPair(ByName, frozen=True, kw_only=True):
     """
     A pair of sides that share their work unequally, and how many such pairs a level has.
 
-    `groups` are the first and the last group of devices that it splits, `shares` what the first side does of each layer
-    (exact, `"2/3"`), `elements` half of what both sides read of each other. `seconds` are the time of the pair by
-    itself, waiting included, `side_seconds` what each side takes of it.
+    `groups` are the first and the last group of devices that it splits, `shares` the part of each layer that the first
+    side computes (exact, `"2/3"`), `elements` half of the elements that both sides read from each other. `seconds` is
+    the time of the pair alone, waiting included, `side_seconds` the busy time of each side.
     """
 
     groups: list[int]
@@ -27,13 +27,13 @@ class ParallelPair(ByName, frozen=True, kw_only=True):
 
 class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
-    One level of the tree of devices: what each layer does, and the elements one pair reads in one direction.
+    One level of the tree of devices: the type of each layer, and the elements that one pair reads in one direction.
 
-    `cuts` says of each layer in `mp` along which of its channels it is cut, `input` or `output`, under conventions that
-    leave it open; null under the others.
+    `cuts` holds for each layer in `mp` the channels along which it is split, `input` or `output`, under conventions
+    that leave the choice open; null under the others.
 
-    With heterogeneous devices `pairs` are all different ones, and the rest is that of the first. Where a level splits
-    into more than two `parts`, elements are half of what all parts read of each other.
+    With heterogeneous devices `pairs` lists all different pairs, and the rest is that of the first. Where a level
+    splits into more than two `parts`, elements are half of those that all parts read from each other.
     """
 
     level: str
@@ -58,7 +58,7 @@ class ParallelTotal(ByName, frozen=True):
 
 
 class PlanCost(ByName, frozen=True, kw_only=True):
-    """What a plan was searched for, where that is not movement: seconds of a step (`time`) or bytes kept (`memory`)."""
+    """The cost that a plan minimises, where it is not movement: seconds of a step (`time`) or bytes kept (`memory`)."""
 
     objective: Literal["time", "memory"]
     value: float
@@ -69,8 +69,8 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
     How the step is split over devices; `planned` is there for plans of other objectives than movement.
 
-    `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is what the products
-    and the movement of a step take on heterogeneous devices.
+    `training` is false where a forward pass is planned, which has no gradients to move. `seconds` is the time of the
+    products and the movement of a step on heterogeneous devices.
     """
 
     strategy: str

@@ -1,4 +1,4 @@
-"""What a plan for many devices moves, layer by layer: the JSON of `npuc explain --devices`."""
+"""The movement of a plan for many devices, layer by layer: the JSON of `npuc explain --devices`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
     """
     One source of a layer's movement: elements of one direction at each level, all pairs together.
 
-    `what` is the sum of `weight_gradients`, `outputs` or `input_gradients`, or `weights`, values (`forward`) or
-    gradients (`gradient`) whose form changes; `maker` is the layer that they are exchanged with.
+    `what` is the sum of `weight_gradients`, `outputs` or `input_gradients`, or the reshard of `weights`, values
+    (`forward`) or gradients (`gradient`); `maker` is the layer with which they are exchanged.
     """
 
     what: str
@@ -26,7 +26,7 @@ class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlanOther(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole step would move with another choice for a layer; `bound`: no such plan goes below."""
+    """The movement of the whole step with another choice for a layer; `bound` is its lower bound over such plans."""
 
     choices: list[str]
     cuts: list[str | None] | None
@@ -39,8 +39,8 @@ class PlanLayer(msgspec.Struct, frozen=True, kw_only=True):
     A layer's type at each level, its movement, and its best other types: `other` with all else as planned, `adapted`
     with all else free; null where there is none, or where it was not looked for.
 
-    `cuts` says of each level in `mp` which channels are cut, `input` or `output`; null where the type leaves nothing
-    open.
+    `cuts` holds for each level in `mp` the channels that are split, `input` or `output`; null where the type leaves no
+    choice.
     """
 
     layer: str
@@ -57,8 +57,8 @@ class PlanReport(msgspec.Struct, frozen=True, kw_only=True):
     """
     A plan and its layers; the movement of all of a network's layers adds up to `total`.
 
-    So does that of `sources`, which are all layers together by what moves, the largest first. `training` is false for
-    the plan of a forward pass.
+    So does that of `sources`, the movement of all layers by kind, largest first. `training` is false for the plan of a
+    forward pass.
     """
 
     npuc: str

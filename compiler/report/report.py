@@ -24,10 +24,10 @@ from npuc.compiler.report.totals import total
 
 
 class Report(ReportData, frozen=True, kw_only=True):
-    """What one training step (or forward pass) costs on one backend and one hardware."""
+    """The cost of one training step (or forward pass) on one backend and one machine."""
 
     def to_json(self) -> str:
-        """The report as JSON text, one row a line; the same report always gives the same bytes."""
+        """The report as JSON text, one row per line; the same report always gives the same bytes."""
         return to_json(self)
 
     def to_csv(self) -> str:
@@ -52,7 +52,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _check_finite(row: OpRow) -> None:
-    """A number that is not finite is a defect of the backend: JSON cannot say it and no total could use it."""
+    """Raise `InternalError` for a number that is not finite, which neither JSON nor totals can represent."""
     values = (*astuple(row), *row.native.values())
     wrong = [n for n, value in enumerate(values) if isinstance(value, float) and not math.isfinite(value)]
     if wrong:

@@ -1,4 +1,4 @@
-"""What reuse saves, scope by scope: the structures that `npuc reuse` writes, and their CSV."""
+"""The savings of data reuse by scope: the structures that `npuc reuse` writes, and their CSV."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from npuc.compiler.report.as_csv import csv_text
 
 SHARES = (50, 90, 100)
-"""Per cent of a scope of which it is said from which capacity on they are captured."""
+"""The percentages of a scope for which the report gives the capacity that captures them."""
 
 
 class ScopeReuse(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class ScopeReuse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What plans of a capacity move, and the bytes of it that they save by scope; all in bytes."""
+    """The traffic of the plan for a capacity, and its savings by scope; all in bytes."""
 
     capacity_bytes: int
     traffic_bytes: int
@@ -45,7 +45,7 @@ class CurvePoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A larger capacity, the bytes that it saves beside those of the machine, and the scope of most of them."""
+    """A larger capacity, the bytes that it saves beyond the machine's, and the scope of most of them."""
 
     capacity_bytes: int
     saved_bytes: int
@@ -54,7 +54,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 class ReuseReport(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What reuse saves in an iteration, and what a machine's cache captures of it.
+    The savings of reuse in an iteration, and the part of them that a machine's cache captures.
 
     `within` is the reuse within steps, `scopes` that between steps from the narrowest to the widest, `total` all
     between steps. `without_bytes`: traffic of steps that keep nothing for each other; `traffic_bytes` that of the
@@ -87,7 +87,7 @@ class ReuseReport(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def to_csv(report: ReuseReport) -> str:
-    """A line a scope, the total between steps last; an empty cell where no capacity captures so much."""
+    """One line per scope, the total between steps last; an empty cell where no capacity captures so much."""
     plain = [name for name in ScopeReuse.__struct_fields__ if name != "captured_from"]
     head = [*plain, *(f"captured_{share}_from_bytes" for share in SHARES)]
     rows = (

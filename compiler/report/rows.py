@@ -1,5 +1,5 @@
 """
-What operations cost, as frozen data: one `OpRow` an operation.
+The costs of operations, as frozen data: one `OpRow` per operation.
 
 Names carry no unit only where the contract fixed them so: `*_bytes` are bytes, `seconds*` seconds, `energy_j` joules,
 `cycles` of the array's clock, `m`, `n`, `k`, `batch` elements of the forward product. None is "this backend does not
@@ -23,7 +23,7 @@ Define = bool | int | float | str | list[Any] | None
 
 
 class ByName(msgspec.Struct, frozen=True):
-    """Fields that can be read by their names, too: `totals["cycles"]`."""
+    """Fields that can also be read by name: `totals["cycles"]`."""
 
     def __getitem__(self, key: str) -> Any:
         """The field of that name; `KeyError` for any other."""
@@ -41,7 +41,7 @@ class TensorBytes(msgspec.Struct, frozen=True):
 
 class Partition(msgspec.Struct, frozen=True, omit_defaults=True):
     """
-    A dimension cut in parts, one after the other (`time`) or side by side (`cores`).
+    A dimension split into parts, over time (`time`) or over cores (`cores`).
 
     Of several dimensions `dim` has the names, outermost first, joined by commas, `parts` the product; `each`, which is
     there for several only, has the parts of each.
@@ -59,7 +59,7 @@ class Partition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):
     """
-    How a nest is run: loops outermost first, tile sizes, and the depth at which tensors stay in SPM.
+    The schedule of a nest: loops outermost first, tile sizes, and the keep depths of tensors.
 
     `order` and `tile` name dimensions as the nest does (a matrix product: m, n, k).
     """
@@ -73,7 +73,7 @@ class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """
-    What one operation costs; every count is for one of its `repeat` repetitions.
+    The cost of one operation; every count is for one of its `repeat` repetitions.
 
     (`name`, `phase`, `op`, `index`) is unique. `limit` is the resource that sets the time: compute, dram, latency, …
     `utilization` is the share of the array's peak that the MACs take.

@@ -1,5 +1,5 @@
 """
-Sections of `native`: what only some backends say of a row or of a report, by typed fields instead of keys by name.
+Sections of `native`: data of a row or report that only some backends have, as typed fields instead of named keys.
 
 A backend fills a section and writes its columns into `native`; a renderer finds it there again, also in a report that
 was read back from JSON. The keys of `native` are the names of the fields, in their order:
@@ -78,7 +78,7 @@ class TransferFacts(Section, frozen=True):
 
 
 class EdgeFacts(Section, frozen=True):
-    """Groups of folds on one stationary tile, of all cores, and the cycles in which the busiest core's wait."""
+    """Groups of folds on one stationary tile, of all cores, and the waiting cycles of the busiest core's groups."""
 
     groups: int
     edge_cycles: int
@@ -86,7 +86,7 @@ class EdgeFacts(Section, frozen=True):
 
 class CoreFacts(Section, frozen=True):
     """
-    What each of the `cores` in use does; lists have an entry a core.
+    The work of each of the `cores` in use; lists have one entry per core.
 
     `load_balance` is the work of all arrays over that of the busiest one on every core of the chip.
     """
@@ -101,7 +101,7 @@ class CoreFacts(Section, frozen=True):
 
 
 class FusedFacts(Section, frozen=True):
-    """Vector work on blocks of a product's output `fused`; what it would take alone, in cycles and bytes of DRAM."""
+    """Vector work `fused` into a product's output blocks; its cost if run alone, in cycles and bytes of DRAM."""
 
     fused: str
     vector_cycles: int
@@ -131,7 +131,7 @@ class UnstoredFacts(Section, frozen=True):
 
 
 class UnmovedFacts(Section, frozen=True):
-    """What the same schedule would move besides if nothing were resident in the SPM."""
+    """The additional traffic of the same schedule if nothing were resident in the SPM."""
 
     not_moved_bytes: int
 
@@ -198,13 +198,13 @@ class IterationFacts(Section, frozen=True):
 
 
 class RateFacts(Section, frozen=True):
-    """Of a report: how many samples a second an iteration trains."""
+    """Of a report: the samples per second that an iteration trains."""
 
     samples_per_second: float
 
 
 class NearnessFacts(Section, frozen=True):
-    """Of a report: lower bounds of traffic and time over all plans of the cache, and the ratios of this one to them."""
+    """Of a report: lower bounds of traffic and time over all plans of the cache, and this plan's ratios to them."""
 
     traffic_bound_bytes: int
     traffic_bound_exact: bool
@@ -235,6 +235,6 @@ class CommunicationBytes(Section, frozen=True):
 
 
 def has_residents(row: HasNative) -> bool:
-    """Whether a row finds values in the SPM, or leaves there, that other operations make or use."""
+    """Whether a row finds in SPM values of other operations, or leaves values there for them."""
     resident = ResidencyFacts.found_in(row)
     return (resident is not None and resident.is_resident) or FusedFacts.found_in(row) is not None

@@ -1,5 +1,5 @@
 """
-A report as slices of time on tracks: which resource works when, and what it waits for between devices.
+A report as slices of time on tracks: the work of each resource, and its waits for communication.
 
 Four tracks show the resources of a device: the array, the vector unit, and the DRAM channel inwards and outwards; on a
 chip of several cores every array has its own. Operations run one after another. Each has a slice on every resource that
@@ -29,7 +29,7 @@ WAIT = "wait"
 
 @dataclass(frozen=True)
 class Slice:
-    """The work of a resource, or its wait: track, begin and end in seconds of the step; what a viewer shows of it."""
+    """The work or wait of a resource: track, begin and end in seconds of the step, and the details for a viewer."""
 
     track: int
     begin: float
@@ -85,14 +85,14 @@ def slices_of(report: ReportData, clock_mhz: float) -> Iterator[Slice]:
 
 @dataclass
 class _NetworkTracks:
-    """Slices of exchanges: `work` is the last before them, `until` the end of what each track shows."""
+    """Slices of exchanges: `work` is the last before them, `until` the end of each track so far."""
 
     report: ReportData
     work: str = "the step"
     until: dict[int, float] = field(default_factory=dict[int, float])
 
     def slices(self, row: OpRow, begin: float) -> Iterator[Slice]:
-        """The stages of an exchange that begins at a time, and who waits."""
+        """The stages of an exchange that begins at a time, and the waits for it."""
         stages = ExchangeStages.found_in(row)
         assert stages is not None, "only such rows have slices"
         kind = row.op.rpartition(".")[2]
@@ -165,7 +165,7 @@ def _double_buffer(report: ReportData) -> bool:
 
 def _slices(row: OpRow, *, double_buffer: bool) -> Iterator[_Work]:
     """
-    What works for an operation, and when; all its runs.
+    The slices of an operation: the resources that work for it, in all its runs.
 
     One DRAM channel serves both directions, so its time is divided by their bytes. A model without a channel has no
     slices of it.
@@ -212,7 +212,7 @@ def _args(row: OpRow, core: int) -> dict[str, object]:
 
 
 def _exchange_args(row: OpRow) -> dict[str, object]:
-    """What a viewer shows of an exchange."""
+    """The details of an exchange for a viewer."""
     facts = ExchangeFacts.found_in(row)
     shown = {
         "phase": row.phase,

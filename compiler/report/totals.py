@@ -23,7 +23,7 @@ class Totals(ByName, frozen=True, kw_only=True):
     """
     Sums of `repeat` x row over all rows, and ratios of those sums. `totals["cycles"]` reads a field by its name.
 
-    `peak_bytes` is that of the report's `memory`; `memory` says what it is made of, and adds up to it: `weights`,
+    `peak_bytes` is that of the report's `memory`; the parts of `memory` add up to it: `weights`,
     `gradients` of parameters, `optimizer` states, `activations` with inputs and their gradients, `buffers` (results of
     collectives, parameters in another form, constants, running statistics).
     """

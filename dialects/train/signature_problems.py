@@ -18,7 +18,7 @@ from npuc.dialects.train.signature import (
 )
 
 MAX_BOUND = 1e30
-"""The widest that initial weights may be drawn."""
+"""The largest bound of the interval from which initial weights are drawn."""
 
 
 def signature_problems(func: FuncOp) -> Iterator[str]:

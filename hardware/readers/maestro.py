@@ -5,10 +5,9 @@ MAESTRO's hardware files as hardware descriptions.
     noc_bw_cstr: 64                 maestro.noc_bw = 64
     NoC_NumHops: 2                  maestro.noc_hop_latency = 2
 
-Any key may be missing. What a file says nothing of is as MAESTRO has it under a hardware file: one processing element,
-one hop of a cycle, unlimited bandwidth; sizes of buffers, which change no number, stay out. Blanks and `, - > ( ) : ;`
-separate words; one that begins with `//` ends its line. Older versions of MAESTRO spell the keys otherwise; both are
-read.
+Any key may be missing. Its default is MAESTRO's under a hardware file: one processing element, one hop of one cycle,
+unlimited bandwidth; buffer sizes, which change no number, are left out. Blanks and `, - > ( ) : ;` separate words; a
+word that begins with `//` ends its line. Older versions of MAESTRO spell the keys differently; both spellings are read.
 """
 
 from __future__ import annotations

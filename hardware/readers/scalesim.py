@@ -47,7 +47,7 @@ _SEPARATOR = re.compile("[:=]")
 _COMMENT = re.compile(r"(?:^|(?<=\s))[#;].*$")
 _FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 WORDS_A_CYCLE = 10
-"""What SCALE-Sim assumes in CALC mode for the first fetch; here the bandwidth where the file has none."""
+"""SCALE-Sim's assumption in CALC mode for the first fetch; here the bandwidth where the file has none."""
 CLOCK_MHZ = 1000.0
 """SCALE-Sim has no clock: a cycle is a nanosecond."""
 
@@ -125,7 +125,7 @@ class _File:
 
 
 def _range(path: str) -> str:
-    """What a size may be."""
+    """The range of a size."""
     kind = KEYS[path].kind
     least, most = getattr(kind, "least", 1), getattr(kind, "most", 1)
     return f"an integer from {least:,} to {most:,}"

@@ -1,4 +1,4 @@
-"""Where a key stands in the text of a TOML file: for carets in messages only, so a key that hides well is not found."""
+"""Best-effort source location of a key in the text of a TOML file, for carets in messages only."""
 
 import re
 

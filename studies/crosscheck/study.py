@@ -47,7 +47,7 @@ class ProductRow:
     """
     A product under a dataflow: its size, and the cycles of one run in both models, by term.
 
-    `ideal` is a fraction of cycles as a float; all other numbers are whole but `edges`, which completes it.
+    `ideal` is a fraction of cycles as a float; all other numbers are integers except `edges`, which completes it.
     """
 
     dataflow: str
@@ -75,7 +75,7 @@ class ProductRow:
 
     @property
     def reason(self) -> str:
-        """The part that most of the difference comes from."""
+        """The term with the largest difference."""
         parts = {
             "fill and drain": self.fill_drain,
             "DRAM bandwidth": self.dram,
@@ -89,7 +89,7 @@ class ProductRow:
 
 @dataclass(frozen=True)
 class CrossCheckResults:
-    """The rows, and what they were made of: the source and the machine's name, the network's elements a cycle."""
+    """The rows, with the source, the machine's name and the network's elements per cycle."""
 
     source: str
     hardware: str
@@ -113,8 +113,8 @@ def run_crosscheck(
     """
     The products of a source on a systolic array, under each dataflow.
 
-    The mapping's network brings `maestro.noc_bw` elements a cycle if `overrides` has it, else as many as the array has
-    rows and columns, which is what its edges take. `done` is told each dataflow. Raises `NpucError`s.
+    The mapping's network delivers `maestro.noc_bw` elements per cycle if `overrides` has it, else as many as the array
+    has rows and columns, the width of its edges. `done` is called for each dataflow. Raises `NpucError`s.
     """
     rows: list[ProductRow] = []
     name, width = "", 0

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FULL = 1_000_000
-"""From so many cycles on the table is in thousands."""
+"""The number of cycles from which the table counts in thousands."""
 SHOWN = 5
-"""How many layers are shown of a dataflow: those whose models are farthest apart."""
+"""The number of layers shown per dataflow: those whose models are farthest apart."""
 
 
 def to_json(study: CrossCheckResults) -> str:
@@ -26,7 +26,7 @@ def to_json(study: CrossCheckResults) -> str:
 
 
 def to_csv(study: CrossCheckResults) -> str:
-    """All rows, a line each."""
+    """All rows, one per line."""
     names = ["hardware", "noc_bw", *(field.name for field in fields(ProductRow)), "ratio", "reason"]
     return rows_csv(names, [_cells(study, row) for row in study.rows])
 
@@ -37,7 +37,7 @@ def _cells(study: CrossCheckResults, row: ProductRow) -> dict[str, object]:
 
 
 def print_crosscheck(study: CrossCheckResults, console: Console) -> None:
-    """Sums by dataflow, then the layers that the models differ most in."""
+    """Sums by dataflow, then the layers in which the models differ most."""
     from rich.table import Table
 
     console.print(

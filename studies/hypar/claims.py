@@ -27,9 +27,9 @@ Value: TypeAlias = float | str | tuple[str, ...]
 Results: TypeAlias = Mapping[str, Mapping[Strategy, NetworkResult]]
 """By network and strategy."""
 WITHIN_READING = 0.005
-"""The labels of the communication figure have three digits: ours is to be this near to them, relatively."""
+"""The relative tolerance of the communication figure, whose labels have three digits."""
 WITHIN_MODEL = 0.1
-"""How near a ratio of times or energies is to be, relatively, where the paper's model is not known."""
+"""The relative tolerance of ratios of times or energies, as the paper's model is not known."""
 VARIANT = "variant"
 """How claims begin that repeat others under another reading of the paper."""
 BARS_OF_MP = "what the paper counts in its bars of mp is not said"
@@ -37,7 +37,7 @@ TITLES: Mapping[Quantity, str] = {"performance": "performance", "energy": "energ
 
 
 ROUNDING = 1e-9
-"""Two computations of one number agree to this."""
+"""The relative tolerance between two computations of one number."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class FigureRow:
     """
     A number of the paper and ours, in `unit`, and whether ours is within the tolerance, in the same unit.
 
-    `setting` is what to compile for it. `published` and `reproduced` are None where no number of the paper is known,
-    `ours` where there is no program to price.
+    `setting` is the configuration to compile for it. `published` and `reproduced` are None where no number of the paper
+    is known, `ours` where there is no program to score.
     """
 
     claim: str
@@ -193,12 +193,12 @@ def figure_row(
 
 
 def near(ours: float, theirs: float, within: float) -> bool:
-    """Whether ours is as near as that, relative to theirs."""
+    """Whether ours is within a tolerance relative to theirs."""
     return abs(ours - theirs) <= within * theirs
 
 
 def setting(source: str, strategy: Strategy, convention: Convention) -> str:
-    """What to compile."""
+    """The configuration to compile."""
     return f"{source} --devices {DEVICES} --parallel {strategy} --convention {convention}"
 
 

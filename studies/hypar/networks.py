@@ -1,4 +1,4 @@
-"""The networks of the study, or others in their place, with their plans and the bytes that these move."""
+"""The networks of the study, or others in their place, with their plans and the traffic of these."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LETTERS: Mapping[str, str] = {"I": "d", "II": "m"}
 
 @dataclass(frozen=True)
 class HyparNetwork:
-    """A program: `name` is what rows call it, the paper's name if it is one of the study's."""
+    """A program: `name` is its name in rows, the paper's name if it is one of the study's."""
 
     name: str
     source: str

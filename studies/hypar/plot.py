@@ -27,7 +27,7 @@ INK = "#222222"
 WIDTH = 0.16
 """The width of a bar; five of them a network."""
 RATIO = f" over {BASE}, x"
-"""How the titles of gains end, whose bars begin at 1."""
+"""The end of the titles of gains, whose bars begin at 1."""
 
 
 def draw(study: HyparResults, kind: str) -> bytes:
@@ -79,7 +79,7 @@ def _bars(axes: Axes, claim: str, networks: Mapping[str, Mapping[str, FigureRow]
 
 
 def _scaling(axes: Axes, study: HyparResults) -> None:
-    """How many times faster than on one accelerator."""
+    """The speed-up over one accelerator."""
     strategies: tuple[Strategy, ...] = (BASE, OURS)
     shown: list[int] = []
     for strategy in strategies:

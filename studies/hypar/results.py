@@ -17,7 +17,7 @@ class NetworkResult:
     """
     A network under a strategy: the partition types of its layers at each level, a step's traffic, the step itself.
 
-    `gb` is of 10^9 bytes by the study's convention, `others` by the other ones, each with its own plan.
+    `gb` is in 10^9 bytes by the study's convention, `others` by the other conventions, each with its own plan.
     """
 
     choices: tuple[str, ...]

@@ -14,7 +14,7 @@ from npuc.studies.hypar.steps import step_of
 
 @dataclass(frozen=True)
 class Scale:
-    """A strategy on so many accelerators; no `seconds` where there is no program, for the reason in `note`."""
+    """A strategy on a number of accelerators; without a program `seconds` is None and `note` gives the reason."""
 
     strategy: Strategy
     devices: int
@@ -30,7 +30,7 @@ def scaled(
     platform: Platform,
     done: Callable[[str, int], None],
 ) -> Iterator[Scale]:
-    """A network under strategies on each number of accelerators; `done` is told of each."""
+    """A network under strategies on each number of accelerators; `done` is called for each."""
     for strategy in strategies:
         for devices in SCALES:
             step = step_of(network, strategy, convention, devices, platform, (LINK,))

@@ -30,7 +30,7 @@ TREE: Topology = "tree"
 @dataclass(frozen=True)
 class Published:
     """
-    What the paper has of a network, or of the geometric mean over its ten; empty where it is not known.
+    The paper's numbers for a network, or for the geometric mean over its ten; empty where they are not known.
 
     `choices` are the letters of the layers at each level; the rest are by strategy.
     """
@@ -63,7 +63,7 @@ def published() -> Mapping[str, Published]:
 
 @cache
 def over_owt() -> Mapping[str, float]:
-    """What the paper says hypar gains over owt in the mean: `performance`, `energy`."""
+    """The paper's mean gains of hypar over owt: `performance`, `energy`."""
     found = _data()["one_weird_trick"]
     return {"performance": found["hypar_over_owt_performance_gmean"], "energy": found["hypar_over_owt_energy_gmean"]}
 

@@ -76,7 +76,7 @@ def plan_study(preset: Convention = PRESETS[0], sources: Sequence[str] = (), har
 
 
 def run_study(plan: HyparPlan, done: Advance = lambda name, count: None) -> HyparResults:
-    """The study; `done` is told of each step. Raises `NpucError`s of a network that is wrong."""
+    """The study; `done` is called for each step. Raises `NpucError`s for a wrong network."""
     results: dict[str, Mapping[Strategy, NetworkResult]] = {}
     made: dict[str, Mapping[Topology, AcceleratorStep]] = {}
     platform = plan.platform

@@ -39,7 +39,7 @@ def to_json(study: HyparResults) -> str:
 
 
 def to_csv(study: HyparResults) -> str:
-    """The rows, a line each; choices as a word a level."""
+    """The rows, one per line; choices as one word per level."""
     rows: list[dict[str, object]] = [
         asdict(row) | {"published": _cell(row.published), "ours": _cell(row.ours)} for row in study.rows
     ]
@@ -51,7 +51,7 @@ def _cell(value: Value | None) -> object:
 
 
 def value_text(value: Value | None) -> str:
-    """A value as people read it: words, or four digits."""
+    """A value as text: words, or four digits."""
     if value is None or isinstance(value, str):
         return value or "-"
     return " ".join(value) if isinstance(value, tuple) else f"{value:.4g}"
@@ -101,7 +101,7 @@ def _table(first: str, others: Sequence[str], *, justify: str = "right") -> Tabl
 
 
 def _choices(study: HyparResults) -> Table:
-    """The choices of the strategies that choose, a column a level."""
+    """The choices of the strategies that choose, one column per level."""
     table = _table("choices", ["by", *(f"H{level + 1}" for level in range(4))], justify="left")
     for row in study.rows:
         if isinstance(row.ours, tuple) and row.strategy in (OURS, "joint"):
@@ -110,7 +110,7 @@ def _choices(study: HyparResults) -> Table:
 
 
 def _numbers(claim: str, networks: dict[str, dict[str, FigureRow]]) -> Table:
-    """A line a network and a column a strategy; what compares others with owt stands in the verdict alone."""
+    """One line per network and one column per strategy; comparisons with owt stand in the verdict only."""
     known = {strategy for rows in networks.values() for strategy in rows}
     shown = [strategy for strategy in STUDIED_STRATEGIES if strategy in known]
     table = _table(claim, shown)
@@ -179,7 +179,7 @@ def _space(study: HyparResults) -> Iterator[str]:
 
 def verdict(rows: Sequence[FigureRow]) -> Iterator[str]:
     """
-    How many numbers are reproduced, and why others are not: each reason once, with those it holds for. Variants of a
+    The count of reproduced numbers, and the reasons for the others: each reason once, with its numbers. Variants of a
     number do not count.
     """
     known = [row for row in rows if row.published is not None and not row.claim.startswith(VARIANT)]

@@ -1,5 +1,5 @@
 """
-What the paper says of the sequential program and of why the method gains, beside ours.
+The paper's statements on the sequential program and on the causes of the gain, beside our numbers.
 
     dY's share       of the bytes that the sequential gradients read, and of all that they move
     backward         its share of the forward and backward products, and of a whole training step
@@ -19,9 +19,9 @@ from npuc.studies.igo.settings import AVERAGE, LARGE, STEPS, Setting, figures
 from npuc.studies.igo.times import LayerSteps
 
 Layers = Sequence[tuple[int, LayerSteps]]
-"""The layers of a network: how often, and their costs."""
+"""The layers of a network: their counts and costs."""
 WITHIN = 0.1
-"""How near ours is to be to the paper's, relatively: neither its layers nor its programs are known."""
+"""The relative tolerance: neither the paper's layers nor its programs are known."""
 BOTH = "both"
 """The NPUs of a row over all of them."""
 LAST = STEPS[-1]
@@ -144,7 +144,7 @@ def _saved(before: Cost, after: Cost) -> Point:
 def _line(
     ours: Sequence[Point], npu: str, model: str, over: str, theirs: Sequence[Point] | None, note: str
 ) -> Iterator[PremiseRow]:
-    """How far points are on a line, and its slope through the origin; nothing of fewer than three points."""
+    """The correlation of points and the slope of their line through the origin; None for fewer than three points."""
     found = _fit(ours)
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""What programs of the study cost: cycles, and what moves between DRAM and SPM."""
+"""The costs of the study's programs: cycles, and the traffic between DRAM and SPM."""
 
 from __future__ import annotations
 

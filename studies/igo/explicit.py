@@ -56,7 +56,7 @@ class ExplicitCosts:
         return self.best(nest_of(size, DX)) + self.best(nest_of(size, DW))
 
     def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Cost:
-        """Both gradients together; a cut is over time on one core, else it is what each core has."""
+        """Both gradients together; a partition is over time on one core, over cores otherwise."""
         if cut is None and self.machine.cores > 1:
             cut = LayerPartition("m", self.machine.cores)
         if order == "in turn":
@@ -80,7 +80,7 @@ class ExplicitCosts:
         return self._priced(nest, best_schedule(nest, self.machine, "time", widths_of(nest, self.machine)))
 
     def _priced(self, nest: Nest, schedule: Schedule) -> Cost:
-        """A scheduled nest; on several cores what passes the channel."""
+        """A scheduled nest; on several cores with the traffic of all on the channel."""
         machine, widths = self.machine, widths_of(nest, self.machine)
         if schedule.core_depth:
             moved = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel

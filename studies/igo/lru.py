@@ -76,7 +76,7 @@ class LruCosts:
         machine = replace(machine, accumulator_bits=16)
         self.cores, self.width, self.fresh = machine.cores, assumptions.width, assumptions.fresh
         self.loops = dict(assumptions.loops)
-        # What walks see: all SPM together, and a core's bandwidth, since an operation takes a core's time.
+        # The machine of the walks: all SPM together, and a core's bandwidth, since an operation takes a core's time.
         self.core = machine.core(machine.cores)
         if not assumptions.edge:
             self.core = replace(self.core, array=replace(self.core.array, edge_elements=None))
@@ -103,7 +103,7 @@ class LruCosts:
         return self._cost(size, "m", [[DX], [DW]])
 
     def together(self, size: Size, order: PublishedChoice, cut: LayerPartition | None = None) -> Cost:
-        """Both gradients together; a cut is over time on one core, else it is what each core has."""
+        """Both gradients together; a partition is over time on one core, over cores otherwise."""
         split = Split(cut.dim, cut.parts) if cut is not None and self.cores == 1 else None
         return self._cost(size, "m" if cut is None else cut.dim, [PROGRAMS[order]], split)
 
@@ -145,7 +145,7 @@ class LruCosts:
         steps = self.tile(size)
         alone = isinstance(nest, Statement)
         whole, order = (nest_of(size, nest), nest.out) if alone else (fused_nest(size), nest)
-        # What the cut dimension indexes is a core's own; the rest is one tensor for all cores.
+        # A tensor that the partitioned dimension indexes is split over the cores; the others are shared by all.
         values = tuple((name, core if dim in tensor.dims else 0) for name, tensor in whole.tensors.items())
         schedule = Schedule(tuple(Loop(d, steps[d]) for d in self.loops[order]))
         return Walk(whole, schedule, widths_of(whole, self.core, self.width), values, split)

@@ -37,7 +37,7 @@ class Product:
     """
     A forward product X [m, k] W [k, n] of a layer, `count` times.
 
-    A convolution is the product after im2col. Without `has_dx` nothing before it is trained, so that only dW is due.
+    A convolution is the product after im2col. Without `has_dx` nothing before it is trained, so that only dW is needed.
     """
 
     layer: str
@@ -59,7 +59,7 @@ class StudyNetwork:
 
     @property
     def source(self) -> str:
-        """What the command line calls the sample."""
+        """The sample's name on the command line."""
         return f"samples:{self.sample}"
 
 
@@ -73,7 +73,7 @@ _EITHER: _Samples = {
     "dlrm": ("dlrm", {"size": 128, "bottom": [512, 256], "top": [1024, 1024, 512, 256]}),
     "mob": ("mobilenet_v1", {}),
 }
-"""Models that both NPUs train alike, by sample and parameters."""
+"""Models that both NPUs train with equal parameters, by sample and parameters."""
 
 _LARGE: _Samples = {
     "yolo": ("yolo_v5", {}),

@@ -21,7 +21,7 @@ WIDTH = 0.19
 
 
 class Axes(Protocol):
-    """What is used of matplotlib's axes."""
+    """The part of matplotlib's axes that is used."""
 
     def bar(self, x: Sequence[float], height: Sequence[float], width: float, **style: object) -> object: ...
     def plot(self, x: Sequence[float], y: Sequence[float], *style: object, **more: object) -> object: ...
@@ -91,7 +91,7 @@ def _means(axes: Axes, study: IgoResults) -> None:
 
 
 def _bars(axes: Axes, steps: Sequence[Sequence[tuple[float, float | None]]]) -> None:
-    """A group of bars a place, one a step, and marks where the paper has a number."""
+    """A group of bars per place, one per step, and marks where the paper has a number."""
     marks: list[tuple[float, float]] = []
     for number, (step, values) in enumerate(zip(STEPS, steps, strict=True)):
         at = [place + (number - 1.5) * WIDTH for place in range(len(values))]

@@ -33,7 +33,7 @@ class Size:
         return ("m", self.m), ("n", self.n), ("k", self.k)
 
     def cut(self, dim: str, parts: int) -> tuple["Size", ...]:
-        """The product cut along a dimension into so many parts, as even as can be; fewer of a shorter dimension."""
+        """The product split along a dimension into parts that are as even as possible; a short dimension has fewer."""
         whole = dict(self.dims)
         share, more = divmod(whole[dim], parts)
         return tuple(Size(**(whole | {dim: share + (p < more)})) for p in range(parts) if share or p < more)

@@ -4,7 +4,7 @@ Baselines that split the gain of the method: programs at their own best tiles, o
     blocking     dX, then dW, each at its best tiles and residency; dY is read twice
     dY kept      the same, but dY is resident between the two where it fits, as with `keep-resident{what=pairs}`
     one nest     both gradients in one nest at its best order, tiles and residency, or dX, then dW if that is faster
-    dY free      as blocking, but dW reads dY for nothing: no program does that
+    dY free      as blocking, but dW reads dY without traffic, which no program does
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ RIVALS = ("blocking", "dY kept", "one nest", "dY free")
 
 @lru_cache(maxsize=4096)
 def rival_times(size: Size, has_dx: bool, machine: Machine) -> Mapping[str, Fraction]:
-    """The cycles of each, forward and backward; a layer without dX takes the same in all."""
+    """The cycles of each baseline, forward and backward; a layer without dX takes the same in all."""
     costs = ExplicitCosts(machine)
     forward = costs.forward(size).time
     if not has_dx:

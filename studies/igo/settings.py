@@ -22,7 +22,7 @@ STEPS = ("interleaving", "rearrangement", "best_of_three", "data_partitioning")
 WIDTH = {"memory.element_bytes": 2}
 """The tables of products have no types: elements of 16 bits."""
 AVERAGE = "avg"
-"""The arithmetic mean over the models, where a model's name is due."""
+"""The name of the arithmetic mean over the models, in place of a model's name."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Setting:
 
     @property
     def scale(self) -> Fraction:
-        """What the rows M of the tables of products are multiplied with: the batch of all cores over the tables'."""
+        """The factor of the rows M of the tables of products: the batch of all cores over the tables'."""
         return Fraction(self.batch * self.cores, BATCHES[self.npu])
 
     @property

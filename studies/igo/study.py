@@ -113,8 +113,8 @@ def run_study(
     own: Own = NOTHING_OWN,
 ) -> IgoResults:
     """
-    The study, or a part of it, with networks and rewrites of one's own; `done` is told of each setting and model when
-    it is done, and of each network that rewrites were scored for.
+    The study, or a part of it, with networks and rewrites of one's own; `done` is called after each setting and model,
+    and after each network for which rewrites were scored.
     """
     rows: list[TimeRow] = []
     lines: list[RivalRow] = []

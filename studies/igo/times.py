@@ -12,7 +12,7 @@ from npuc.studies.igo.products import Size
 ORDERS: tuple[PublishedChoice, ...] = ("in turn", "dX-major", "dW-major")
 """The programs of the paper beside the sequential one."""
 PARTS = (2, 4, 8)
-"""The parts that partitions over time are tried with."""
+"""The numbers of parts of partitions over time."""
 NEAR = Fraction(1002, 1000)
 """Partitions are not tried where the best order is within this factor of the lower bound."""
 
@@ -30,7 +30,7 @@ class LayerCosts(Protocol):
 
     @property
     def cut_orders(self) -> Sequence[PublishedChoice]:
-        """The orders that partitions are tried with."""
+        """The orders that are combined with partitions."""
         ...
 
     def forward(self, size: Size) -> Cost:

@@ -18,7 +18,7 @@ PUBLISHED = "published"
 
 
 def to_json(study: IgoResults) -> str:
-    """The rows, the lines that say what the gain is made of, the predictor, the traffic and the claims."""
+    """The rows, the baselines that split the gain, the predictor, the traffic and the claims."""
     tables = {
         "rows": study.rows,
         "lines": study.lines,
@@ -30,7 +30,7 @@ def to_json(study: IgoResults) -> str:
 
 
 def to_csv(study: IgoResults) -> str:
-    """The rows, a line each; an empty cell where the paper gives no number."""
+    """The rows, one per line; an empty cell where the paper gives no number."""
     return rows_csv([field.name for field in fields(TimeRow)], [asdict(row) for row in study.rows])
 
 
@@ -71,7 +71,7 @@ def model_name(model: str) -> str:
 
 
 MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
-"""What the columns of the table of means are as wide as."""
+"""The headings of the table of means, which set the widths of its columns."""
 PREDICTED = ("right %", "excess %", "predicted", "best")
 """The columns of the predictor's table."""
 PROGRAMS = {
@@ -81,7 +81,7 @@ PROGRAMS = {
     "dY free": "  second dY for nothing",
     "one nest": "  one nest",
 }
-"""The lines in the order that they are shown, and what they are called."""
+"""The lines in the order in which they are shown, with their titles."""
 
 
 def _lines(study: IgoResults, npu: str, names: Sequence[str]) -> Iterator[str]:

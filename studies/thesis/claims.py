@@ -32,8 +32,8 @@ class ClaimRow:
     """
     A claim: the study's value and ours, in `unit`, and whether ours is within the tolerance.
 
-    Without a published value it is an observation in words, or a measure of a network that the study has not; where
-    what the study found is not known, `reproduced` is None.
+    Without a published value it is an observation in words, or a measure of a network outside the study; `reproduced`
+    is None where the study's finding is not known.
     """
 
     id: str | None
@@ -68,7 +68,7 @@ MEASURES = (
 
 
 def measure_rows(scores: Scores, networks: Sequence[ThesisNetwork], preset: str) -> Iterator[ClaimRow]:
-    """The measures of networks, a network after the other."""
+    """The measures of networks, one network after another."""
     for network in networks:
         for measure in MEASURES:
             ours = measure.value(scores, network)
@@ -95,7 +95,7 @@ def setting_of(network: ThesisNetwork, preset: str) -> str:
 
 
 def reproduced(claim: Claim, ours: Value | None) -> bool | None:
-    """Whether our value is what a claim says, by its kind and tolerance; None where it says nothing to compare with."""
+    """Whether our value fulfils a claim, by its kind and tolerance; None where there is nothing to compare."""
     published = claim.published
     if published is None:
         holds = OBSERVATIONS[claim.id].holds

@@ -22,11 +22,11 @@ from npuc.studies.thesis.settings import (
 )
 
 RIDGE = TFLOPS * 1e3 / GB_PER_S
-"""The ridge of the study's machine, operations a byte."""
+"""The ridge of the study's machine, in operations per byte."""
 
 
 def measured_points(network: ThesisNetwork) -> Iterator[Point]:
-    """The points that the measures of networks that the study does not have are taken at."""
+    """The points of the measures of networks outside the study."""
     yield from (Point(network, mib) for mib in (LEAST, 500))
     yield Point(network, LEAST, FASTER_TFLOPS)
 
@@ -110,7 +110,7 @@ def share_of_other_layers(scores: Scores, network: ThesisNetwork, mib: int = LEA
 
 
 def reuse(row: OpRow) -> float:
-    """The reuse frequency of a step, operations a byte of its tensors."""
+    """The reuse frequency of a step, in operations per byte of its tensors."""
     return step_facts(row).reuse_frequency
 
 

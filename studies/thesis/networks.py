@@ -13,7 +13,7 @@ from npuc.frontends.source import Source, open_source
 
 Settings: TypeAlias = tuple[tuple[str, int | str], ...]
 BATCH = "batch"
-"""The parameter that a network's batch is called by."""
+"""The name of the parameter that sets a network's batch."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ STUDIED: Mapping[str, ThesisNetwork] = {
     for network in (
         ThesisNetwork("resnet50", "samples:resnet50"),
         ThesisNetwork("mobilenet_v2", "samples:mobilenet_v2"),
-        # the layers that the reference data were made with
+        # the layers with which the reference data were made
         ThesisNetwork("gnmt", "samples:gnmt", (("variant", "prototype"),), (("roofline.compat", "prototype"),)),
         ThesisNetwork("transformer", "samples:transformer", (("variant", "thesis_fit"),)),
     )

@@ -50,7 +50,7 @@ class Point:
 
 
 LARGE = 4000
-"""Operations of a large network, of which a curve takes seconds."""
+"""The number of operations from which a network is large: its curve takes seconds."""
 COARSE_MIB = 8
 
 
@@ -67,7 +67,7 @@ class Layers:
         return {tensor.name: tensor.bytes for tensor in self.iteration.tensors if tensor.kind == "value"}
 
     def outputs(self, ops: str) -> list[int]:
-        """Sizes of what the forward of layers whose operation's name begins with `ops` writes, in bytes."""
+        """Sizes of the forward outputs of layers whose operation's name begins with `ops`, in bytes."""
         steps = (s for s in self.iteration.steps if s.phase == "forward" and s.op.startswith(ops))
         return [self.iteration.tensors[number].bytes for step in steps for number in step.writes]
 

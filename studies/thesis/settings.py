@@ -22,7 +22,7 @@ Value: TypeAlias = float | Mapping[str, Sequence[str] | Sequence[float] | float]
 
 
 def machine_value(preset: str, key: str) -> float:
-    """A number of a machine that the study names."""
+    """A value of a machine that the study names."""
     return load_hardware(preset).require(key, float, backend="roofline")
 
 
@@ -60,7 +60,7 @@ PRESETS: Mapping[str, Preset] = {
 @dataclass(frozen=True)
 class Claim:
     """
-    A number of the study: where it stands, and how far ours may be from it, in its unit; None where it has only words.
+    A number of the study: its place in the text, and the tolerance of ours, in its unit; None for a claim in words.
 
     Of `kind` upper_limit, ours is to be below; of order_of_magnitude, of as many digits; without a tolerance and
     numeric, the same when rounded as the study rounds.

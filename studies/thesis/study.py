@@ -85,9 +85,9 @@ def run_study(
     plan: ThesisPlan, points: Iterable[Point] = (), done: Advance = lambda name, count: None
 ) -> ThesisResults:
     """
-    The study, with `points` of figures scored besides; `done` is told of each network's points as they are done.
+    The study, with `points` of figures scored as well; `done` is called as each network's points are done.
 
-    Raises `NpucError`s of a network that is wrong.
+    Raises `NpucError`s for a wrong network.
     """
     reused = reused_points(plan.networks) if plan.theirs else []
     scores = score_points([*plan.points, *points], plan.networks, plan.keys, done, reused)

@@ -46,7 +46,7 @@ def _cell(value: Value | None) -> object:
 
 
 def value_text(value: Value | None) -> str:
-    """A value of a row as people read it: four digits, names by class."""
+    """A value of a row as text: four digits, names by class."""
     if value is None:
         return ""
     if isinstance(value, Mapping):
@@ -64,7 +64,7 @@ def part_text(part: Sequence[str] | Sequence[float] | float) -> str:
 
 
 def tolerance_text(row: ClaimRow) -> str:
-    """How far ours may be from the published value."""
+    """The tolerance of ours against the published value."""
     return "" if row.tolerance is None else f"± {row.tolerance:g}"
 
 

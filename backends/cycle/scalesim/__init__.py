@@ -1,7 +1,7 @@
 """
 SCALE-Sim 3.0.0 in its CALC mode, exactly: its report of a layer without its walk over every address.
 
-    layer.py      what it is given: a product or a convolution, sparsity, the configuration
+    layer.py      its input: a product or a convolution, sparsity, the configuration
     compute.py    folds, cycles, utilisations, SRAM accesses
     streams.py    the words an operand asks for, line by line
     reads.py      DRAM reads: epochs

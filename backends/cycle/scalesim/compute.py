@@ -18,7 +18,7 @@ from npuc.compiler.analysis.machine.array import PLACES, Array, Dataflow
 
 @dataclass(frozen=True)
 class Folds:
-    """How a product is cut on the array."""
+    """The folds of a product on the array."""
 
     dataflow: Dataflow
     rows: int

@@ -31,7 +31,7 @@ OUTSIDE = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Block:
-    """What one fold asks for: in line `first` + l, lane p wants address `starts[l, p] + lanes[p]`."""
+    """The requests of one fold: in line `first` + l, lane p requests address `starts[l, p] + lanes[p]`."""
 
     starts: Numbers
     lanes: Numbers
@@ -121,7 +121,7 @@ class Windows:
 
     @cached_property
     def _padded(self) -> Numbers:
-        """What streams through, with empty slots on both sides."""
+        """The streamed vector, with empty slots on both sides."""
         stream = self.begins if self.folds.dataflow == "ws" else self.places
         return np.pad(stream, self.folds.rows - 1, constant_values=self.end)
 
@@ -137,7 +137,7 @@ def image_epochs(windows: Windows, layer: Layer, stream: Stream, capacity: int) 
         if apart and not image.overhangs:
             return every_word(stream, capacity)
         if not image.overlaps:
-            # Every sweep asks for each word once, in the same order: none is ever held when it comes again.
+            # Every sweep requests each word once, in the same order: no word is still held when it is requested again.
             reads = distinct * windows.sweeps
             sweep, word = divmod(reads // capacity * capacity - 1, distinct)
             return Epochs(reads, sweep * windows.sweep_lines + windows.line_of(word))
@@ -145,7 +145,7 @@ def image_epochs(windows: Windows, layer: Layer, stream: Stream, capacity: int) 
 
 
 def _touched(image: Image) -> int:
-    """How many words of the input lie in some window."""
+    """The number of words of the input that lie in some window."""
     words = image.images * image.channels
     for size, kernel, stride, positions in (
         (image.height, image.filter_height, image.stride_h, image.output_height),

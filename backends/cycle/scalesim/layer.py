@@ -1,4 +1,4 @@
-"""What SCALE-Sim is given: a layer (a product, or a convolution that becomes one) and a configuration."""
+"""SCALE-Sim's input: a layer (a product, or a convolution that becomes one) and a configuration."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -80,7 +80,7 @@ class Sparsity:
             raise ValueError(f"sparsity {self.kept}:{self.block} is not N:M with 1 <= N <= M")
 
     def rows(self, k: int) -> int:
-        """How many of `k` rows are kept."""
+        """The number of rows kept of `k`."""
         return self.kept * (k // self.block) + min(self.kept, k % self.block)
 
 
@@ -119,9 +119,9 @@ class Layer:
 @dataclass(frozen=True)
 class Configuration:
     """
-    The array, the three SRAM sizes in kB (of 1024 words of 1 byte), and what is asked for.
+    The array, the three SRAM sizes in kB (of 1024 words of 1 byte), and the requested parts of the report.
 
-    `memory` off leaves out all that needs the memory model. `representation` is how sparse filters are stored.
+    `memory` off leaves out the columns of the memory model. `representation` is the storage format of sparse filters.
     """
 
     rows: int

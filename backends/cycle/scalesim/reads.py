@@ -36,7 +36,7 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Epochs:
-    """How many words are read, and the line in which the last full epoch was filled (None: none was)."""
+    """The number of words read, and the line in which the last full epoch was filled (None: none was)."""
 
     reads: int
     filled: int | None

@@ -1,5 +1,5 @@
 """
-How SCALE-Sim stores a sparse filter, in words of 32 bits (its SPARSE_REPORT).
+SCALE-Sim's storage of a sparse filter, in words of 32 bits (its SPARSE_REPORT).
 
 K' = the kept rows, nnz = K' N. ELLPACK keeps ceil(log2 M) bits of place for every kept value (M of the pattern N:M);
 CSR and CSC one index for each and one pointer for every row (column) and one more.

@@ -1,8 +1,8 @@
 """
-The requests of an operand line by line: which word comes in which line.
+The requests of an operand line by line: the words of each line.
 
-In every fold an operand asks for one block of words, either skewed (lane p is p lines late: a systolic stream) or row
-by row (what stays in the array is loaded). The line of a word is a closed form.
+In every fold an operand requests one block of words, either skewed (lane p is p lines late: a systolic stream) or row
+by row (the stationary operand is loaded). The line of a word has a closed form.
 """
 
 from dataclasses import dataclass

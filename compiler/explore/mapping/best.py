@@ -1,7 +1,7 @@
 """
 The search loop: a mapper proposes candidates, which are costed in batches, and the best is recorded.
 
-Of equal costs the one with less of the other measure is better, then the earlier one; known mappings come first.
+Ties go to the candidate with less of the other measure, then to the earlier one; known mappings come first.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class MappingCosts:
     The costs of candidates: cycles, energy in MACs' worth, and elements in the buffers; NaN for invalid candidates.
 
     `carried`: whether all transfers fit into these cycles, including those that the model does not charge, and
-    `buffered`: whether clusters can buffer everything that their steps refetch (`exact.refetch`). None: the model does
-    not say.
+    `buffered`: whether clusters can buffer everything that their steps refetch (`exact.refetch`). None where the model
+    does not know.
     """
 
     cycles: Floats
@@ -93,7 +93,7 @@ class Limits:
         """
         The candidates that the machine can run at their cost.
 
-        The model charges no energy for refetches inside clusters, so that where energy counts they must be buffered.
+        The model charges no energy for refetches inside clusters, so for objectives with energy they must be buffered.
         """
         fine = np.isfinite(costs.cycles) & (costs.cycles > 0) & np.isfinite(costs.energy)
         for need, size in ((costs.l1, self.l1), (costs.l2, self.l2)):
@@ -154,7 +154,7 @@ def exact_cost(
 @dataclass
 class BestMapping:
     """
-    The best so far; `curve` are the numbers of candidates after which the cost fell, with the cost then.
+    The best so far; `curve` holds the numbers of candidates after which the cost fell, with the new cost.
 
     `found` is a mapping that was known, or holds the candidate alone; None before any fits.
     """
@@ -168,11 +168,11 @@ class BestMapping:
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def add_known(self, mapping: Clusters | Mapping, cost: MappingCost) -> None:
-        """Take a mapping into account that is no candidate of a mapper."""
+        """Consider a mapping that no mapper has proposed."""
         self.add(mapping, cost.costs)
 
     def add(self, batch: Candidates | Clusters | Mapping, costs: MappingCosts) -> Floats:
-        """Take candidates into account; returns their costs, infinite where they do not fit."""
+        """Consider candidates; returns their costs, infinite where they do not fit."""
         values = np.where(self.limits.fit(costs, self.objective), costs.of(self.objective), np.inf)
         others = costs.of("time" if self.objective == "energy" else "energy")
         running = np.minimum.accumulate(np.minimum(values, self.key[0]))
@@ -191,7 +191,7 @@ def search(mapper: Mapper, evaluate: Evaluate, best: BestMapping, budget: int, a
     """
     Let a mapper propose up to `budget` candidates, or all it has, and keep the best of them in `best`.
 
-    `advance` is told of each batch how many were evaluated.
+    `advance` gets the number of candidates evaluated in each batch.
     """
     left = budget
     while left:

@@ -35,7 +35,7 @@ class Candidates:
         )
 
     def mapping(self, row: int, dims: tuple[tuple[str, int], ...]) -> Clusters:
-        """A mapping in cluster form, without loops that do nothing."""
+        """A mapping in cluster form, without loops of a single step."""
         levels: list[ClusterLevel] = []
         for number, one in enumerate(self.levels):
             loops = tuple(
@@ -66,7 +66,7 @@ def join(parts: Sequence[Candidates]) -> Candidates:
 
 
 def smallest(space: MapSpace) -> Candidates:
-    """The mapping with the smallest tiles, of which nothing is spread."""
+    """The mapping with the smallest tiles, which spreads no dimension."""
     least = np.array([[1.0 if at in space.cut else float(size)] for at, (_, size) in enumerate(space.dims)])
     order = np.arange(len(space.dims))[:, None]
     return Candidates(

@@ -31,7 +31,7 @@ class BufferCapacity:
     sum_size: float = 1.0
 
     def need(self, sizes: Floats, sum_size: float = 1.0) -> Floats:
-        """What tiles of these sizes, [dimension, mapping], take of a buffer where a sum takes so many elements."""
+        """The elements of a buffer that tiles of sizes [dimension, mapping] take where a sum takes so many elements."""
         most = np.zeros(sizes.shape[1:])
         for work in self.works:
             three = sum(

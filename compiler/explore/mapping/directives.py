@@ -23,7 +23,7 @@ def directive_space(problem: Problem, num_pes: int, levels: int = 2, *, divisors
 
 
 def as_directives(problem: Problem, candidates: Candidates) -> Mappings:
-    """Candidates of a layer's space as the directives that say them: of Y and X, the rows of so many windows."""
+    """Candidates of a layer's space as equivalent directives: tiles of Y and X are the rows of so many windows."""
     given = np.array([[float(problem.outputs(dim))] for dim in problem.named])
     columns: list[tuple[NDArray[Any], ...]] = []
     for level in candidates.levels:

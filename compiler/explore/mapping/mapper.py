@@ -49,7 +49,7 @@ class Algorithm(ABC):
 
 @dataclass
 class _OutsideMapper:
-    """A mapper that is not npuc's: what it raises or answers wrongly is reported as its own."""
+    """A mapper that is not npuc's: its exceptions and wrong answers are reported as its own."""
 
     name: str
     mapper: Mapper

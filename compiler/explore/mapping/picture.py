@@ -23,7 +23,7 @@ def draw(result: SearchResult, kind: str) -> bytes:
 
 
 def _steps(result: SearchResult, found: Found) -> tuple[list[int], list[float]]:
-    """Where a curve falls, and its end; over the first cost where there is no default one."""
+    """The points where a curve falls, and its end, relative to the first cost where there is no default cost."""
     default = found.default
     unit = found.curve[0][1] if default is None else default.of(result.settings.objective)
     counts = [count for count, _ in found.curve] + [found.evaluations]

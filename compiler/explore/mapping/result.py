@@ -42,8 +42,8 @@ class Found:
     """
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
-    `default_fits` and `fits`: whether the machine can run the default mapping, and the best one, as it can but where
-    directives cannot say any that its buffers hold.
+    `default_fits` and `fits`: whether the machine can run the default mapping and the best one. The best may not fit
+    where directives can express no mapping that the buffers hold.
     """
 
     default: MappingCost | None
@@ -68,7 +68,7 @@ class MappedRow:
 
 @dataclass(frozen=True)
 class Settings:
-    """What was asked for."""
+    """The settings of the search."""
 
     objective: Objective
     mapper: str
@@ -107,7 +107,7 @@ class SearchResult:
 
     @property
     def warnings(self) -> list[str]:
-        """What is to be told of what was found."""
+        """Warnings about the result."""
         layers = [f"{row.layer} ({row.phase})" for row in self.rows if not self.of(row).fits]
         if not layers:
             return []
@@ -117,14 +117,14 @@ class SearchResult:
 
     @property
     def unfit(self) -> tuple[int, int]:
-        """Of how many contractions the machine cannot run the default mapping, and how many there are."""
+        """The number of contractions whose default mapping the machine cannot run, and the number of all."""
         return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
     def total(self, *, default: bool, comparable: bool = False) -> MappingCost | None:
         """
         The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
 
-        With `comparable` of those contractions alone whose default mapping the machine can run.
+        With `comparable` only contractions whose default mapping the machine can run count.
         """
         costs: list[tuple[int, MappingCost]] = []
         for row in self.rows:

@@ -39,7 +39,7 @@ class Search:
 
     @cached_property
     def algorithm(self) -> Algorithm:
-        """What searches. Raises `UsageError` where there is none of that name."""
+        """The search algorithm. Raises `UsageError` for an unknown name."""
         return ALGORITHMS.get(self.settings.mapper)
 
     @cached_property
@@ -124,7 +124,7 @@ class Search:
             )
         attribute = task.attribute(best.found)
         default = task.default()
-        # Not the limits of the search, which are wider where directives cannot say any mapping that fits.
+        # Not the limits of the search, which are wider where directives can express no mapping that fits.
         machine_limits = Limits(machine.l1_size, machine.l2_size)
         return Found(
             default,

@@ -23,7 +23,7 @@ class MapSpace:
     """
     A frozen space: dimensions by name and size, the sub-clusters of each level (from the top) that may be chosen.
 
-    `whole` are dimensions that are never cut. With `divisors` a tile divides the tile around it, else it is any integer
+    `whole` are dimensions that are never cut. With `divisors` a tile divides the enclosing tile, else it is any integer
     up to it.
     """
 
@@ -49,7 +49,7 @@ class MapSpace:
         return len(self.fanouts[0])
 
     def tiles(self, given: int) -> tuple[int, ...]:
-        """The tiles that a level may cut from a tile of a dimension."""
+        """The tile sizes into which a level may cut a tile of a dimension."""
         return divisors(given) if self.divisors else tuple(range(1, given + 1))
 
     def spreads(self, fanout: int) -> tuple[Spread, ...]:
@@ -86,7 +86,7 @@ def fanouts_of(num_pes: int, levels: int) -> tuple[tuple[int, ...], ...]:
     """
     The sub-clusters of `levels` levels on so many processing elements.
 
-    Clusters hold a divisor of what there is, or a power of two; elements that fit into no cluster are left out.
+    The size of a cluster is a divisor of the enclosing one, or a power of two; elements outside of all clusters idle.
     """
     if levels == 1:
         return ((num_pes,),)

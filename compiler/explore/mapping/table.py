@@ -20,7 +20,7 @@ PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
 def print_result(result: SearchResult, console: Console, *, all_rows: bool) -> None:
-    """Print what was found."""
+    """Print the result."""
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -68,7 +68,7 @@ def _times(rows: list[MappedRow]) -> int:
 
 
 def _prefix(result: SearchResult) -> tuple[str, float]:
-    """The largest prefix in which no cost is below 1, and its size."""
+    """The largest unit prefix in which no cost is below 1, and its factor."""
     least = min(found.best.of(result.settings.objective) for found in result.found)
     return next(((name, size) for name, size in PREFIXES if size <= least), ("", 1.0))
 
@@ -91,7 +91,7 @@ def _cells(result: SearchResult, rows: list[MappedRow], scale: float) -> tuple[s
 
 
 def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
-    """The cost of the default mapping, marked where the machine cannot run it so."""
+    """The cost of the default mapping, marked where the machine cannot run it at this cost."""
     if found.default is None:
         return ""
     return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
@@ -128,7 +128,7 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
 
 
 def _verdict(result: SearchResult, fitting: int) -> str:
-    """How the default mappings compare with the best ones, in those contractions in which the machine can run them."""
+    """The default mappings against the best ones, for contractions whose default mapping the machine can run."""
     default, best = (result.total(default=which, comparable=True) for which in (True, False))
     if not fitting or default is None or best is None:
         return "The machine can run none of the default mappings, so that there is nothing to compare."

@@ -41,34 +41,34 @@ class SearchTask(Protocol):
 
     @property
     def space(self) -> MapSpace:
-        """What mappers choose from."""
+        """The space of mappings."""
         ...
 
     @property
     def capacity(self) -> BufferCapacity:
-        """What the machine's buffers hold of it."""
+        """The capacity of the machine's buffers for this contraction."""
         ...
 
     def costs(self, candidates: Candidates) -> MappingCosts:
-        """What candidates cost."""
+        """The costs of candidates."""
         ...
 
     def known(self) -> Iterator[tuple[Clusters | Mapping, MappingCost]]:
-        """Mappings to begin with, the default one first, those that can be run."""
+        """Initial mappings that can be run, the default one first."""
         ...
 
     def default(self) -> MappingCost | None:
-        """What the mapping costs that the contraction has without a search; None if it cannot be run."""
+        """The cost of the mapping that the contraction has without a search; None if it cannot be run."""
         ...
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
-        """A mapping that was found, as the contraction's attribute."""
+        """A mapping as the contraction's attribute."""
         ...
 
 
 @dataclass(frozen=True)
 class ExactTask:
-    """A contraction in cluster form; `works` are its statements. The machine is told in the contraction's elements."""
+    """A contraction in cluster form; `works` are its statements. Capacities are in the contraction's elements."""
 
     nest: Nest
     has: MappingAttr | None
@@ -152,7 +152,7 @@ class ParityTask:
         return BufferCapacity((contraction_of(self.problem),), l1, l2)
 
     def costs(self, candidates: Candidates) -> MappingCosts:
-        """MAESTRO's costs; NaN for what it rejects, and what it has do more MACs a cycle than there are."""
+        """MAESTRO's costs; NaN for mappings that it rejects or credits with more MACs per cycle than there are."""
         written = as_directives(self.problem, candidates)
         table = evaluate_on(self.problem, written, self.machine.array, self.machine.mode)
         cycles = table["runtime_cycles"]
@@ -160,7 +160,7 @@ class ParityTask:
         return MappingCosts(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
 
     def known(self) -> Iterator[tuple[Mapping, MappingCost]]:
-        """The mapping that the layer has, and named ones; none that leaves out points or computes some again."""
+        """The mapping that the layer has, and named ones, without those that omit points or compute some twice."""
         pes = self.machine.array.num_pes
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
         for one in dict.fromkeys(one for one in found if one is not None):

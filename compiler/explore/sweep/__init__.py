@@ -5,8 +5,9 @@ and options.
     for point in sweep_file("net.dsl", vary={"memory.spm_kib": "1024:8192:1024", "batch": [8, 16]}):
         print(point.values, point.totals.seconds if point.totals else point.error)
 
-`values` reads ranges, `axes` what is varied, `points` scores, `parallel` in several processes, `devices` knows points
-of one device of several; `partial` is the file that a long sweep continues from, `table` and `picture` show the result.
+`values` parses ranges, `axes` the varied keys, `points` scores, `parallel` scores in several processes, `devices`
+handles points with several devices; `partial` is the file from which a long sweep continues, `table` and `picture`
+show the result.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from npuc.frontends.base import Parameters
 
 Vary = Mapping[str, str | Iterable[object]]
-"""The values of each key: as the command line takes them (`1024:8192:1024`), or themselves."""
+"""The values of each key: a text as on the command line (`1024:8192:1024`), or the values themselves."""
 Place = Literal["option", "hardware", "define"]
 
 OPTIONS = {
@@ -47,7 +47,7 @@ OPTIONS = {
     "precision": "precision",
     **{name: name for name in FLAGS},
 }
-"""The options that may be varied: what they are called, and the keyword that each is."""
+"""The options that may be varied: their names, each with its keyword."""
 WORDS = ("backend", "hardware", "precision", "objective", "parallel", "convention", "plan_objective")
 """Those whose values are words."""
 
@@ -67,7 +67,7 @@ class Axis:
 
     @property
     def of_machine(self) -> bool:
-        """Whether the machine is all that changes along it."""
+        """Whether only the machine changes along it."""
         return self.place == "hardware" or self.target == "hardware"
 
     @property
@@ -94,17 +94,17 @@ class Grid:
 
     @property
     def is_shared(self) -> bool:
-        """Whether points are of one of several devices."""
+        """Whether points have several devices."""
         return self.devices > 1 or any(axis.target == "devices" for axis in self.axes)
 
     def devices_of(self, index: int) -> int:
-        """How many devices share the step at a point."""
+        """The number of devices that share the step at a point."""
         key = next((axis.key for axis in self.axes if axis.target == "devices"), None)
         return self.devices if key is None else self.values(index)[key]
 
     @property
     def run(self) -> int:
-        """How many points in a row, from each multiple of it on, differ in the machine alone."""
+        """The length of runs of consecutive points that differ in the machine alone."""
         length = 1
         for axis in reversed(self.axes):
             if not axis.of_machine:
@@ -253,7 +253,7 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
 
 
 def _check_unset(axis: Axis, options: CompileKeywords, backends: Sequence[str]) -> None:
-    """Raise `UsageError` where an option says one value for what is varied."""
+    """Raise `UsageError` where an option also sets a varied key."""
     match axis.place:
         case "hardware":
             said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
@@ -279,7 +279,7 @@ def _check_unset(axis: Axis, options: CompileKeywords, backends: Sequence[str]) 
 
 
 def _check_options(axes: Sequence[Axis], options: CompileKeywords) -> None:
-    """Raise `UsageError` for a machine that cannot be read, or for how a step is shared that is not."""
+    """Raise `UsageError` for a machine that cannot be read, and for options of several devices without several."""
     counts = next((axis.values for axis in axes if axis.target == "devices"), (devices_of(options),))
     several = max(counts) > 1
     for name, default in () if several else PLAN_OPTIONS.items():

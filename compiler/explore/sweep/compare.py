@@ -15,12 +15,12 @@ from npuc.compiler.report.totals import Totals
 
 Units = tuple[tuple[float, str], ...]
 NEAR = 1.05
-"""What costs at most so much of the best is as good for a designer."""
+"""Points whose cost is at most this multiple of the best count as equally good."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that totals say, smaller is better: its name, a word for having the least of it, its units."""
+    """A quantity of the totals, of which less is better: its name, a word for having the least of it, its units."""
 
     name: str
     title: str
@@ -59,14 +59,14 @@ ENERGY = Quantity("energy", "energy", ENERGY_UNITS)
 MEMORY = Quantity("memory", "peak memory", BYTE_UNITS)
 EDP = Quantity("edp", "energy x delay", _EDP_UNITS)
 SUMMED = (TRAFFIC, ENERGY, EDP)
-"""What all devices of a point cost together; totals are of one."""
+"""The quantities that add up over the devices of a point; totals are those of one device."""
 BY_OBJECTIVE = {"time": TIME, "traffic": TRAFFIC, "energy": ENERGY, "edp": EDP}
 
 
 @dataclass(frozen=True)
 class Comparison:
     """
-    Points compared by a quantity; by a MAC of it where they do not all do the same work, as at several batches.
+    Points compared by a quantity, per MAC where they do not all do the same work, as at several batch sizes.
 
     `costs` are the values compared, None where there is none. Where several devices share a step, traffic and energy
     are those of all of them, and so is the work.
@@ -79,7 +79,7 @@ class Comparison:
     costs: tuple[float | None, ...]
 
     def amount(self, quantity: Quantity, number: int) -> float | None:
-        """What a point costs by a quantity: with all its devices, but for its time and the memory of each."""
+        """The value of a quantity at a point: summed over devices, except for time and memory per device."""
         return _amount(self.grid, quantity, self.points[number])
 
     @cached_property
@@ -98,7 +98,7 @@ class Comparison:
         return _least(numbers, self.costs)
 
     def ratio(self, number: int) -> float | None:
-        """What a point costs over what the best one does."""
+        """The cost of a point over that of the best one."""
         cost, best = self.costs[number], self.best
         least = None if best is None else self.costs[best]
         return cost / least if cost is not None and least else None
@@ -122,7 +122,7 @@ class Comparison:
         return found
 
     def effects(self) -> dict[str, float]:
-        """By how much each key changes the cost at most, the others unchanged: largest over smallest."""
+        """The largest effect of each key on the cost, the others unchanged: largest cost over smallest."""
         found: dict[str, float] = {}
         for number, axis in enumerate(self.grid.axes):
             if len(axis.values) < 2:
@@ -151,12 +151,12 @@ def _least(numbers: Iterable[int], costs: Sequence[float | None]) -> int | None:
 
 
 def _stride(grid: Grid, axis: int) -> int:
-    """How far apart neighbours along an axis are."""
+    """The distance in numbers of neighbours along an axis."""
     return Grid(grid.axes[axis + 1 :]).count
 
 
 def _place(grid: Grid, point: int, axis: int) -> int:
-    """Which value of an axis a point has."""
+    """The index of a point's value along an axis."""
     return point // _stride(grid, axis) % len(grid.axes[axis].values)
 
 
@@ -183,7 +183,7 @@ def _works(grid: Grid, points: Sequence[SweepPoint]) -> list[int | None]:
     """
     The MACs of each point's step, None where they are not known.
 
-    Devices may do the same work twice. So the step's is the least of all points that differ in how it is shared alone.
+    Devices may do the same work twice, so a step's MACs are the least over points that differ only in how it is shared.
     """
     alone = [axis.key for axis in grid.axes if not (axis.place == "option" and axis.target in FLAGS)]
     least: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """
 The options of a point with several devices, and the traffic of its plan between them.
 
-One device shares nothing: at `devices=1` all other options of this kind are left out, so that a sweep over devices can
-begin there. So is the objective of a plan where strategies are varied and one of them is a rule that has none.
+At `devices=1` all other options of this kind are left out, so that a sweep over devices can begin there. The objective
+of a plan is left out where strategies are varied and one of them is a rule without an objective.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ FLAGS: Mapping[str, str] = {
     "plan_objective": "--plan-objective",
     "zero": "--zero",
 }
-"""The keywords of the options that say how a step is shared, and what they are on the command line."""
+"""The keywords of the options of several devices, with their names on the command line."""
 MOVED = (
     "parallel.total.elements",
     "parallel.total.bytes",
     "parallel.lower_bound_elements",
     "native.overlapped_seconds",
 )
-"""What a report says of a plan, by its place there."""
+"""The figures of a plan, by their places in a report."""
 Moved = Mapping[str, int | float | None]
 
 
@@ -63,7 +63,7 @@ def devices_of(options: CompileKeywords) -> int:
 
 
 def shared(options: CompileKeywords, *, strategies: bool) -> CompileKeywords:
-    """The options of a point, without those that mean nothing there; whether `strategies` are varied."""
+    """The options of a point, without those that have no meaning there; `strategies`: whether these are varied."""
     kept = options.copy()
     if devices_of(options) == 1:
         for name in PLAN_OPTIONS:
@@ -74,7 +74,7 @@ def shared(options: CompileKeywords, *, strategies: bool) -> CompileKeywords:
 
 
 def moved_by(report: Report, module: ModuleOp) -> Moved:
-    """What the plan of a program moves, and the time with sums of gradients beside other work."""
+    """The movement of a program's plan, and the time with gradient sums overlapped with other work."""
     from npuc.compiler.distributed.plan import plan_of_program
 
     plan = plan_of_program(module)

@@ -1,9 +1,9 @@
 """
 Scores points in several processes: batches of points are handed out in turn, and results return in order.
 
-Each process has a pipe of its own and no thread stands between: to interrupt is to end the processes. They read the
-source themselves, once each, and leave interrupts to the process that started them, which ends them when it is
-interrupted, or when nobody wants more points; if it is gone, they end by themselves.
+Each process has a pipe of its own, without a thread between, so that an interrupt ends the processes. Each reads the
+source itself, once, and leaves interrupts to the process that started it, which ends them when it is interrupted or
+when no more points are wanted; if it is gone, they end by themselves.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.sweep.points import Points, SweepPoint
 
 CHUNKS_AHEAD = 4
-"""Chunks that wait for each process, so that none waits for the reader."""
+"""The chunks queued for each process, so that none waits for the reader."""
 LARGEST_CHUNK = 1024
-"""Of points that are scored together; they come back when all are."""
+"""The most points that are scored together; they return together."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +39,18 @@ class Worker:
         ours, theirs = multiprocessing.Pipe()
         process = multiprocessing.Process(target=_serve, args=(theirs, points), daemon=True)
         process.start()
-        theirs.close()  # so that the end of the process is the end of what can be read
+        theirs.close()  # so that reading ends when the process ends
         return Worker(process, ours)
 
     def ask(self, chunk: range) -> None:
-        """Hands out a chunk. Errors: a process that has ended."""
+        """Hand out a chunk. Errors: a process that has ended."""
         try:
             self.pipe.send(chunk)
         except OSError:
             raise _ended() from None
 
     def answer(self) -> list[SweepPoint]:
-        """Points of the chunk asked first. Raises what scoring raised. Errors: a process that has ended."""
+        """The points of the oldest chunk. Raises the exceptions of scoring. Errors: a process that has ended."""
         try:
             answer: list[SweepPoint] | Exception = self.pipe.recv()
         except (EOFError, OSError):
@@ -60,14 +60,14 @@ class Worker:
         return answer
 
     def end(self) -> None:
-        """At once, whatever it does."""
+        """End the process at once."""
         self.process.terminate()
         self.process.join()
         self.pipe.close()
 
 
 def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[SweepPoint]:
-    """The points of those numbers, in order, by `jobs` processes. Raises what one of the points raises."""
+    """The points of those numbers, in order, by `jobs` processes. Raises the exception of a point."""
     own = Points(points.source, points.grid, points.backend, points.options)
     workers, asked = list[Worker](), deque[Worker]()
     try:
@@ -103,7 +103,7 @@ def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
 
 
 def _serve(pipe: Connection, points: Points) -> None:
-    """In a process of its own: answers chunks until who asks is gone."""
+    """Answer chunks, in a process of its own, until the parent is gone."""
     interrupts.leave_to_parent()
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -115,7 +115,7 @@ def _serve(pipe: Connection, points: Points) -> None:
 
 
 def _answer(points: Points, chunk: range) -> list[SweepPoint] | Exception:
-    """The points of a chunk, or whatever scoring raised: the process that asked raises it again, a defect, too."""
+    """The points of a chunk, or any exception of scoring, also a defect: the parent raises it again."""
     try:
         return list(points.score(chunk))
     except Exception as error:

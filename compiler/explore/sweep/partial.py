@@ -89,7 +89,7 @@ class Partial:
             raise UsageError(f"cannot write '{self.shown}': {e.strerror or e}") from e
 
     def finish(self) -> None:
-        """Give the file its name, without its first line."""
+        """Give the file its final name, without its first line."""
         try:
             self._stream.flush()
             self._stream.seek(len(self._head))
@@ -181,7 +181,7 @@ def _number(text: str) -> int | float | None:
 
 
 def _lock(handle: int, file: str) -> None:
-    """Keep other sweeps out for as long as the file is open; where there are no locks, trust the user."""
+    """Lock out other sweeps while the file is open; without locks on the system, trust the user."""
     try:
         import fcntl
     except ImportError:

@@ -11,16 +11,16 @@ from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.compare import TIME, Comparison
 
 MOST_IN_LEGEND = 16
-"""With more lines, evenly spaced ones are named."""
+"""Of more lines, only evenly spaced ones are named."""
 LOG_RATIO = 20.0
 """An axis whose largest value is more than so many times the smallest is logarithmic."""
 MARKS_UP_TO = 60
 TICKS_UP_TO = 10
-"""So few values are the ticks themselves."""
+"""Up to this number of values each is a tick."""
 THIN, MORE = 1.4, 1.6
-"""How wide a line is, and for each that covers it, up to three."""
+"""The width of a line, and the increment for each line that covers it, up to three."""
 GIGA = 1e9
-"""Costs of a MAC are drawn for so many."""
+"""Costs per MAC are drawn per this many MACs."""
 
 
 class _Axes(Protocol):
@@ -79,7 +79,7 @@ def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
 
 
 def _draw_linear(axes: _Axes, x: Axis, comparison: Comparison, scale: float) -> None:
-    """What as many devices would take if none waited for another, from the best point of the fewest."""
+    """The time under linear speed-up with the number of devices, from the best point of the fewest devices."""
     first = min(range(len(x.values)), key=lambda place: x.values[place])
     size = Grid(comparison.grid.axes[1:]).count
     number = comparison.best_of(range(first * size, (first + 1) * size))
@@ -104,7 +104,7 @@ def _colour(number: int, count: int) -> Any:
 
 
 def _covers(costs: Sequence[float | None], number: int, count: int) -> int:
-    """How many later lines run over a line: they have two points in common with it."""
+    """The number of later lines that cover a line: those with two points in common with it."""
     own = costs[number::count]
     common = (
         sum(a is not None and a == b for a, b in zip(own, costs[n::count], strict=True))

@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 PROGRAMS_KEPT = 8
 """Programs that are kept as they were read; a sweep with the network's parameters last comes back to them."""
 MOST_MACHINES = 4096
-"""So many are described and scored in one call; a backend answers as it gets to know them."""
+"""The most machines that are described and scored in one call."""
 POINTS_BETWEEN_COLLECTIONS = 8
-"""Modules are cycles of references: of so many at most the memory waits to be freed."""
+"""Modules are reference cycles: the most points between two collections of their memory."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class SweepPoint:
     One point: the varied keys and what the step costs there.
 
     `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
-    `messages` is what there is to tell besides, warnings among them; `moved` what plans for several devices move, None
-    in a sweep without.
+    `messages` are other messages, among them warnings; `moved` is the movement of plans for several devices, None in a
+    sweep without such plans.
     """
 
     index: int
@@ -67,7 +67,7 @@ class SweepPoint:
 
     def row(self) -> dict[str, Any]:
         """
-        The row of a CSV file: the varied keys, all totals, what plans move, the error; None is an empty cell.
+        The row of a CSV file: the varied keys, all totals, the plan's movement, the error; None is an empty cell.
 
         Nested totals are dotted.
         """
@@ -77,7 +77,7 @@ class SweepPoint:
 
 
 class _Said(dict[str, None]):
-    """Messages in the order in which they were first said."""
+    """Messages in the order of their first occurrence."""
 
     def add(self, text: str) -> None:
         """Keep a message, once."""
@@ -86,7 +86,7 @@ class _Said(dict[str, None]):
 
 @dataclass(frozen=True)
 class _Program:
-    """A program as it was read, and what its reader said."""
+    """A program as read, with the messages of its reader."""
 
     module: ModuleOp
     remarks: list[str]
@@ -95,7 +95,7 @@ class _Program:
 @dataclass
 class Points:
     """
-    Scores points of a grid; what points share is computed once.
+    Scores points of a grid; shared work is done once.
 
     `backend` and `options` are those of points that do not vary them.
     """
@@ -126,7 +126,7 @@ class Points:
         """The backend that scores a point."""
         chosen = self._chosen(index)
         name = str(chosen.get("backend", self.backend))
-        if name not in self._backends:  # installed ones are looked for each time
+        if name not in self._backends:  # the lookup searches installed backends each time
             self._backends[name] = get_backend(name)
         return scoring(self._backends[name], chosen.get("pipeline", self.options.get("pipeline")))
 
@@ -157,7 +157,7 @@ class Points:
             yield from map(self._score_once, indices)
 
     def _score_once(self, index: int) -> SweepPoint:
-        """A point; one device is the same however several would share its step."""
+        """A point; those of one device differ in no option of several devices, so that one is scored for all."""
         if self.grid.devices_of(index) > 1 or not self.grid.is_shared:
             return self._score_alone(index)
         key = repr((self.backend_of(index).name, self.options_of(index)))
@@ -213,7 +213,7 @@ class Points:
                 yield self._failed(index, found, messages)
 
     def _program(self, machine: Hardware, options: Options, index: int) -> _Program:
-        """The program of a point, from those that are kept."""
+        """The program of a point, cached."""
         values = self.grid.values(index)
         varied = (repr(values[axis.key]) for axis in self.grid.axes if axis.place == "define")
         key = (machine.get("cycle.compat", str), *varied)
@@ -236,8 +236,7 @@ class Points:
 
     def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
         """
-        Whether what is lowered depends on the machine: types where machines have others, plans for time, and the memory
-        that it takes.
+        Whether the lowered program depends on the machine: through its types, plans for time, or its memory.
         """
         if self.options_of(index).plan_objective == "time":
             return True
@@ -264,7 +263,7 @@ class Points:
         raise error
 
     def _is_right_elsewhere(self) -> bool:
-        """Whether parameters of the network are varied and it is right with its own values of them."""
+        """Whether network parameters are varied and the program is valid with their defaults."""
         if not any(axis.place == "define" for axis in self.grid.axes):
             return False
         if self._right is None:
@@ -273,12 +272,12 @@ class Points:
                 self._right = True
             except SourceError:
                 self._right = False
-            except UsageError:  # a parameter has no value of its own
+            except UsageError:  # a parameter has no default
                 self._right = True
         return self._right
 
     def _collect(self) -> None:
-        """Free what earlier points left, now and then."""
+        """Free the memory of earlier points, now and then."""
         self._scored += 1
         if self._scored % POINTS_BETWEEN_COLLECTIONS == 0:
             gc.collect()

@@ -26,8 +26,8 @@ class Sweep:
     """
     The points that `vary` spans over a source.
 
-    Everything that can be said before a point is scored is checked here: raises `UsageError`, and `SourceError` for a
-    network that does not parse.
+    Everything that needs no scored point is checked here: raises `UsageError`, and `SourceError` for a network that
+    does not parse.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Sweep:
 
     @property
     def objective(self) -> str:
-        """What the points are compared by."""
+        """The objective by which points are compared."""
         return self.options.get("objective", "time")
 
     @property
     def title(self) -> str:
-        """The source and what scores it, as far as that is the same at all points."""
+        """The source, backend and machine, as far as they are the same at all points."""
         varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
         options, backend = self._points.options_of(0), self._points.backend_of(0)
         chosen = replace(options, overrides=self.options.get("overrides") or {})
@@ -110,17 +110,17 @@ class Sweep:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def _machines(self) -> list[Any]:
-        """The descriptions of machines that points begin with, but for the defaults of backends."""
+        """The base descriptions of the points' machines, without the defaults of backends."""
         varied = next((axis.values for axis in self.grid.axes if axis.target == "hardware"), None)
         return [name for name in varied or (self.options.get("hardware"),) if name is not None]
 
 
 _NO_RESULT = ("verify_each", "print_after", "print_changed", "time_passes", "load", "hardware")
-"""Options that change no row, or are hashed by what they name."""
+"""Options that change no row, or whose referenced content is hashed instead."""
 
 
 def _text(path: str) -> str:
-    """The text of a file that `--load` names; empty where it cannot be read, which is said when it is loaded."""
+    """The text of a file that `--load` names; empty where it cannot be read, which loading will report."""
     try:
         with open(path, "rb") as file:
             return hashlib.sha256(file.read()).hexdigest()

@@ -51,7 +51,7 @@ def print_sweep(
 
 
 def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str]:
-    """The points of a table of about `most` lines, and what to tell of those that are left out."""
+    """The points of a table of about `most` lines, and a note on those left out."""
     grid = comparison.grid
     if grid.count <= most:
         return list(range(grid.count)), ""
@@ -120,7 +120,7 @@ def value_text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class _Column:
-    """A heading, and the cells of the lines that are shown; where there is no room the most `spare` one goes first."""
+    """A heading and the cells of the lines shown; without room the column with the largest `spare` is dropped."""
 
     heading: str
     texts: list[str]
@@ -163,7 +163,7 @@ def _column(heading: str, quantity: Quantity, values: Sequence[float | None], sp
 
 
 def _between(totals: Sequence[Totals | None]) -> _Column:
-    """The share of the time that is between devices."""
+    """The share of the time that communication between devices takes."""
     texts: list[str] = []
     for one in totals:
         moving, seconds = (None, None) if one is None else (one.seconds_by_phase["comm"], one.seconds)

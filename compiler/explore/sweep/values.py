@@ -44,7 +44,7 @@ def too_many(count: int) -> UsageError:
 
 
 def _items(text: str) -> list[str]:
-    """The parts between commas that stand in no brackets and no quotes."""
+    """The parts between commas outside of brackets and quotes."""
     parts, depth, quoted = [""], 0, False
     for char in text:
         quoted ^= char == '"'

@@ -1,1 +1,1 @@
-"""Reports for people: tables, lines below them, and the verdict."""
+"""Reports as text: tables, lines below them, and the verdict."""

@@ -9,7 +9,7 @@ from npuc.compiler.report.report import Report
 
 
 def gap_text(certificates: Iterable[LayerCertificate]) -> str:
-    """`optimal`, or what the layers move above their bounds in percent; empty without a layer."""
+    """`optimal`, or the traffic of the layers above their bounds in percent; empty without a layer."""
     found = list(certificates)
     if not found:
         return ""
@@ -21,7 +21,7 @@ def gap_text(certificates: Iterable[LayerCertificate]) -> str:
 
 
 def certified_text(report: Report) -> str | None:
-    """How many layers are at their bounds, and how far all of them are from them; None without certificates."""
+    """The number of layers at their bounds, and the gap of all layers together; None without certificates."""
     found = report.certificates
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""What each core of a chip does, as a table for people: a line a core and operation."""
+"""The work of each core of a chip as a text table: one line per core and operation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _cells(row: OpRow, facts: CoreFacts) -> Iterator[tuple[str, ...]]:
 
 
 def load_balance(report: Report) -> float | None:
-    """The work of all arrays over what they could do while the busiest works; None without cores."""
+    """The work of all arrays over what they could do in the busiest array's time; None without cores."""
     done = possible = 0.0
     for row in report.ops:
         facts = CoreFacts.found_in(row)

@@ -8,7 +8,7 @@ from npuc.compiler.report.text.verdict import bytes_unit, time_text
 
 
 def fused_text(report: Report) -> str | None:
-    """How much traffic and time fused work saves against the same schedules without it; None if nothing is fused."""
+    """The traffic and time that fused work saves against the same schedules without it; None if nothing is fused."""
     count = moved = cycles = 0
     for row in report.ops:
         fused, unstored = FusedFacts.found_in(row), UnstoredFacts.found_in(row)

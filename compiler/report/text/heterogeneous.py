@@ -1,4 +1,4 @@
-"""A plan of unequal shares for people: types and shares of each layer, and the time of each pair and its sides."""
+"""A plan of unequal shares as text: types and shares of each layer, and the time of each pair and its sides."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _layers(report: HeterogeneousReport, rows: PlanRows) -> list[str]:
 
 
 def _columns(plan: Parallel) -> list[tuple[str, ParallelPair]]:
-    """A column for all pairs of a level that split alike, with its title."""
+    """A column, with its title, for all pairs of a level with the same split."""
     found: list[tuple[str, ParallelPair]] = []
     for level in plan.levels:
         alike: dict[tuple[tuple[str, ...], tuple[str, ...]], list[ParallelPair]] = {}
@@ -78,7 +78,7 @@ def _range(pair: ParallelPair) -> str:
 
 
 def _cell(pair: ParallelPair, name: str) -> str:
-    """The type, and the share where it is not one half of alike devices."""
+    """The type, and the share where it is not one half."""
     share = pair.shares.get(name)
     shared = share is not None and pair.groups[0] != pair.groups[1]
     return f"{pair.choices[name]} {float(Fraction(share)):.3g}" if share is not None and shared else pair.choices[name]

@@ -1,4 +1,4 @@
-"""A plan for many devices, explained for people: a line a layer, or where one layer's movement comes from."""
+"""A plan for many devices, explained as text: one line per layer, or the sources of one layer's movement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS = {
     "forward": ("inputs", "inputs from"),
     "gradient": ("gradients of inputs", "gradients to"),
 }
-"""What moves, by itself and with the layer at the other end."""
+"""The kinds of movement of a layer, alone and with the layer at the other end."""
 
 
 _SOURCES = {
@@ -34,7 +34,7 @@ _SOURCES = {
     "forward": "values between layers",
     "gradient": "their gradients back",
 }
-"""What moves in the whole plan."""
+"""The kinds of movement of the whole plan."""
 
 
 def print_plan(report: PlanReport, console: Console, *, rows: PlanRows = "folded") -> None:
@@ -82,7 +82,7 @@ def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
 
 
 def _key(layer: PlanLayer, total: Fraction) -> tuple[str, ...]:
-    """What a line says of a layer: layers of which it says the same may be one line."""
+    """The key of a layer's line: layers with equal keys may share a line."""
     largest = largest_part(layer)
     source = ("", "") if largest is None else (largest.what, template(largest.maker or ""))
     own = short_amount(Fraction(layer.total.elements))
@@ -106,7 +106,7 @@ def _cells(line: PlanLine, moved: Sequence[str], total: Fraction) -> list[str]:
 
 
 def _sources(report: PlanReport) -> list[str]:
-    """What the whole plan moves at each level, by kind."""
+    """The movement of the whole plan at each level, by kind."""
     total = Fraction(report.total.elements)
     if not total:
         return []
@@ -154,7 +154,7 @@ def _other(other: PlanOther | None, total: Fraction) -> tuple[str, str]:
 
 
 def _more(moved: Fraction, than: Fraction) -> str:
-    """How much more is moved, in percent."""
+    """The additional movement in percent."""
     return f"{float(moved / than - 1):+.2%}" if than else "no more" if not moved else "more than nothing"
 
 
@@ -180,7 +180,7 @@ def _types(of: PlanLayer | PlanOther) -> str:
 
 
 def _both(total: ParallelTotal) -> tuple[str, str]:
-    """Elements of one direction, and bytes of both; no text where these are not known."""
+    """Elements of one direction, and bytes of both; no text where the bytes are not known."""
     if total.bytes is None:
         return short_amount(Fraction(total.elements)), ""
     size = Fraction(total.bytes)
@@ -194,7 +194,7 @@ def _amounts(total: ParallelTotal) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
-    """Columns as wide as they have to be; those with these numbers to the right."""
+    """Columns of the least width; those with the given numbers are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         " "

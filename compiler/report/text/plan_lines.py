@@ -1,5 +1,5 @@
 """
-The layers of a plan as lines of its table: in long networks those that read alike are one line.
+The layers of a plan as lines of its table: in long networks equal ones share a line.
 
 `encoder.0.attention.q`, `encoder.1.attention.q`, … fold into `encoder.0-11.attention.q`.
 """
@@ -35,7 +35,7 @@ class PlanLine:
 
     @property
     def elements(self) -> Fraction:
-        """What they move together."""
+        """Their total movement."""
         return sum((Fraction(layer.total.elements) for layer in self.layers), start=Fraction(0))
 
 
@@ -62,7 +62,7 @@ def plan_lines(
 
 
 def largest_part(layer: PlanLayer) -> PlanPart | None:
-    """Where most of a layer's movement comes from."""
+    """The largest source of a layer's movement."""
     return max(layer.parts, key=lambda part: Fraction(part.total.elements), default=None)
 
 
@@ -73,7 +73,7 @@ def template(name: str) -> str:
 
 def name_of_all(names: Sequence[str]) -> str:
     """
-    Names that differ in numbers as one.
+    One name for names that differ only in numbers.
 
     A number that runs without a gap is its first and last, if all of the names are meant by that; others are `*`.
     """

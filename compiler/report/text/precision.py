@@ -1,4 +1,4 @@
-"""What a report says of the program's float types."""
+"""The program's float types in the title of a report."""
 
 from npuc.compiler.report.report import Report
 
@@ -11,7 +11,7 @@ _WORDS = {
 
 
 def precision_text(report: Report) -> str:
-    """What floats are, as an addition to a title; nothing where they are as the program has them."""
+    """The float types as an addition to a title; empty where they are as written in the program."""
     memory = report.hardware.get("memory")
     width = memory.get("element_bytes") if isinstance(memory, dict) else None
     if width is not None:

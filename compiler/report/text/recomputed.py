@@ -8,7 +8,7 @@ from npuc.compiler.report.text.verdict import time_text
 
 
 def again_text(report: Report) -> str | None:
-    """How many operations run a second time, and what that takes; None if none do."""
+    """The number of operations that run a second time, and their cost; None if there are none."""
     rows = [row for row in report.ops if RecomputeFacts.found_in(row) is not None]
     if not rows:
         return None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WITHIN = "intra-layer"
 FEWEST_COLUMNS = 4
-"""So many columns are shown however narrow the terminal is."""
+"""The number of columns shown however narrow the terminal is."""
 WORDS = {
     WITHIN: "operands of a contraction, read by many MACs",
     "adjacent": "what the next step reads",
@@ -25,11 +25,11 @@ WORDS = {
     "update": "weights and gradients that the optimizer reads",
     "total": "all reuse between steps",
 }
-"""What each scope is."""
+"""The meaning of each scope."""
 
 
 def print_reuse(report: ReuseReport, console: Console) -> None:
-    """Print what reuse saves."""
+    """Print the savings of reuse."""
     from rich.markup import escape
 
     console.print(escape(title(report)), style="bold", highlight=False, soft_wrap=True)
@@ -53,7 +53,7 @@ def summary(report: ReuseReport) -> Iterator[tuple[str, str]]:
 
 
 def verdict(report: ReuseReport) -> str:
-    """Which scope to go for, and which larger cache buys most."""
+    """The scope with the largest potential, and the larger cache with the best return."""
     total, here = report.total, _mib(report.capacity_bytes)
     if not total.bytes:
         return "No step reads what another has left: there is nothing to cache."
@@ -92,7 +92,7 @@ def _fitting_table(report: ReuseReport, console: Console) -> Table:
 
 
 def _columns(report: ReuseReport) -> Iterator[tuple[str, list[str]]]:
-    """Headings and cells, a cell a scope; what there is not is empty."""
+    """Headings and cells, one cell per scope; missing values are empty."""
     rows, here = report.rows, _mib(report.capacity_bytes)
     between = [row if row is not report.within and row.bytes else None for row in rows]
     yield "\nscope", [row.scope for row in rows]
@@ -125,7 +125,7 @@ def _table(report: ReuseReport, columns: Sequence[tuple[str, list[str]]]) -> Tab
 
 
 def _mib(size: int) -> str:
-    """Bytes in MiB, as many digits as a person wants."""
+    """Bytes in MiB, with few digits."""
     value = size / MIB
     digits = 0 if value >= 100 or value == int(value) else 1 if value >= 10 else 2 if value >= 0.1 else 4
     return f"{value:,.{digits}f}" if size else "0"

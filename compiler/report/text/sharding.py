@@ -1,4 +1,4 @@
-"""The plan of a step shared among devices, for people: the type of each layer at each level, and what it moves."""
+"""The plan of a step shared among devices as text: the type of each layer at each level, and the movement."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
 ROUNDING = 1e-9
-"""What sums of seconds may be off."""
+"""The tolerance of sums of seconds."""
 CUT_NOTE = "mp cuts a layer along its input's channels, mp out along its output's"
 LONGEST_RUN = 3
-"""As many layers with the same types are shown one by one; of more only the first and the last."""
+"""Up to this many layers with the same types are shown one by one; of more only the first and the last."""
 
 
 def print_parallel(parallel: Parallel, console: Console) -> None:
-    """Print the types as the papers draw them: a line a layer, a column a level, the top level first."""
+    """Print the types as papers draw them: one line per layer, one column per level, the top level first."""
     from rich.markup import escape
 
     heading = f"{parallel.devices:,} devices by {parallel.strategy}, movement counted as {parallel.convention}"
@@ -71,7 +71,7 @@ def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def type_text(choice: str, cut: str | None) -> str:
-    """A type; `mp out` where the output's channels are cut, and not the input's."""
+    """A type; `mp out` where the output's channels are split instead of the input's."""
     return f"{choice} out" if cut == "output" else choice
 
 
@@ -84,7 +84,7 @@ def short_amount(amount: Fraction) -> str:
 
 
 def _planned(parallel: Parallel) -> list[str]:
-    """What the plan was searched for, if not movement, and how far it may be from the best."""
+    """The plan's objective, if it is not movement, and its gap to the best."""
     if parallel.planned is None:
         return []
     value, bound = parallel.planned.value, parallel.planned.lower_bound
@@ -98,7 +98,7 @@ def _planned(parallel: Parallel) -> list[str]:
 
 
 def gap_percent(total: Fraction, bound: Fraction) -> str:
-    """How much more than its bound is moved: small gaps with as many digits as they need."""
+    """The movement above its bound in percent: small gaps with as many digits as they need."""
     gap = float((total - bound) / bound)
     return f"{gap:.1%}" if gap >= 5e-4 else f"{100 * gap:.1g}%"
 
@@ -128,7 +128,7 @@ def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str)
 
 
 def overlap_text(report: Report) -> str | None:
-    """What communication takes of the step, and the time of the step where gradients are summed beside other work."""
+    """The share of communication in the step, and the step's time where gradient sums overlap with other work."""
     found, total = CommunicationTime.found_in(report), report.totals.seconds
     if found is None or found.overlapped_seconds is None or not total:
         return None
@@ -139,7 +139,7 @@ def overlap_text(report: Report) -> str | None:
 
 
 def sums_text(report: Report) -> str | None:
-    """What a device reads of others, apart by what for: sums of weights' gradients, and everything else."""
+    """The bytes that a device reads from others, for sums of weight gradients and for everything else."""
     found = CommunicationBytes.found_in(report)
     if found is None:
         return None

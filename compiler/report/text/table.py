@@ -1,7 +1,7 @@
 """
-A report as a table for people: a line a layer with its phases side by side, totals, bounds and a verdict.
+A report as a text table: one line per layer with its phases side by side, totals, bounds and a verdict.
 
-On a terminal it is as wide as that; piped it is as wide as it needs to be and nothing is cut.
+On a terminal it takes the terminal's width; piped it is as wide as it needs to be and nothing is cut.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Rows = Literal["folded", "all", "cores"]
-"""What the table shows: long networks folded by block, every layer, or folded with each core's share behind it."""
+"""The rows of the table: long networks folded by block, every layer, or folded, followed by each core's share."""
 UNLIMITED = 100_000
 NARROWEST = 12
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
@@ -48,7 +48,7 @@ LIMIT_STYLES = {"compute": "green", "dram": "yellow", "vector": "cyan", "latency
 
 def print_report(report: Report, console: Console, *, rows: Rows = "folded", words: Words = PLAIN) -> None:
     """
-    Print the report on a console; `rows` all shows every layer of a long network, cores also a line a core.
+    Print the report on a console; `rows` all shows every layer of a long network, cores also one line per core.
 
     `words` are those of its backend.
     """
@@ -149,7 +149,7 @@ def _cells(
     digits: int,
     certificates: Mapping[str, LayerCertificate],
 ) -> list[str]:
-    """What a line says in each column after the name; `scales` are those of times, MACs and bytes, if any are known."""
+    """The cells of a line after the name; `scales` are the units of times, MACs and bytes, if any are known."""
     scale, macs, data = scales
     certified = [certificates[name] for name in dict.fromkeys(row.name for row in line.rows) if name in certificates]
     times = line.phases

@@ -1,4 +1,4 @@
-"""The verdict on a report in a few sentences: how long, what limits it, where the traffic goes, what to try."""
+"""The verdict on a report in a few sentences: time, bottleneck, traffic, and what to try."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def time_text(seconds: float) -> str:
 
 
 def share_of(report: Report, tensor: str) -> float | None:
-    """The share of a tensor in the DRAM traffic of the report; None where no row says its tensors."""
+    """The share of a tensor in the DRAM traffic of the report; None where no row lists its tensors."""
     moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
     if not moved or not any(row.tensors for row in report.ops):
         return None
@@ -63,8 +63,8 @@ def bound_holds(report: Report, words: Words = PLAIN) -> str:
     """
     For which programs of the same operations the report's lower bounds hold.
 
-    They are sums of what each row takes by itself. Of what a program keeps in SPM from one operation to another the
-    rows' bounds know no more than what this one keeps; the roofline's count the whole iteration under any cache.
+    They are sums over rows. Of values resident between operations the rows' bounds account only for those that this
+    program keeps; the roofline's bounds cover the whole iteration under any cache.
     """
     memory = report.hardware.get("memory")
     if words.bound is not None:
@@ -98,7 +98,7 @@ def verdict(report: Report, words: Words = PLAIN) -> str:
 
 
 def _programs(report: Report) -> list[str]:
-    """How many sets of contractions run together, and how: dX and dW of a layer, say."""
+    """The number of sets of contractions that run together, such as dX and dW of a layer, and the modes."""
     found: list[str] = []
     for program, words in (("fused", "fused in one nest"), ("zip", "interleaved in turn")):
         count = sum(row.repeat for row in report.ops if row.schedule is not None and row.schedule.program == program)
@@ -121,7 +121,7 @@ _LIMITS = {
 
 
 def _advice(report: Report, limits: Mapping[str, float], words: Words) -> str | None:
-    """What would help most, by what the time goes to."""
+    """The most helpful change, by the resource that limits most of the time."""
     totals = report.totals
     time = totals.seconds or 0.0
     if not limits or time <= 0:
@@ -163,7 +163,7 @@ def _traffic_advice(report: Report, words: Words) -> str:
 
 
 def _shape(report: Report) -> str:
-    """The array, and a dataflow that it does not have."""
+    """The shape of the array, and a dataflow that it does not have."""
     array = report.hardware.get("array")
     dataflow = array.get("dataflow") if isinstance(array, dict) else None
     return f"array (--set array.rows=N) or dataflow (--set array.dataflow={'os' if dataflow == 'ws' else 'ws'})"

@@ -19,10 +19,10 @@ becomes
 Accumulators, and tensors of blocks that are stored before they are finished, have the type of partial sums. Where that
 is not the result's, a finished block is converted before it is stored (`npu.convert`), a tensor as it is finished.
 
-A tensor is loaded where no loop that is still to come, of those outside its kept block, changes its block. A loop
+A tensor is loaded at the outermost place from which no further loop outside its kept block changes its block. A loop
 over a dimension that is cut again inside is split into its whole steps and a shorter last one, so that trip counts
-are exact in each part: a tensor whose block stays the same through the last part is loaded once there. Loops of one
-trip are not emitted.
+are exact in each part: a tensor whose block does not change in the last part is loaded once there. Loops of one trip
+are not emitted.
 """
 
 from collections.abc import Mapping, Sequence

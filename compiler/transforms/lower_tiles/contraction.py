@@ -27,7 +27,7 @@ Sums: TypeAlias = dict[str, SSAValue]
 
 class TileLowering(TileWriter):
     """
-    The lowering of one contraction and of what is fused with it.
+    The lowering of one contraction and its fused work.
 
     `loaded` are blocks of whole inputs that are in SPM already, by name. Resident tensors are whole blocks, too.
     """
@@ -46,8 +46,8 @@ class TileLowering(TileWriter):
 
     def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
         """
-        The operations in place of the contraction and of what is fused with it, and the values in place of their
-        results; one that only fused work uses has none.
+        The operations in place of the contraction and its fused work, and the values in place of their results;
+        a result that only fused work uses has none.
         """
         self.loaded |= resident_inputs(self, self.values)
         sums: dict[str, SSAValue] = {}
@@ -94,14 +94,14 @@ class TileLowering(TileWriter):
         return State({dim: Part(0, size) for dim, size in self.nest.dims}, {})
 
     def load_whole(self, tensor: str) -> tuple[Operation, SSAValue]:
-        """The load of an input that is kept in SPM throughout, and its block."""
+        """Load an input that stays in SPM throughout; its block."""
         block = self.load_block(self.nest.tensors[tensor], self.whole(), None)
         return self.ops.pop(), block
 
     # loops
 
     def nested(self, depth: int, state: State) -> Sums:
-        """Emit everything inside the first `depth` loops; what the loops carry after it."""
+        """Emit everything inside the first `depth` loops; returns the values that the loops carry afterwards."""
         spread = self.schedule.loops[depth : self.schedule.core_depth]
         if state.smaller is None and not any(loop.step < state.parts[loop.dim].extent for loop in spread):
             state = replace(state, smaller=self.fused.load_smaller())
@@ -182,7 +182,7 @@ class TileLowering(TileWriter):
         )
 
     def load(self, depth: int, state: State) -> State:
-        """Load the blocks that are settled at `depth`: inputs, outputs, starts."""
+        """Load the blocks that are settled at `depth`: inputs, outputs, initial values of accumulators."""
         blocks, sums, dram = dict(state.blocks), dict(state.sums), dict(state.dram)
         for tensor in self.nest.ins:
             if tensor.name not in blocks and self.settled(tensor, depth, state):
@@ -198,14 +198,14 @@ class TileLowering(TileWriter):
         return state
 
     def load_block(self, tensor: Tensor, state: State, when: SSAValue | None) -> SSAValue:
-        """Load the block of an input or start at this place."""
+        """Load the block of an input or of an accumulator's initial values at this place."""
         box, indices = self.tensor_box(tensor, state)
         load = npu.LoadOp(self.values[tensor.name], self.maps[tensor.name], box, indices, when=when)
         return self.named(self.emit(load, tensor.name).block, f"{tensor.name}_b")
 
     def output_block(self, out: Tensor, state: State) -> SSAValue:
         """
-        The block of an output at this place: zeros if no iteration before can have reached it, else what was written.
+        The block of an output at this place: zeros if no earlier iteration can have reached it, else the stored values.
         """
         map_, box, indices = self.place(out, state)
         dram = state.sums.get(out.name)
@@ -218,12 +218,12 @@ class TileLowering(TileWriter):
 
     def give_start(self, out: Tensor, start: Tensor, depth: int, state: State) -> State:
         """
-        Load the block of a start if it is settled at `depth`, and give it to the block of its output once both are
-        there.
+        Load the block of initial values if it is settled at `depth`, and initialise the block of its output once both
+        are loaded.
         """
         others = [part.offset for dim, part in state.parts.items() if part.cut and dim not in out.dims]
         if any(isinstance(offset, int) and offset > 0 for offset in others):
-            return state  # Not the first iteration of a loop that does not index the output: its sum has started.
+            return state  # Not the first iteration of a loop that does not index the output: it is initialised already.
         blocks = state.blocks
         if start.name not in blocks and self.settled(start, depth, state):
             first = self.all_zero([offset for offset in others if isinstance(offset, SSAValue)])

@@ -1,7 +1,7 @@
 """
 Fused vector work at the level of tiles.
 
-When the block of an output is finished, blocks of the work's other operands are loaded, the work is done in SPM, and
+When the block of an output is complete, blocks of the work's other operands are loaded, the work is done in SPM, and
 the results are stored. Operands of another shape are loaded whole before the loops, those over cores excepted: each
 core has its own.
 """
@@ -23,7 +23,7 @@ from npuc.dialects.tensors import shape_of
 
 class FusedBlocks:
     """
-    What is fused with a contraction whose tiles a writer makes.
+    The work that is fused with a contraction whose tiles a writer emits.
 
     `stored` are the results that go to DRAM, by the name under which the loops carry them.
     """
@@ -55,7 +55,7 @@ class FusedBlocks:
         return empty
 
     def load_smaller(self) -> dict[tuple[str, SSAValue], SSAValue]:
-        """Load the operands of other shapes; their blocks, by the output that is worked on and the operand."""
+        """Load the operands of other shapes; their blocks, by the output to which the work applies and the operand."""
         found: dict[tuple[str, SSAValue], SSAValue] = {}
         for f in self.fused:
             for value in f.outside:
@@ -64,7 +64,7 @@ class FusedBlocks:
         return found
 
     def finish(self, out: Tensor, state: State, block: SSAValue, sums: Mapping[str, SSAValue]) -> dict[str, SSAValue]:
-        """Work on a finished block of an output, and store what others use; what the loops carry after it."""
+        """Apply the work to a complete block of an output and store results used elsewhere; the loop-carried values."""
         writer, own = self.writer, [f for f in self.fused if f.output == out.name]
         place = writer.maps[out.name], *writer.tensor_box(out, state)
         carried = dict(sums)
@@ -110,7 +110,7 @@ class FusedBlocks:
         place: tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]],
         blocks: Mapping[SSAValue, SSAValue],
     ) -> SSAValue:
-        """The block whose place a result takes, or a new one."""
+        """The block that a result overwrites, or a new one."""
         result = f.op.results[number]
         taken = self.places[result]
         if taken is not None:

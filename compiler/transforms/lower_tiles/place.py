@@ -1,4 +1,4 @@
-"""What the lowering to tiles knows at a place in the loops."""
+"""The state of the lowering to tiles at a place in the loops."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 @dataclass(frozen=True)
 class Part:
     """
-    The part of a dimension that the loops so far have cut out.
+    The part of a dimension that the enclosing loops select.
 
     At most `extent` indices from `offset` on; `limit`, where the last step of a loop may be shorter, is the end of
     what the loop cuts. `cut` says whether a loop with more than one trip has cut the dimension.
@@ -24,7 +24,7 @@ class Part:
 @dataclass(frozen=True)
 class State:
     """
-    What is known at a place in the loops.
+    The state at a place in the loops.
 
     `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
     carry: its block if one is loaded, else the tensor in DRAM, if it goes there; `dram` the tensor that a loaded block

@@ -2,8 +2,8 @@
 Resident values at the level of tiles.
 
 An input resident before the contraction is the block of its whole tensor (`npu.as_block`); one that is resident only
-afterwards is loaded whole before all loops. A result that is left resident accumulates in a block of all of it, which
-becomes its tensor (`npu.as_tensor`) unless it is stored as well.
+afterwards is loaded whole before all loops. A result that is left resident accumulates in a block of the whole tensor,
+which becomes its tensor (`npu.as_tensor`) unless it is stored as well.
 """
 
 from collections.abc import Mapping

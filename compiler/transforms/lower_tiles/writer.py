@@ -1,4 +1,4 @@
-"""Making the operations of the tile level that stand for one contraction."""
+"""Writes the tile-level operations that replace one contraction."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -18,7 +18,7 @@ INDEX = IndexType()
 
 class TileWriter:
     """
-    Operations in place of one contraction: `ops` those written so far, `head` constants that stand before them all.
+    The operations that replace one contraction: `ops` those written so far, `head` constants before all of them.
     """
 
     def __init__(self, op: npu.ContractOp):

@@ -48,7 +48,7 @@ _ON_TENSORS = frozenset(
     f"npu.{name}"
     for name in ("contract", "interleave", "yield", "vector", "move", "view", "constant", "im2col", "col2im")
 )
-"""What `lower-to-npu` makes, and `interleave`: whole tensors, whose types follow those of the arguments."""
+"""Operations that `lower-to-npu` and `interleave` make of whole tensors, whose types follow the arguments'."""
 LARGEST_F16 = 65504.0
 """The largest finite number of f16; a constant beyond it, which stands for infinity, becomes this."""
 
@@ -86,7 +86,7 @@ class SetPrecisionPass(ModulePass):
                 differentiate(func)
 
     def _check(self, func: FuncOp) -> None:
-        """Refuse what is lowered too far."""
+        """Refuse programs that are lowered too far."""
         lowered = too_low(func, self.to)
         if lowered is not None:
             expected = "train operations" if self.to == "mixed" else "operations on tensors"
@@ -146,7 +146,7 @@ def _set_arguments(func: FuncOp, element: Attribute) -> None:
 
 
 def _fit_f16(op: ConstantOp) -> None:
-    """Keep a large constant, such as the score of what is masked, finite."""
+    """Keep a large constant, such as the score of masked positions, finite."""
     value = op.value.value.data
     if is_float(op.out) and LARGEST_F16 < abs(value) < float("inf"):
         op.properties["value"] = encode(max(-LARGEST_F16, min(LARGEST_F16, value)))

@@ -1,6 +1,6 @@
 """
-Which float type an operation computes in under mixed precision, as `torch.autocast("cuda", dtype=torch.bfloat16)` has
-it.
+The float type in which an operation computes under mixed precision, as in
+`torch.autocast("cuda", dtype=torch.bfloat16)`.
 
 Source: the lists of PyTorch 2.13, `ATen/autocast_mode.h` (AT_FORALL_LOWER_PRECISION_FP, AT_FORALL_FP32,
 AT_FORALL_FP32_SET_OPT_DTYPE) and its page "Automatic Mixed Precision package"; `docs/precision.md` has them as a table,
@@ -78,14 +78,14 @@ def policies(ops: list[TrainOp]) -> dict[Operation, Policy]:
 
 def _own(op: TrainOp) -> Policy:
     if isinstance(op, DivOp) and isinstance(op.lhs.owner, ConstantOp) and not shape_of(op.lhs):
-        return Policy.WIDE  # a number by a tensor is a reciprocal
+        return Policy.WIDE  # a number over a tensor is a reciprocal
     if isinstance(op, GroupNormOp) and not op.affine and op.groups.value.data == shape_of(op.x)[1]:
-        return Policy.INPUT  # instance normalisation, which PyTorch has as batch normalisation
+        return Policy.INPUT  # instance normalisation, which PyTorch computes as batch normalisation
     return POLICIES.get(op.name, Policy.WIDEST)
 
 
 def _means(ops: list[TrainOp]) -> set[Operation]:
-    """The sums of which a mean is made: what scales them has the same layer and nothing else uses them."""
+    """The sums that are part of a mean: an operation of the same layer scales them, and nothing else uses them."""
     found: set[Operation] = set()
     for op in ops:
         if op.name == "train.affine":

@@ -27,7 +27,7 @@ def retype(op: Operation, element: Attribute) -> None:
 
 
 def set_signature(func: FuncOp) -> None:
-    """Let the function's type say what its body's arguments and results are."""
+    """Set the function's type from its body's arguments and results."""
     block = func.body.block
     ending = block.last_op
     outputs = ending.operand_types if isinstance(ending, ReturnOp) else ()
@@ -42,7 +42,7 @@ class Mixed:
     casts: dict[tuple[SSAValue, Attribute], SSAValue] = field(
         default_factory=dict[tuple[SSAValue, Attribute], SSAValue]
     )
-    """What a value is in another element type, where that has been needed."""
+    """The casts of values to other element types made so far."""
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The parameters of the function."""
 
@@ -58,7 +58,7 @@ class Mixed:
         for op in ops:
             self._set(op, chosen[op])
         self._return()
-        for op in ops:  # constants that were made anew in another type
+        for op in ops:  # constants that were rebuilt in another type
             if isinstance(op, ConstantOp) and op.out.first_use is None:
                 Rewriter.erase_op(op)
         set_signature(self.func)
@@ -92,7 +92,7 @@ class Mixed:
         """
         A value in an element type, for its first or a later use there.
 
-        One cast is enough. PyTorch has one for each use, but of what it caches: parameters of f32 in 16 bits.
+        All uses share one cast. PyTorch casts for each use, except for the values it caches: f32 parameters in 16 bits.
         """
         if tensor_type(value).element_type == element:
             return value
@@ -126,7 +126,7 @@ class Mixed:
         return result
 
     def _return(self) -> None:
-        """Let new values of arguments have the arguments' types."""
+        """Cast new values of arguments to the arguments' types."""
         block = self.func.body.block
         ending = block.last_op
         assert ending is not None

@@ -75,7 +75,7 @@ def draw(study: ThesisResults, numbers: Sequence[str], kind: str) -> bytes:
     """Figures on one sheet, as a file of a kind (`png`, `pdf`, `svg`)."""
     rows, columns = shape_of(len(numbers))
     if columns > rows:
-        rows, columns = columns, rows  # higher than wide, as pages are
+        rows, columns = columns, rows  # in portrait format, as pages are
     width, height = size_of(len(study.networks))
     sheet = new_figure(columns * width, rows * height, font=FONT, layout="constrained")
     parts = [sheet] if len(numbers) == 1 else sheet.subfigures(rows, columns, squeeze=False).flat

@@ -34,10 +34,10 @@ from npuc.studies.thesis.study import ThesisResults
 BOUND = FASTER_TFLOPS / TFLOPS
 BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 MARKS: Sequence[dict[str, Any]] = ({"marker": "o", "markersize": 8}, {"marker": "s", "markersize": 4.5})
-"""Of the two lines; where these are one, both marks are seen."""
+"""The marks of the two lines; both are visible where the lines coincide."""
 SAMPLES = ((1e6, "million samples / s"), (1.0, "samples / s"))
 ROOM = 1.08
-"""An axis from 0 ends so far above its largest value."""
+"""The end of an axis from 0, relative to its largest value."""
 
 
 def traffic_points(network: ThesisNetwork) -> Iterator[Point]:
@@ -75,7 +75,7 @@ def time_points(network: ThesisNetwork) -> Iterator[Point]:
 
 
 def draw_times(study: ThesisResults, canvas: Canvas) -> None:
-    """Time against the capacity at two throughputs; below, how much faster the higher one is."""
+    """Time against the capacity at two throughputs; below, the speed-up of the higher one."""
     found, names = paired_panels(study, canvas), list[str]()
     for panel in found:
         above, below = panel.axes, panel.below
@@ -144,7 +144,7 @@ def batch_points(network: ThesisNetwork) -> Iterator[Point]:
 
 
 def draw_batches(study: ThesisResults, canvas: Canvas) -> None:
-    """Samples a second against the batch at two capacities."""
+    """Samples per second against the batch at two capacities."""
     found, names = panels(study, canvas), list[str]()
     for panel in found:
         axes = panel.axes

@@ -32,7 +32,7 @@ from npuc.studies.thesis.study import ThesisResults
 TYPE_MIB = (LEAST, 64, 128, 256, 400)
 """The capacities of figure 5.5."""
 MARKERS = {"forward": ("o", 64, "forward"), "dxdw": ("^", 26, "backward")}
-"""Of each phase the mark, its size, and what it is called; the later ones are drawn onto the earlier, and smaller."""
+"""The mark, size and label of each phase; later marks are smaller and drawn onto earlier ones."""
 BINS = 32
 """Ranges of reuse frequency in a histogram."""
 
@@ -43,7 +43,7 @@ def no_points(network: ThesisNetwork) -> Iterator[Point]:
 
 
 def draw_roof(study: ThesisResults, canvas: Canvas) -> None:
-    """Attainable performance against reuse frequency, a point a step; below, how many steps are where."""
+    """Attainable performance against reuse frequency, one point per step; below, a histogram of the steps."""
     reuses = [value for one in study.networks for row in study.scores.layers[one].rows if (value := reuse(row)) > 0]
     least, most = min([*reuses, RIDGE / 10]) / 2, max([*reuses, RIDGE * 10]) * 2
     found = paired_panels(study, canvas)

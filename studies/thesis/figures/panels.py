@@ -69,19 +69,19 @@ def size_of(count: int) -> tuple[float, float]:
 
 
 def panels(study: ThesisResults, canvas: Canvas) -> list[Panel]:
-    """A panel a network, titled."""
+    """One titled panel per network."""
     rows, columns = shape_of(len(study.networks))
     return _filled(study, canvas.subplots(rows, columns, squeeze=False), 1)
 
 
 def paired_panels(study: ThesisResults, canvas: Canvas) -> list[Panel]:
-    """A panel a network, titled, with a narrower one below."""
+    """One titled panel per network, with a narrower one below."""
     rows, columns = shape_of(len(study.networks))
     return _filled(study, canvas.subplots(2 * rows, columns, squeeze=False, height_ratios=[2.2, 1] * rows), 2)
 
 
 def _filled(study: ThesisResults, grid: Any, each: int) -> list[Panel]:
-    """The panels of a grid of axes, `each` of which a network has in a column; what is left over stays empty."""
+    """The panels of a grid of axes, `each` in a column per network; axes that are left over stay empty."""
     columns, count = len(grid[0]), len(study.networks)
     found: list[Panel] = []
     for number in range(len(grid) // each * columns):
@@ -118,7 +118,7 @@ def legend(study: ThesisResults, canvas: Canvas, places: Sequence[Axes], order: 
 
 
 def _legend_width(labels: Sequence[str], columns: int) -> float:
-    """What a legend of so many columns takes, in inches."""
+    """The width of a legend of so many columns, in inches."""
     rows = math.ceil(len(labels) / columns)
     longest = [max(map(len, labels[start : start + rows])) for start in range(0, len(labels), rows)]
     return sum(SYMBOL + LETTER * letters for letters in longest)
@@ -131,7 +131,7 @@ def unit_of(values: Sequence[float], units: Units) -> tuple[float, str]:
 
 
 def name_axes(found: Sequence[Panel], names: Sequence[str]) -> None:
-    """Write what is upwards of each panel; where it is the same in all, in the first column alone."""
+    """Label the vertical axis of each panel; where all are equal, only those of the first column."""
     for panel, name in zip(found, names, strict=True):
         if panel.first or len(set(names)) > 1:
             panel.axes.set_ylabel(name)

@@ -1,5 +1,5 @@
 """
-The mapper `exhaustive`: all mappings of a space, one of each set that differs in loops with a single step alone.
+The mapper `exhaustive`: all mappings of a space, one of each set that differs only in loops with a single step.
 
 For each choice of clusters and of spread dimensions the dimensions are independent but for the order of loops: how a
 dimension is cut through the levels is a *chain*, with a flag for each level whether its loop has several steps. Chains
@@ -29,7 +29,7 @@ Flags = tuple[bool, ...]
 Chain = tuple[tuple[int, int], ...]
 """Of each level the temporal and the spatial tile of a dimension."""
 COUNTED = 10**9
-"""Spaces of more than two levels, or several spread dimensions a level, are counted so far: counting takes long."""
+"""The count at which spaces of many levels, or several spread dimensions per level, stop: counting takes long."""
 
 
 @lru_cache(maxsize=65536)
@@ -69,7 +69,7 @@ def count_mappings(space: MapSpace, most: int | None = None) -> int:
     for _, spreads in _spreads(space):
         if most is not None and total > most:
             break
-        # By the number of loops with several steps at each level: how many ways there are to cut the dimensions so.
+        # The number of ways to cut the dimensions, by the number of loops with several steps at each level.
         ways = Counter({(0,) * space.levels: 1})
         for at in range(len(space.dims)):
             own = [(flags, len(same)) for flags, same in chains(space, at, _widths(spreads, at)).items()]

@@ -20,11 +20,11 @@ from npuc.compiler.explore.mapping.mapper import Algorithm
 from npuc.compiler.explore.mapping.space import MapSpace, divisors, widths_of
 
 BLOCK = 2048
-"""Candidates that are drawn at once, whatever is asked for."""
+"""The number of candidates drawn at once, whatever the number requested."""
 
 
 def generator(seed: int, *content: object) -> Generator:
-    """Random numbers that depend on a seed and on what they are for, by its text, and on nothing else."""
+    """Random numbers that depend only on a seed and the text of their purpose."""
     digest = hashlib.sha256("\n".join(map(repr, content)).encode()).digest()
     return Generator(PCG64(SeedSequence([seed, int.from_bytes(digest[:16], "big")])))
 
@@ -116,7 +116,7 @@ class _DivisorTable:
             self._inner[row, : len(one)] = one
 
     def pick(self, given: Floats, drawn: Floats) -> Floats:
-        """A divisor of each given one by a number from [0, 1)."""
+        """A divisor of each given divisor, chosen by a number from [0, 1)."""
         row = np.searchsorted(self._known, given)
         return self._inner[row, (drawn * self._count[row]).astype(int)]
 
