@@ -165,7 +165,8 @@ def _classes(claim: Claim, scores: Scores, networks: Networks) -> tuple[Value, s
     """The networks by class, under the names and in the order of the claim."""
     assert isinstance(claim.published, Mapping)
     own = {name.replace("_", ""): network for name, network in networks.items()}
-    names = [name for group in claim.published.values() for name in group]
+    groups = [group for group in claim.published.values() if not isinstance(group, float | int)]
+    names = [name for group in groups for name in group if isinstance(name, str)]
     shares = {name: share_above_ridge(scores, own[name.replace("_", "")]) for name in names}
     found = {kind: [name for name in names if bound_of(shares[name]) == kind] for kind in claim.published}
     text = ", ".join(f"{name} {share:.3f}" for name, share in shares.items())

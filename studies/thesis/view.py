@@ -139,13 +139,13 @@ def gain_lines(gains: Sequence[GainRow], network: str) -> Iterator[tuple[str, ..
 
 
 def _claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
-    """The cells of a claim; a line more for each class of networks."""
+    """The cells of a claim; a line more for each class of networks, or for each of several numbers."""
     within, reproduced = tolerance_text(row), {True: "yes", False: "NO", None: ""}[row.reproduced]
     if isinstance(row.ours, Mapping):
         yield (row.claim, "", "", row.unit, within, reproduced)
-        published = row.published if isinstance(row.published, Mapping) else {}
         for name, part in row.ours.items():
-            yield (f"    {name}", part_text(published[name]) if name in published else "", part_text(part))
+            published = part_text(row.published[name]) if isinstance(row.published, Mapping) else ""
+            yield (f"    {name}", published, part_text(part))
     else:
         yield (row.claim, value_text(row.published), value_text(row.ours), row.unit, within, reproduced)
 
