@@ -6,7 +6,6 @@ All points are collected first: those of one network and batch are scored togeth
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from npuc.backends.roofline.options import NAME, read_options
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.reuse import reuse_report
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.gc_pause import collect_cycles, without_cycle_collection
 from npuc.compiler.core.options import Options
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.read import read_program, texts_of
@@ -116,7 +115,8 @@ def score_points(
                 if (point.network, point.batch) == (network, batch) and point in scores.reports:
                     scores.reuse[point] = reuse_report(module, _machine(point, keys))
             done(network.name, len(group) - len(chosen))
-        gc.collect()
+            del module
+        collect_cycles()
     return scores
 
 

@@ -184,11 +184,11 @@ def test_choice_is_legal(seed: int, draw: Draw) -> None:
                 assert own <= exact_cost(nest, Schedule(), machine, objective, widths)[0] * close
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(4, 3, 3), (5, 2, 4), (3, 6, 2)])
+@pytest.mark.parametrize(("m", "n", "k"), [(3, 3, 3), (5, 2, 3), (2, 6, 2)])
 def test_best_of_all(m: int, n: int, k: int) -> None:
     """Of a small product the least energy of all schedules, and nearly the least time."""
     nest, widths, r = gemm(m, n, k), of_bytes(gemm(m, n, k), 1), Random(m)
-    for _ in range(4):
+    for _ in range(3):
         array = draw_row_array(r, 3)
         for spm in (9, 16, 40):
             machine = Machine(array, spm, Fraction(3, 2), 1000.0, 4, True, 1, ENERGY)

@@ -10,7 +10,6 @@ time; one of level `npu` gets schedules for each machine.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from npuc.backends.base import Backend
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
-from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.gc_pause import collect_cycles, without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
 from npuc.compiler.driver.lower_program import lower_program
@@ -46,6 +45,8 @@ MOST_MACHINES = 4096
 """The most machines that are described and scored in one call."""
 POINTS_BETWEEN_COLLECTIONS = 8
 """Modules are reference cycles: the most points between two collections of their memory."""
+POINTS_BETWEEN_FULL_COLLECTIONS = 64
+"""The most points between two collections of all memory, also of programs that several points shared."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ class Points:
         """Free the memory of earlier points, now and then."""
         self._scored += 1
         if self._scored % POINTS_BETWEEN_COLLECTIONS == 0:
-            gc.collect()
+            collect_cycles(full=self._scored % POINTS_BETWEEN_FULL_COLLECTIONS == 0)
 
 
 def _warned(warnings: Iterable[str], report: Report) -> Iterator[str]:

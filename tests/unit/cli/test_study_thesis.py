@@ -2,11 +2,16 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from npuc.studies.base import Advance
 from npuc.studies.thesis.figures import FIGURES
+from npuc.studies.thesis.scores import Point
+from npuc.studies.thesis.study import ThesisPlan, ThesisResults, plan_study
+from tests.support.shared import thesis_results
 from tests.unit.cli.test_commands import Npuc
 
 FIXED = """\
@@ -19,7 +24,16 @@ network fixed(size=64) {
 """
 
 
-def test_claims_as_a_table(npuc: Npuc) -> None:
+def test_claims_as_a_table(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the shared results; the pages of docs/ run the study itself."""
+    planned: list[ThesisPlan] = []
+
+    def known(plan: ThesisPlan, points: Iterable[Point], done: Advance) -> ThesisResults:
+        planned.append(plan)
+        assert list(points) == []
+        return thesis_results()
+
+    monkeypatch.setattr("npuc.studies.thesis.study.run_study", known)
     outcome = npuc("study", "thesis")
     assert outcome.status == 0
     lines = outcome.out.splitlines()
@@ -31,6 +45,7 @@ def test_claims_as_a_table(npuc: Npuc) -> None:
     assert [line for line in lines[verdict + 5 :] if line.startswith("samples:")][1].strip() == "samples:mobilenet_v2"
     assert sum(line.split()[:2] == ["belady", "lru"] for line in lines) == 4
     assert outcome.err == ""
+    assert planned == [plan_study()]
 
 
 def test_another_network_is_measured(npuc: Npuc) -> None:
