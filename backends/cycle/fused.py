@@ -37,7 +37,8 @@ from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.compiler.report.sections import CoreFacts, EdgeFacts, FusedFacts, TransferFacts, UnstoredFacts, columns
 from npuc.dialects.npu import ContractOp, VectorOp
-from npuc.dialects.npu.vector import Fused, fused_with, is_stored
+from npuc.dialects.npu.fused_blocks import is_stored
+from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 

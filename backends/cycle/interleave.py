@@ -38,8 +38,8 @@ from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import TransferFacts, columns
 from npuc.dialects.npu import InterleaveOp
+from npuc.dialects.npu.schedule_syntax import schedule_text
 from npuc.dialects.npu.shared import RoundRobin, joint_footprint, number_values
-from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.provenance import layer_of
 
 Traffic = dict[str, TensorTraffic]

@@ -20,7 +20,7 @@ from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.dialects import get_all_dialects
-from npuc.dialects.npu.syntax import BarePromise
+from npuc.dialects.npu.schedule_syntax import BarePromise
 from npuc.frontends import read_source
 from npuc.frontends.mlir import check_text, parse_part
 

@@ -133,10 +133,10 @@ def run_program(source: Source, keywords: RunKeywords) -> Run:
     options = run_options(keywords)
     inputs = dict(options.inputs)
     with without_cycle_collection():
-        module = lowered_program(source, options)
+        module = lowered_source(source, options)
         if options.inference:
             for name in inputs.keys() - _names(module):
-                if name in _names(lowered_program(source, replace(options, inference=False, pipeline=None))):
+                if name in _names(lowered_source(source, replace(options, inference=False, pipeline=None))):
                     del inputs[name]
     try:
         with texts_of(source).quoted():
@@ -150,8 +150,12 @@ def _names(module: ModuleOp) -> set[str]:
     return {argument.name for argument in arguments_of(the_function(module))}
 
 
-def lowered_program(source: Source, options: RunOptions) -> ModuleOp:
-    """The program after the passes that `pipeline`, `level` and `opt_level` ask for."""
+def lowered_source(source: Source, options: RunOptions) -> ModuleOp:
+    """
+    The program of a source after the passes that `pipeline`, `level` and `opt_level` ask for.
+
+    It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores.
+    """
     pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
     sources = texts_of(source)
     module = read_program(source, options, sources)
@@ -225,7 +229,7 @@ _GROUPS = {ArgumentKind.PARAM: "params", ArgumentKind.STATE: "states", ArgumentK
 
 def describe_program(source: Source, keywords: RunKeywords) -> Description:
     """The arguments and outputs of a program after the passes that the options ask for."""
-    func = the_function(lowered_program(source, run_options(keywords)))
+    func = the_function(lowered_source(source, run_options(keywords)))
     found: Description = {name: {} for name in ("inputs", "labels", "params", "states", "stats", "outputs")}
     for argument in arguments_of(func):
         group = _GROUPS.get(argument.kind, "labels" if argument.labels else "inputs")

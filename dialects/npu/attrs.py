@@ -21,17 +21,16 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
+from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
 from npuc.dialects.npu.syntax import (
     parse_dims,
     parse_map,
     parse_nest,
-    parse_schedule,
     parse_shape,
     print_dims,
     print_map,
     print_nest,
     print_shape,
-    schedule_text,
 )
 
 

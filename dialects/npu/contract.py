@@ -44,15 +44,8 @@ from npuc.dialects.npu.resident import (
     parse_resident,
     resident_attr,
 )
-from npuc.dialects.npu.syntax import (
-    ParsedTensor,
-    parse_nest,
-    parse_schedule,
-    parse_types,
-    print_nest,
-    print_tail,
-    schedule_text,
-)
+from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
+from npuc.dialects.npu.syntax import ParsedTensor, parse_nest, parse_types, print_nest, print_tail
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.structural import StructurallyComparable

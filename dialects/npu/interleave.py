@@ -41,8 +41,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import HasResidency
+from npuc.dialects.npu.schedule_syntax import parse_promise, promise_text
 from npuc.dialects.npu.shared import RoundRobin, joint_bytes, number_values
-from npuc.dialects.npu.syntax import parse_promise, promise_text
 from npuc.dialects.structural import StructurallyComparable
 
 

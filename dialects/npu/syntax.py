@@ -1,15 +1,14 @@
 """
-Parsing and printing of index maps, nests and schedules, for attributes and for the custom syntax of operations.
+Parsing and printing of index maps and nests, for attributes and for the custom syntax of operations.
 
     map        ::= `[` (index (`,` index)*)? `]`              index ::= term ((`+` | `-`) term)*
     term       ::= dimension (`*` integer)? | integer
     dimensions ::= `(` (name `=` integer),* `)`
     nest       ::= dimensions `ins` `(` (name `=` place map),* `)`
                    `outs` `(` (out (`from` place map)?),* `)` `do` `(` statement,* `)`
-    schedule   ::= (`loops` `[` (dimension `:` step),* `]`)? (`keep` `(` (tensor `=` depth),* `)`)? promise?
-    promise    ::= `spm` integer `bytes`
 
 A place is an SSA value in an operation (outs have none: `dX[m, k]`), and a shape in an attribute (`dX = 6x8[m, k]`).
+`schedule_syntax.py` has schedules.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -19,10 +18,8 @@ from typing import Generic, TypeVar
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
 
-from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
+from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 PlaceT = TypeVar("PlaceT")
 
@@ -209,74 +206,6 @@ def print_nest(
     with printer.in_parens():
         printer.print_list(zip(nest.outs, nest.starts, strict=True), print_out)
     printer.print_string(f" do({', '.join(map(str, nest.statements))})")
-
-
-def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedule | None:
-    """Parse a schedule, whose parts are all optional; None if there is none. `loops []` is a schedule without loops."""
-
-    def parse_loop() -> Loop:
-        # A dimension may be called cores, too.
-        start = parser.pos
-        cores = parser.parse_optional_keyword("cores") is not None
-        if cores and parser.parse_optional_punctuation(":"):
-            dim, cores = known_dim("cores", parser, start, known), False
-        else:
-            dim = parse_known_dim(parser, known)
-            parser.parse_punctuation(":")
-        return Loop(dim, parser.parse_integer(allow_boolean=False), cores)
-
-    def parse_keep() -> tuple[str, int]:
-        name = parser.parse_identifier(" of a tensor")
-        parser.parse_punctuation("=")
-        return name, parser.parse_integer(allow_boolean=False)
-
-    loops: list[Loop] = []
-    keep: list[tuple[str, int]] = []
-    looped = parser.parse_optional_keyword("loops") is not None
-    if looped:
-        loops = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_loop, " in loops")
-    if parser.parse_optional_keyword("keep"):
-        keep = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_keep, " in keep")
-    spm = parse_promise(parser)
-    if not looped and not keep and spm is None:
-        return None
-    return Schedule(tuple(loops), tuple(keep), spm)
-
-
-class BarePromise(ParseError):
-    """`spm 160` without its unit."""
-
-    hint = "a promise is in bytes, each tensor in elements of its own type (it was in elements of the widest type)"
-
-
-def parse_promise(parser: AttrParser) -> int | None:
-    """Parse `spm 160 bytes`; None if it is not there."""
-    start = parser.pos
-    if parser.parse_optional_keyword("spm") is None:
-        return None
-    count = parser.parse_integer(allow_boolean=False)
-    end = parser.pos
-    if parser.parse_optional_keyword("bytes") is None:
-        found = f"found 'spm {count}', expected 'spm {count} bytes'"
-        raise BarePromise(Span(start, end, parser.lexer.input), found)
-    return count
-
-
-def promise_text(spm: int) -> str:
-    """The text of a promise."""
-    return f"spm {spm} bytes"
-
-
-def schedule_text(schedule: Schedule) -> str:
-    """The text of a schedule; `loops []` for an empty one, whose nest is a single tile."""
-    parts: list[str] = []
-    if schedule.loops:
-        parts.append(f"loops [{', '.join(map(str, schedule.loops))}]")
-    if schedule.keep:
-        parts.append(f"keep({', '.join(f'{name} = {depth}' for name, depth in schedule.keep)})")
-    if schedule.spm is not None:
-        parts.append(promise_text(schedule.spm))
-    return " ".join(parts) or "loops []"
 
 
 def parse_shape(parser: AttrParser) -> tuple[int, ...]:

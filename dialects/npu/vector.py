@@ -5,15 +5,13 @@
     %w1, %v1 = npu.vector sgd(%w, %dw, %v) ops 96 fused
 
 An epilogue follows its contraction, perhaps after others of them, and runs on each block of an output when the block is
-complete. `tensor_work.py` has what it shares with moves, views and constants.
+complete. `fused_blocks.py` counts its blocks in SPM; `tensor_work.py` is the base of moves, views and constants, too.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import ClassVar, cast
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -25,9 +23,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.contract import ContractOp
-from npuc.dialects.npu.epilogue import block_elements, incomplete_reason
+from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import block_bytes
-from npuc.dialects.npu.nest import Schedule
+from npuc.dialects.npu.fused_blocks import FusedWork, fused_bytes, fused_room
 from npuc.dialects.npu.reread import Reread, RereadAttr, check_reread, parse_reread
 from npuc.dialects.npu.resident import (
     NO_RESIDENTS,
@@ -42,7 +40,8 @@ from npuc.dialects.npu.resident import (
     resident_attr,
 )
 from npuc.dialects.npu.tensor_work import NO_PARAMS, TensorWorkOp, counts_attr
-from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
+from npuc.dialects.npu.widths import widths_of
+from npuc.dialects.tensors import shape_of
 
 _UNIT = UnitAttr()
 
@@ -203,14 +202,8 @@ class VectorOp(HasResidency, TensorWorkOp):
             printer.print_string(f" {self.resident}")
 
 
-@dataclass(frozen=True)
-class Fused:
-    """A fused operation with the output of the contraction whose blocks it works on."""
-
-    op: VectorOp
-    output: str
-    outside: tuple[SSAValue, ...]
-    """The other operands, each once, that no operation before it on this output has loaded: what comes from DRAM."""
+Fused: TypeAlias = FusedWork[VectorOp]
+"""A fused operation with the output of the contraction whose blocks it works on."""
 
 
 def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
@@ -225,7 +218,7 @@ def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
     op = contract.next_op
     while isinstance(op, VectorOp) and op.fused:
         outputs = {made[v] for v in op.operands if v in made}
-        shapes = {_shape(v) for v in (*op.results, *(v for v in op.operands if v in made))}
+        shapes = {shape_of(v) for v in (*op.results, *(v for v in op.operands if v in made))}
         if len(outputs) != 1 or len(shapes) != 1:
             raise VerifyException(
                 "a fused operation needs an operand of its result's shape from the npu.contract right before it, or "
@@ -234,7 +227,7 @@ def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
         (output,) = outputs
         loaded = {v for f in found if f.output == output for v in f.outside}
         outside = dict.fromkeys(v for v in op.operands if v not in made and v not in loaded)
-        found.append(Fused(op, output, tuple(outside)))
+        found.append(FusedWork(op, output, tuple(outside)))
         made |= dict.fromkeys(op.results, output)
         op = op.next_op
     return tuple(found)
@@ -246,67 +239,6 @@ def producer_of(op: VectorOp) -> ContractOp | None:
     while isinstance(before, VectorOp) and before.fused:
         before = before.prev_op
     return before if isinstance(before, ContractOp) else None
-
-
-def is_stored(value: SSAValue, inside: Collection[Operation]) -> bool:
-    """Whether a value is used outside these fused operations, so that it must go to DRAM."""
-    return any(use.operation not in inside for use in value.uses)
-
-
-def fused_places(contract: ContractOp, fused: Sequence[Fused]) -> dict[SSAValue, SSAValue | None]:
-    """
-    The value whose block each result of fused operations takes the place of; None for a result with room of its own.
-
-    A block is free for a result of its type from the last operation on that uses it. The output's block and those of
-    results are free only if nothing else uses them: they are being stored otherwise.
-    """
-    inside = {f.op for f in fused}
-    places: dict[SSAValue, SSAValue | None] = {}
-    for name in {f.output: None for f in fused}:
-        own = [f for f in fused if f.output == name]
-        output = contract.result_of(name)
-        last = {v: number for number, f in enumerate(own) for v in (*f.op.results, *f.op.operands)}
-        free: list[SSAValue] = []
-        for number, f in enumerate(own):
-            ending = [v for v in dict.fromkeys(f.op.operands) if last[v] == number]
-            ending.sort(key=lambda v: v is output)
-            free += [v for v in ending if v in _others(own) or not is_stored(v, inside)]
-            for result in f.op.results:
-                place = next((v for v in free if v.type == result.type), None)
-                free = [v for v in free if v is not place]
-                places[result] = place
-            free += [v for v in f.op.results if last[v] == number and not is_stored(v, inside)]
-    return places
-
-
-def _others(fused: Sequence[Fused]) -> set[SSAValue]:
-    return {v for f in fused for v in f.outside}
-
-
-def fused_room(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> list[tuple[SSAValue, int]]:
-    """
-    The values that fused operations hold in SPM beside the blocks of their contraction, with the elements of each.
-
-    A block of each other operand of the output's shape (all of a smaller one), and of each result that takes the place
-    of no other block (`fused_places`).
-    """
-    places = fused_places(contract, fused)
-    held: list[tuple[SSAValue, int]] = []
-    for f in fused:
-        shape = _shape(contract.result_of(f.output))
-        block = block_elements(contract.nest, schedule, f.output)
-        held += [(v, block if _shape(v) == shape else prod(_shape(v))) for v in f.outside]
-        held += [(v, block) for v in f.op.results if places[v] is None]
-    return held
-
-
-def fused_bytes(held: Iterable[tuple[SSAValue, int]], widths: Widths) -> int:
-    """The bytes of values of which so many elements are held."""
-    return sum(whole_bytes(count * widths.element_bits(value.type)) for value, count in held)
-
-
-def _shape(value: SSAValue) -> tuple[int, ...]:
-    return cast(TensorType[Attribute], value.type).get_shape()
 
 
 def _fused_room(op: VectorOp) -> int:

@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from npuc.compiler.core.errors import Location, SourceError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.dialects import get_all_dialects
-from npuc.dialects.npu.syntax import BarePromise
+from npuc.dialects.npu.schedule_syntax import BarePromise
 
 _QUOTE_OR_COMMENT = re.compile(r'"|//[^\n]*')
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')

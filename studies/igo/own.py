@@ -20,7 +20,7 @@ from math import fsum
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.driver.passes import available_passes, read_pipeline
-from npuc.compiler.driver.run import lowered_program, run_options
+from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.explore.sweep.axes import read_parameters
 from npuc.frontends.source import Source, open_source
 from npuc.studies.igo.forward import forward_products
@@ -52,7 +52,7 @@ class OwnNetwork:
     def products(self, npu: str) -> Sequence[Product]:
         """Its forward products with weights. Raises `NpucError`s for a network that is wrong or has none."""
         options = run_options({"pipeline": "autodiff,lower-to-npu", "defines": self.defined(npu)})
-        found = [one for one in forward_products(lowered_program(self._opened, options)) if one.weights]
+        found = [one for one in forward_products(lowered_source(self._opened, options)) if one.weights]
         if not found:
             raise UsageError(
                 f"--network {self.source}: found no matrix products with weights", hint="name a network that has layers"

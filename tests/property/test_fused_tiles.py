@@ -25,8 +25,9 @@ from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.dialects.npu import ContractOp, VectorOp, operand_tensors
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import footprint
+from npuc.dialects.npu.fused_blocks import fused_room, is_stored
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.vector import fused_room, fused_with, is_stored
+from npuc.dialects.npu.vector import fused_with
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.frontends.mlir import make_context

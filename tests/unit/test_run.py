@@ -8,7 +8,7 @@ import pytest
 
 from npuc.compiler import UsageError, describe_source, run_file, run_source
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.run import RunKeywords, lowered_program, run_options
+from npuc.compiler.driver.run import RunKeywords, lowered_source, run_options
 from npuc.compiler.interpreter.compare import compare
 from npuc.frontends.source import text_source
 
@@ -183,7 +183,7 @@ def test_an_optimisation_level_runs_its_passes() -> None:
     source = text_source(MLP.replace("linear(h, 3)", "linear(relu(linear(h, 6)), 3)"), "dsl", "f")
 
     def ops(options: RunKeywords) -> set[str]:
-        return {op.name for op in lowered_program(source, run_options(options)).walk()}
+        return {op.name for op in lowered_source(source, run_options(options)).walk()}
 
     assert "npu.contract" not in ops({})
     assert "npu.interleave" not in ops({"opt_level": 0})
@@ -192,4 +192,4 @@ def test_an_optimisation_level_runs_its_passes() -> None:
     assert "train.matmul" in ops({"opt_level": 1, "level": "train"})
     assert "npu.contract" not in ops({"opt_level": 3, "pipeline": "autodiff"})
     with pytest.raises(UsageError, match="unknown optimisation level 4"):
-        lowered_program(source, run_options({"opt_level": 4}))
+        lowered_source(source, run_options({"opt_level": 4}))

@@ -12,7 +12,8 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import FusedFacts, ResidencyFacts
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.npu.vector import Fused, is_stored
+from npuc.dialects.npu.fused_blocks import is_stored
+from npuc.dialects.npu.vector import Fused
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 

@@ -35,8 +35,8 @@ from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import unmoved_tensors
+from npuc.dialects.npu.schedule_syntax import schedule_text
 from npuc.dialects.npu.shared import shared_blocks
-from npuc.dialects.npu.syntax import schedule_text
 from npuc.dialects.npu.vector import fused_with
 from npuc.dialects.provenance import is_recomputed
 

@@ -25,8 +25,9 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, el
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork
 from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.fused_blocks import fused_room, is_stored
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.vector import Fused, fused_room, is_stored
+from npuc.dialects.npu.vector import Fused
 from npuc.dialects.tensors import shape_of
 
 

@@ -17,8 +17,9 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.layers import get_layer
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.epilogue import incomplete_reason
+from npuc.dialects.npu.fused_blocks import FusedWork, fused_room
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.vector import Fused, fused_room, fused_with
+from npuc.dialects.npu.vector import Fused, fused_with
 from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.provenance import is_recomputed, repeat_of
 from npuc.dialects.tensors import shape_of
@@ -94,7 +95,7 @@ class Fusing:
             outside = tuple(dict.fromkeys(v for v in op.operands if v not in made))
             loaded = {v for f in fused if f.output == output for v in f.outside}
             if _is_elementwise(op) and self._may_move(op, contract, outside):
-                yield Fused(op, output, tuple(v for v in outside if v not in loaded))
+                yield FusedWork(op, output, tuple(v for v in outside if v not in loaded))
 
     def _may_move(self, op: VectorOp, contract: ContractOp, outside: Sequence[SSAValue]) -> bool:
         """

@@ -16,8 +16,9 @@ from npuc.compiler.transforms.lower_tiles.place import State
 from npuc.compiler.transforms.lower_tiles.writer import TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
+from npuc.dialects.npu.fused_blocks import fused_places, is_stored
 from npuc.dialects.npu.nest import Tensor
-from npuc.dialects.npu.vector import Fused, fused_places, is_stored
+from npuc.dialects.npu.vector import Fused
 from npuc.dialects.tensors import shape_of
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from npuc.compiler.driver.check import check_program, random_data
-from npuc.compiler.driver.run import RunKeywords, lowered_program, run_options
+from npuc.compiler.driver.run import RunKeywords, lowered_source, run_options
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import is_recomputed, layer_of
 from npuc.frontends.source import text_source
@@ -54,7 +54,7 @@ def test_passes_keep_what_a_program_on_devices_computes(text: str, pipeline: str
 
 
 def test_labels_are_in_range_where_devices_exchange_them() -> None:
-    module = lowered_program(text_source(LABELS, "mlir", "net.mlir"), run_options({"level": "train"}))
+    module = lowered_source(text_source(LABELS, "mlir", "net.mlir"), run_options({"level": "train"}))
     data = random_data(module, seed=0)
     assert data["i"].shape == (8,)
     assert set(data["i"].tolist()) == {0, 1, 2}
@@ -62,7 +62,7 @@ def test_labels_are_in_range_where_devices_exchange_them() -> None:
 
 def test_work_is_computed_again_but_nothing_is_sent_again() -> None:
     options: RunKeywords = {"pipeline": "autodiff,recompute{policy=every-k k=3}"}
-    module = lowered_program(text_source(DEEP, "mlir", "net.mlir"), run_options(options))
+    module = lowered_source(text_source(DEEP, "mlir", "net.mlir"), run_options(options))
     again = [op for op in module.walk() if is_recomputed(op)]
     assert {layer_of(op) for op in again} >= {"r"}
     assert not [op for op in again if isinstance(op, DistOp) and op.name != "dist.copy"]

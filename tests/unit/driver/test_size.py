@@ -15,7 +15,7 @@ from npuc.compiler import compile_source
 from npuc.compiler.analysis.programs.cheapest import best_program
 from npuc.compiler.analysis.programs.interleave_search import best_round_robin
 from npuc.compiler.analysis.schedule.search import least_schedule, near_schedule
-from npuc.compiler.driver.run import lowered_program, run_options
+from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.transforms import lower_to_npu
 from npuc.frontends.source import text_source
 
@@ -53,7 +53,7 @@ NETWORKS = pytest.mark.parametrize("text", [RECURRENT, RESIDUAL], ids=["recurren
 
 
 def program(text: str, steps: int, level: str) -> ModuleOp:
-    return lowered_program(text_source(text, "dsl", "f"), run_options({"defines": {"steps": steps}, "level": level}))
+    return lowered_source(text_source(text, "dsl", "f"), run_options({"defines": {"steps": steps}, "level": level}))
 
 
 def operations(text: str, steps: int, level: str) -> int:

@@ -11,7 +11,7 @@ from npuc.compiler.cli import run_command
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.precision import precision_passes
-from npuc.compiler.driver.run import lowered_program, run_options
+from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.explore.sweep import sweep_source
 from npuc.frontends.source import text_source
 from npuc.hardware import load_hardware, preset_names
@@ -198,7 +198,7 @@ def test_a_sweep_varies_it() -> None:
 def test_a_machine_leaves_what_is_lowered_too_far_as_it_is() -> None:
     target = "set-target{rows=4 cols=4 spm_bytes=4096 clock_mhz=1000 gb_per_s=4 lanes=8}"
     source = text_source(NET, "dsl", "<string>")
-    module = lowered_program(source, run_options({"pipeline": f"{target},autodiff,lower-to-npu,schedule,lower-tiles"}))
+    module = lowered_source(source, run_options({"pipeline": f"{target},autodiff,lower-to-npu,schedule,lower-tiles"}))
     warnings: list[str] = []
     assert precision_passes(module, [], "bf16", None, warnings) == []
     (warning,) = warnings

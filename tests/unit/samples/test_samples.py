@@ -9,7 +9,7 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import IntegerType
 
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.run import RunKeywords, lowered_program, run_file, run_options
+from npuc.compiler.driver.run import RunKeywords, lowered_source, run_file, run_options
 from npuc.compiler.interpreter.execute import Run, argument_type, the_function
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu import ContractOp
@@ -176,7 +176,7 @@ def test_names_of_layers(name: str, expected: set[str]) -> None:
 
 @ALL
 def test_whole_network_differentiates_and_lowers(name: str) -> None:
-    module = lowered_program(open_source(f"samples:{name}"), run_options({"pipeline": "autodiff,lower-to-npu"}))
+    module = lowered_source(open_source(f"samples:{name}"), run_options({"pipeline": "autodiff,lower-to-npu"}))
     module.verify()
     func = the_function(module)
     parameters = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.driver.run import lowered_program, run_options
+from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.frontends.source import open_source
 from npuc.studies.igo.forward import ForwardProduct, ForwardSize, forward_products
 from npuc.studies.igo.networks import BATCHES, MODELS, StudyNetwork, study_networks, workloads
@@ -33,7 +33,7 @@ EACH = pytest.mark.parametrize("network", study_networks(), ids=lambda network: 
 def module_of(npu: str, model: str) -> ModuleOp:
     """The lowered training step of a network of the study."""
     (network,) = (n for n in study_networks() if (n.npu, n.model) == (npu, model))
-    return lowered_program(
+    return lowered_source(
         open_source(network.source), run_options({"pipeline": "autodiff,lower-to-npu", "defines": network.defines})
     )
 
