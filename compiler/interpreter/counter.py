@@ -43,7 +43,8 @@ class _Streams:
 @dataclass
 class TrafficCounter(Interpreter.Listener):
     """
-    Counts the elements that `npu.load`, `npu.store` and `npu.finish` move, and the elements of SPM that blocks occupy.
+    Counts the elements that `npu.load`, `npu.store`, `npu.finish` and `npu.fill` move, and the elements of SPM that
+    blocks occupy.
 
     `moved` has an entry for each tensor; `held` is the size of all live blocks and `peak` its maximum. A block is live
     from its load or zero to the last operation of the same IR block that uses it. Streams that run round-robin are
@@ -83,6 +84,10 @@ class TrafficCounter(Interpreter.Listener):
                 self._last[op] = last_use(made)
             last = self._last[op]
             self._freed[last] = self._freed.get(last, 0) + room
+        elif isinstance(op, npu.FillOp):
+            block = results[0]
+            assert isinstance(block, Block)
+            self._at(op, f"{_tensor(op)}0").read += block.moved
         elif isinstance(op, npu.StoreOp):
             dram = results[0]
             assert isinstance(dram, Dram)
@@ -109,7 +114,8 @@ def last_use(value: SSAValue) -> Operation:
     """
     The last operation that uses a block, in the IR block that defines it; the defining operation if nothing does.
 
-    Results of `npu.start`, `npu.mac`, `npu.apply`, `npu.convert` and of loops that carry the block share its memory.
+    Results of `npu.start`, `npu.mac`, `npu.apply`, `npu.fill`, `npu.convert` and of loops that carry the block share
+    its memory.
     """
     maker = value.owner
     assert isinstance(maker, Operation)
@@ -136,6 +142,8 @@ def _uses(value: SSAValue, home: IRBlock) -> Iterator[tuple[Operation, SSAValue 
         if user is outer and isinstance(user, npu.MacOp | npu.StartOp) and user.acc is value:
             same = user.result
         elif user is outer and isinstance(user, npu.ConvertOp):
+            same = user.result
+        elif user is outer and isinstance(user, npu.FillOp) and user.block is value:
             same = user.result
         elif user is outer and isinstance(user, npu.ApplyOp) and use.index >= len(user.args):
             number = use.index - len(user.args)

@@ -124,9 +124,9 @@ def unwritten(dram: Dram) -> int:
     return int((~latest(dram).written).sum())
 
 
-def unread(dram: Dram, axes: Sequence[int]) -> int:
-    """The number of elements of an accumulator initialiser along these axes that no stored element has used."""
-    written = latest(dram).written
+def unread(value: Dram | Block, axes: Sequence[int]) -> int:
+    """The number of elements of an accumulator initialiser along these axes that no written element has used."""
+    written = latest(value).written
     return int((~written.any(axis=tuple(n for n in range(written.ndim) if n not in axes))).sum())
 
 
@@ -262,10 +262,23 @@ class TileFunctions(InterpreterFunctions):
         storage = latest(cast(Dram, args[0]))
         result = storage.data
         if op.start is not None:
-            axes, start = op.axes, cast(Array, args[1])
-            shape = [size if n in axes else 1 for n, size in enumerate(result.shape)]
-            result = np.where(storage.written, result, start.transpose(np.argsort(axes)).reshape(shape))
+            result = np.where(storage.written, result, spread(cast(Array, args[1]), op.axes, result.shape))
         return self.numbers.results(op, (result,))
+
+    @impl(npu.FillOp)
+    def run_fill(self, interpreter: Interpreter, op: npu.FillOp, args: PythonValues) -> PythonValues:
+        block = cast(Block, args[0])
+        storage = latest(block)
+        (start,) = self.numbers.operands((cast(Array, args[1]),))
+        moved = unread(block, op.axes)
+        storage.data[...] = np.where(storage.written, storage.data, spread(start, op.axes, storage.data.shape))
+        storage.written[...] = True
+        return (Block(storage, block.places, updated(block), moved),)
+
+
+def spread(start: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    """A start that runs along these axes, in a shape that broadcasts to `shape`."""
+    return start.transpose(np.argsort(axes)).reshape([size if n in axes else 1 for n, size in enumerate(shape)])
 
 
 def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[Places, list[Array]]:

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.traffic import traffic
 from npuc.compiler.analysis.programs.resident import resident_spm_bytes
 from npuc.compiler.interpreter.counter import TrafficCounter
@@ -51,10 +50,7 @@ def programs(draw: Draw) -> Program:
     schedule = replace(schedule, keep=keep)
     once = [t.name for t in (*nest.ins, *nest.outs) if incomplete_reason(nest, schedule, t.name) is None]
     ins = [t.name for t in nest.ins if t.name in once and draw(st.booleans())]
-    # What no statement touches of a sum that starts from something has no place in SPM: that is refused.
-    starts = {t.name for t, start in zip(nest.outs, nest.starts, strict=True) if start is not None}
-    whole = [t.name for t in nest.outs if t.name not in starts or touched(t, nest.sizes) == t.elements]
-    outs = [name for name in whole if draw(st.booleans())]
+    outs = [t.name for t in nest.outs if draw(st.booleans())]
     stored = [name for name in outs if name in once and draw(st.booleans())]
     block = Block(arg_types=[TensorType(f64, t.shape) for t in operand_tensors(nest)])
     first = ContractOp(block.args, nest, f64, schedule, {"layer": StringAttr("first")})

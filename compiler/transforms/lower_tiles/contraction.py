@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.transforms.lower_tiles.fused import FusedBlocks
 from npuc.compiler.transforms.lower_tiles.place import Part, State
-from npuc.compiler.transforms.lower_tiles.resident import refuse_untouched, resident_inputs
+from npuc.compiler.transforms.lower_tiles.resident import needs_fill, resident_inputs
 from npuc.compiler.transforms.lower_tiles.writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.epilogue import incomplete_reason
@@ -35,7 +35,6 @@ class TileLowering(TileWriter):
     def __init__(self, op: npu.ContractOp, loaded: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
         super().__init__(op)
         self.loaded = dict(loaded or {})
-        refuse_untouched(op)
         self.unmoved, self.left = unmoved_tensors(op), frozenset(op.resident.outs) & op.named_results().keys()
         self.left_blocks: dict[str, SSAValue] = {}
         self.fused = FusedBlocks(self, fused)
@@ -83,6 +82,13 @@ class TileLowering(TileWriter):
             return block
         return self.named(self.emit(npu.ConvertOp(block, element), out.name).result, f"{out.name}_b")
 
+    def filled(self, out: Tensor, start: Tensor | None, block: SSAValue) -> SSAValue:
+        """The block of an output with the initial values that no loop has loaded."""
+        if start is None or not needs_fill(self.op, out, start):
+            return block
+        fill = npu.FillOp(block, self.values[start.name], start_axes(out, start) or ())
+        return self.named(self.emit(fill, out.name).result, f"{out.name}_b")
+
     def place(self, out: Tensor, state: State) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
         """The map and box of an output's block; those of the whole output where it is left resident."""
         if out.name in self.left:
@@ -107,9 +113,10 @@ class TileLowering(TileWriter):
             state = replace(state, smaller=self.fused.load_smaller())
         inner = self.load(depth, state)
         sums = self.loops(depth, inner)
-        for out in self.nest.outs:
+        for out, start in zip(self.nest.outs, self.nest.starts, strict=True):
             if out.name in inner.dram and out.name not in state.dram:
-                block, dram = self.converted(out, sums[out.name]), inner.dram[out.name]
+                block = self.converted(out, self.filled(out, start, sums[out.name]))
+                dram = inner.dram[out.name]
                 if dram is None:
                     self.left_blocks[out.name] = block
                     sums = {name: value for name, value in sums.items() if name != out.name}

@@ -3,7 +3,8 @@ Resident values at the level of tiles.
 
 An input resident before the contraction is the block of its whole tensor (`npu.as_block`); one that is resident only
 afterwards is loaded whole before all loops. A result that is left resident accumulates in a block of the whole tensor,
-which becomes its tensor (`npu.as_tensor`) unless it is stored as well.
+which becomes its tensor (`npu.as_tensor`) unless it is stored as well; initial values that no statement adds to are
+read into it at the end (`npu.fill`).
 """
 
 from collections.abc import Mapping
@@ -11,25 +12,15 @@ from collections.abc import Mapping
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.lower_tiles.writer import TileWriter, whole_place
 from npuc.dialects import npu
+from npuc.dialects.npu.nest import Tensor
 from npuc.dialects.npu.resident import unmoved_tensors
-from npuc.dialects.provenance import layer_of
 
 
-def refuse_untouched(op: npu.ContractOp) -> None:
-    """Raise for a result that is never in DRAM and has elements that no statement adds to its initial values."""
-    unmoved = unmoved_tensors(op)
-    for out, start in zip(op.nest.outs, op.nest.starts, strict=True):
-        if start is not None and out.name in unmoved and touched(out, op.nest.sizes) < out.elements:
-            raise UsageError(
-                f"lower-tiles: {out.name} of layer {layer_of(op)} is resident in SPM, where nothing loads those of its "
-                "initial values that no statement touches",
-                location=location_of(op),
-                hint="leave out the pass keep-resident",
-            )
+def needs_fill(op: npu.ContractOp, out: Tensor, start: Tensor | None) -> bool:
+    """Whether a result that is never in DRAM has initial values that no statement adds to, and so no loop loads."""
+    return start is not None and out.name in unmoved_tensors(op) and touched(out, op.nest.sizes) < out.elements
 
 
 def resident_inputs(writer: TileWriter, values: Mapping[str, SSAValue]) -> dict[str, SSAValue]:

@@ -18,16 +18,20 @@ stored, or, where an element may be stored several times, as the tensor is hande
     %c = npu.convert %a : !npu.block<2x4xf32> -> !npu.block<2x4xbf16>
     %y = npu.finish %f {tensor = "Y"} : tensor<6x4xf32> -> tensor<6x4xbf16>
 
+A block that stays in SPM takes the elements of its start that no `npu.start` gave it, at the end.
+
+    %b = npu.fill %a from %B axes [1] {tensor = "Y"} : !npu.block<6x4xf64>, tensor<4xf64>
+
 Each works on a box (`box.py`). A block holds the distinct elements that its index map reaches in its box; positions
 outside the tensor are 0 and are dropped when stored. DRAM tensors and accumulators are values, of which only the latest
-may be used: an accumulator is updated in place by `start` and `mac`, a tensor by `store`. `tensor` names the tensor of
-the nest.
+may be used: an accumulator is updated in place by `start`, `mac` and `fill`, a tensor by `store`. `tensor` names the
+tensor of the nest.
 """
 
 from npuc.dialects.npu.tiles.accumulators import ConvertOp, MacOp, StartOp, ZeroOp
 from npuc.dialects.npu.tiles.apply import ApplyOp
 from npuc.dialects.npu.tiles.transfers import EmptyOp, LoadOp, StoreOp
-from npuc.dialects.npu.tiles.whole import AsBlockOp, AsTensorOp, FinishOp
+from npuc.dialects.npu.tiles.whole import AsBlockOp, AsTensorOp, FillOp, FinishOp
 
 __all__ = [
     "ApplyOp",
@@ -35,6 +39,7 @@ __all__ = [
     "AsTensorOp",
     "ConvertOp",
     "EmptyOp",
+    "FillOp",
     "FinishOp",
     "LoadOp",
     "MacOp",

@@ -1,4 +1,6 @@
-"""Whole tensors at the level of tiles: `npu.finish`, and tensors that are resident as one block."""
+"""
+Whole tensors at the level of tiles: `npu.finish`, `npu.fill`, and tensors that are resident as one block.
+"""
 
 from collections.abc import Sequence
 from typing import cast
@@ -12,6 +14,7 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    prop_def,
     result_def,
 )
 from xdsl.parser import Parser
@@ -74,14 +77,8 @@ class FinishOp(IRDLOperation):
             check_sum(self, own, result)
         if (self.start is None) != (self.axes_attr is None):
             raise VerifyException("a start and its axes go together")
-        if self.start is None:
-            return
-        shape, axes = shape_of(self.tensor), self.axes
-        if len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
-            raise VerifyException(f"axes are {list(axes)}, expected different ones below {len(shape)}")
-        expected = tuple(shape[axis] for axis in axes)
-        if shape_of(self.start) != expected:
-            raise VerifyException(f"expected a start of {'x'.join(map(str, expected))}, got {self.start.type}")
+        if self.start is not None:
+            _check_start(shape_of(self.tensor), self.start, self.axes)
 
     @classmethod
     def parse(cls, parser: Parser) -> "FinishOp":
@@ -89,11 +86,7 @@ class FinishOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("from"):
             operands.append(parser.parse_unresolved_operand())
-            parser.parse_keyword("axes")
-            axes = parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
-            )
-            properties["axes"] = DenseArrayBase.from_list(i64, axes)
+            properties["axes"] = _parse_axes(parser)
         attributes = parser.parse_optional_attr_dict()
         types, start = parse_type_list(parser)
         values = parser.resolve_operands(operands, types, start)
@@ -104,14 +97,89 @@ class FinishOp(IRDLOperation):
         printer.print_string(" ")
         printer.print_operand(self.tensor)
         if self.start is not None:
-            printer.print_string(" from ")
-            printer.print_operand(self.start)
-            printer.print_string(f" axes [{', '.join(map(str, self.axes))}]")
+            _print_start(printer, self.start, self.axes)
         printer.print_op_attributes(self.attributes)
         print_types(printer, self.operands)
         if self.result.type != self.tensor.type:
             printer.print_string(" -> ")
             printer.print_attribute(self.result.type)
+
+
+@irdl_op_definition
+class FillOp(IRDLOperation):
+    """
+    Give the elements of a whole accumulator block that no `npu.start` gave a start theirs, read from DRAM.
+
+    It is to a block that stays in SPM what `npu.finish` is to a tensor in DRAM: axis i of the start runs along axis
+    `axes[i]` of the block and is repeated over the others, and elements of the start that were taken are not read.
+    """
+
+    name = "npu.fill"
+
+    block = operand_def(BlockType)
+    start = operand_def(base(TensorType))
+    result = result_def(BlockType)
+    axes_attr = prop_def(DenseArrayBase, prop_name="axes")
+
+    def __init__(self, block: SSAValue, start: SSAValue, axes: Sequence[int]):
+        super().__init__(
+            operands=[block, start],
+            result_types=[block.type],
+            properties={"axes": DenseArrayBase.from_list(i64, axes)},
+        )
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axis of the block for each axis of the start."""
+        return tuple(cast(DenseArrayBase[IntegerType], self.axes_attr).get_values())
+
+    def verify_(self) -> None:
+        if self.result.type != self.block.type:
+            raise VerifyException(f"expected {self.block.type}, got {self.result.type}")
+        own = cast(BlockType, self.block.type)
+        _check_start(own.get_shape(), self.start, self.axes)
+        check_sum(self, own.element_type, cast("TensorType[Attribute]", self.start.type).element_type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "FillOp":
+        block = parser.parse_unresolved_operand()
+        parser.parse_keyword("from")
+        operands = [block, parser.parse_unresolved_operand()]
+        properties = {"axes": _parse_axes(parser)}
+        attributes = parser.parse_optional_attr_dict()
+        types, start = parse_type_list(parser)
+        values = parser.resolve_operands(operands, types, start)
+        return cls.create(operands=values, result_types=types[:1], properties=properties, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.block)
+        _print_start(printer, self.start, self.axes)
+        printer.print_op_attributes(self.attributes)
+        print_types(printer, self.operands)
+
+
+def _check_start(shape: Sequence[int], start: SSAValue, axes: Sequence[int]) -> None:
+    """Raise unless a start runs along these axes of what has a shape."""
+    if len(set(axes)) != len(axes) or any(not 0 <= axis < len(shape) for axis in axes):
+        raise VerifyException(f"axes are {list(axes)}, expected different ones below {len(shape)}")
+    expected = tuple(shape[axis] for axis in axes)
+    if shape_of(start) != expected:
+        raise VerifyException(f"expected a start of {'x'.join(map(str, expected))}, got {start.type}")
+
+
+def _parse_axes(parser: Parser) -> DenseArrayBase:
+    """Parse `axes [0, 2]` after a start."""
+    parser.parse_keyword("axes")
+    axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False))
+    return DenseArrayBase.from_list(i64, axes)
+
+
+def _print_start(printer: Printer, start: SSAValue, axes: Sequence[int]) -> None:
+    """Print ` from %start axes [0, 2]`."""
+    printer.print_string(" from ")
+    printer.print_operand(start)
+    printer.print_string(f" axes [{', '.join(map(str, axes))}]")
 
 
 def _check_same(tensor: SSAValue, block: SSAValue) -> None:

@@ -20,3 +20,16 @@ func.func @stays(%dy: tensor<6x4xf32>, %w: tensor<8x4xf32>, %x: tensor<6x8xf32>)
 // CHECK: npu.as_block %dy {tensor = "dY", layer = "fc"} : tensor<6x4xf32> -> !npu.block<6x4xf32>
 // CHECK: npu.store {{.*}} {tensor = "dW", layer = "fc"}
 // CHECK: %g = npu.vector relu(%dx) ops 48 {layer = "g"}
+
+// Every other element of dX has a start to which nothing is added: it is read into the block at the end.
+func.func @starts(%dy: tensor<3xf32>, %w: tensor<1xf32>, %s: tensor<6xf32>) -> tensor<6xf32> {
+  %dx = npu.contract (m = 3, n = 1) ins(dY = %dy[m], W = %w[n]) outs(dX[m * 2 + n] from %s[m * 2 + n]) do(dX += dY * W)
+    resident(out dX) {layer = "fc"} : (tensor<3xf32>, tensor<1xf32>, tensor<6xf32>) -> tensor<6xf32>
+  %g = npu.vector relu(%dx) ops 6 resident(in in0) {layer = "g"} : (tensor<6xf32>) -> tensor<6xf32>
+  func.return %g : tensor<6xf32>
+}
+
+// CHECK-LABEL: @starts
+// CHECK: npu.mac
+// CHECK-NEXT: %[[FILLED:.*]] = npu.fill %{{.*}} from %s axes [0] {tensor = "dX", layer = "fc"} : !npu.block<6xf32>, tensor<6xf32>
+// CHECK-NEXT: npu.as_tensor %[[FILLED]]

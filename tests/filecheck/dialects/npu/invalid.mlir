@@ -745,3 +745,29 @@ func.func @sums_are_wider(%x : tensor<6x8xbf16>, %w : tensor<8x4xbf16>) -> tenso
 }
 
 // CHECK: blocks take 128 bytes (X 32, W 64, Y 32), spm promises 127
+// -----
+
+func.func @f(%x: !npu.block<6x4xf32>, %s: tensor<4xf32>) {
+  %b = npu.fill %x from %s axes [0] : !npu.block<6x4xf32>, tensor<4xf32>
+  func.return
+}
+
+// CHECK: expected a start of 6, got tensor<4xf32>
+
+// -----
+
+func.func @f(%x: !npu.block<6x4xf32>, %s: tensor<4xf32>) {
+  %b = "npu.fill"(%x, %s) <{axes = array<i64: 1>}> : (!npu.block<6x4xf32>, tensor<4xf32>) -> !npu.block<4x4xf32>
+  func.return
+}
+
+// CHECK: expected !npu.block<6x4xf32>, got !npu.block<4x4xf32>
+
+// -----
+
+func.func @f(%x: !npu.block<6x4xf32>, %s: tensor<4xi8>) {
+  %b = npu.fill %x from %s axes [1] : !npu.block<6x4xf32>, tensor<4xi8>
+  func.return
+}
+
+// CHECK: partial sums of i8 in 32-bit accumulators are no f32
