@@ -10,7 +10,7 @@ from xdsl.interpreter import Interpreter, PythonValues
 from xdsl.ir import Block as IRBlock
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.interpreter.tiles import Block, Dram, unread, unwritten
+from npuc.compiler.interpreter.blocks import Block, Dram, unread, unwritten
 from npuc.dialects import npu
 from npuc.dialects.provenance import Role, layer_of, role_of
 

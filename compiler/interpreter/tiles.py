@@ -1,92 +1,32 @@
-"""
-The tile level on numpy: blocks with their places, and DRAM tensors with a mask of the elements written.
-
-Accumulators and tensors of partial sums are updated in place. Each value records the version of its storage when it was
-made, so that the use of an overwritten value is an error instead of a wrong number.
-"""
+"""The tile level on numpy; accumulators and tensors of partial sums are updated in place (`blocks.py`)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 from xdsl.dialects.builtin import TensorType
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
-from npuc.compiler.interpreter.contraction import Array, Ranges, View, accumulate
+from npuc.compiler.interpreter.blocks import (
+    Block,
+    Dram,
+    Places,
+    Storage,
+    latest,
+    new_block,
+    places_of,
+    spread,
+    unread,
+    updated,
+)
+from npuc.compiler.interpreter.contraction import Array, Ranges, accumulate
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.dialects import npu
-from npuc.dialects.npu.nest import Axis
 from npuc.dialects.npu.tiles.box import BoxOp
 from npuc.dialects.outside import operation_of_kind
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
-Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
-"""The distinct positions of each axis, ascending."""
-
-
-@dataclass
-class Storage:
-    """Memory that is updated in place: its contents, a mask of the elements with a value, and the number of updates."""
-
-    data: Array
-    written: Mask
-    version: int = 0
-
-
-@dataclass(frozen=True)
-class Dram:
-    """A tensor in DRAM that is being written; `moved` elements were written to make this value."""
-
-    storage: Storage
-    version: int = 0
-    moved: int = 0
-
-
-@dataclass(frozen=True)
-class Block:
-    """
-    A block in SPM; `moved` elements were read to make this value.
-
-    The storage spans the bounding box of `places`, the positions it holds, and begins at `origin`.
-    """
-
-    storage: Storage
-    places: Places
-    version: int = 0
-    moved: int = 0
-
-    @property
-    def origin(self) -> tuple[int, ...]:
-        """The position of the first element of the storage."""
-        return tuple(int(axis[0]) if len(axis) else 0 for axis in self.places)
-
-    def view(self, axes: Sequence[Axis]) -> View:
-        """The block as seen through an index map."""
-        return View(tuple(axes), latest(self).data, self.origin)
-
-    def index(self, places: Places) -> tuple[Any, ...]:
-        """The index of these positions in the storage."""
-        return np.ix_(*(axis - first for axis, first in zip(places, self.origin, strict=True)))
-
-
-def latest(value: Block | Dram) -> Storage:
-    """The storage of a value; an error if it has none of its own, or another operation has updated it since."""
-    if not isinstance(value, Block | Dram):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InterpretationError("a whole tensor was used where one is expected that is stored block by block")
-    if value.version != value.storage.version:
-        raise InterpretationError("a block or tensor was used after an operation that updated it in place")
-    return value.storage
-
-
-def updated(value: Block | Dram) -> int:
-    """Count an update of the storage and return its version."""
-    value.storage.version += 1
-    return value.storage.version
 
 
 def ranges_of(op: BoxOp, indices: Sequence[int]) -> Ranges:
@@ -97,37 +37,6 @@ def ranges_of(op: BoxOp, indices: Sequence[int]) -> Ranges:
         ranges[r.dim] = r.resolve(given[: r.operands])
         del given[: r.operands]
     return ranges
-
-
-def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None = None) -> Places:
-    """The distinct positions that an index map reaches in a box; only those inside the sizes, if any are given."""
-    found: list[npt.NDArray[np.int64]] = []
-    for number, axis in enumerate(axes):
-        positions = np.array([axis.offset], np.int64)
-        for dim, coefficient in axis.terms:
-            reached = coefficient * np.arange(*ranges[dim])
-            positions = positions + reached if len(positions) == 1 else np.unique(np.add.outer(positions, reached))
-        if sizes is not None:
-            positions = positions[(positions >= 0) & (positions < sizes[number])]
-        found.append(positions)
-    return tuple(found)
-
-
-def new_block(places: Places, dtype: npt.DTypeLike) -> Block:
-    """A block of zeros, with no element marked as written."""
-    shape = [int(axis[-1] - axis[0]) + 1 if len(axis) else 0 for axis in places]
-    return Block(Storage(np.zeros(shape, dtype), np.zeros(shape, np.bool_)), places)
-
-
-def unwritten(dram: Dram) -> int:
-    """The number of elements that no store has written."""
-    return int((~latest(dram).written).sum())
-
-
-def unread(value: Dram | Block, axes: Sequence[int]) -> int:
-    """The number of elements of an accumulator initialiser along these axes that no written element has used."""
-    written = latest(value).written
-    return int((~written.any(axis=tuple(n for n in range(written.ndim) if n not in axes))).sum())
 
 
 def _shape(type_: Attribute) -> tuple[int, ...]:
@@ -274,11 +183,6 @@ class TileFunctions(InterpreterFunctions):
         storage.data[...] = np.where(storage.written, storage.data, spread(start, op.axes, storage.data.shape))
         storage.written[...] = True
         return (Block(storage, block.places, updated(block), moved),)
-
-
-def spread(start: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
-    """A start that runs along these axes, in a shape that broadcasts to `shape`."""
-    return start.transpose(np.argsort(axes)).reshape([size if n in axes else 1 for n, size in enumerate(shape)])
 
 
 def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[Places, list[Array]]:
