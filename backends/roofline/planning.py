@@ -18,7 +18,7 @@ from npuc.backends.roofline.iteration.timeline import IterationTimeline, timelin
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace, trace_of
 from npuc.backends.roofline.nearness import Nearness
 from npuc.backends.roofline.options import RooflineOptions
-from npuc.dialects.train.signature import training_functions
+from npuc.compiler.core.verify import the_function
 
 Read = Callable[[FuncOp, Conventions], Iteration]
 """How the steps of a function are made."""
@@ -39,9 +39,7 @@ class Planner:
     def trace(self, conventions: Conventions) -> Trace:
         """The accesses of the module's iteration under these conventions."""
         if conventions not in self.traces:
-            func = next(iter(training_functions(self.module)), None)
-            iteration = Iteration((), ()) if func is None else self.read(func, conventions)
-            self.traces[conventions] = trace_of(iteration)
+            self.traces[conventions] = trace_of(self.read(the_function(self.module), conventions))
         return self.traces[conventions]
 
     def nearness(self, conventions: Conventions) -> Nearness:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import VerifyException
@@ -24,10 +24,11 @@ from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of, provenance_problem
 from npuc.dialects.structural import structural_key
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import name_all, training_functions
+from npuc.dialects.train.signature import arguments_of, name_all, training_functions
 from npuc.dialects.train.signature_problems import signature_problems
 
 MAX_ERRORS = 20
+_SHOWN = 5
 
 
 @dataclass
@@ -152,8 +153,26 @@ def refused(op: Operation, message: str, name: str) -> SourceError:
 
 
 def require_train_level(func: FuncOp, name: str) -> None:
-    """Raise `SourceError` at the first operation of a function of a lower level than the pass `name` takes."""
+    """
+    Raise `SourceError` for a function that the pass `name` does not take: of a lower level than `train`, at the first
+    such operation, or of plain numbers.
+    """
+    odd = next((a for a in arguments_of(func) if not isinstance(func.body.block.args[a.index].type, TensorType)), None)
+    if odd is not None:
+        type = func.body.block.args[odd.index].type
+        raise refused(func, f"found the argument '{odd.name}' of type {type}, expected tensors", name)
     lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
     if lowered is not None:
         message = f"found {lowered.name}, expected train operations: run it before lower-to-npu"
         raise refused(lowered, message, name)
+
+
+def the_function(module: ModuleOp) -> FuncOp:
+    """The one function of a module that is a program."""
+    functions = training_functions(module)
+    if len(functions) != 1:
+        names = f": {', '.join(f'@{func.sym_name.data}' for func in functions[:_SHOWN])}" if functions else ""
+        location = location_of(functions[1]) if functions else None
+        hint = "make the others private, or name only the arguments of one" if functions else None
+        raise SourceError(f"found {len(functions)} functions{names}, expected one", location=location, hint=hint)
+    return functions[0]

@@ -26,7 +26,7 @@ from npuc.compiler.analysis.sharding.search.planning import Planned, unique_name
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options, names_three_types
-from npuc.compiler.core.verify import SourceTexts, error_at
+from npuc.compiler.core.verify import SourceTexts, error_at, the_function
 from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
 from npuc.compiler.driver.devices import check_network, parallel_passes, without_loss
 from npuc.compiler.driver.machine import machine_for
@@ -42,7 +42,7 @@ from npuc.compiler.transforms.parallelize import ParallelizePass, float_bytes_of
 from npuc.compiler.transforms.parallelize.divisible import check_divides
 from npuc.dialects.distributed import Mesh, mesh_of
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.dialects.train.signature import is_differentiated
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware
@@ -114,8 +114,8 @@ def _planned(
 
 
 def forward_function(module: ModuleOp, sources: SourceTexts) -> FuncOp:
-    """The forward function of a program of one device. Raises `SourceError` for what is none."""
-    func = next(iter(training_functions(module)))
+    """The forward function of a program of one device and one function. Raises `SourceError` for what is none."""
+    func = the_function(module)
     lowered = next((op for op in func.body.block.ops if not isinstance(op, TrainOp | ReturnOp)), None)
     if lowered is not None:
         raise error_at(

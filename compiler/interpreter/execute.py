@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import summary
-from npuc.compiler.core.verify import location_of
+from npuc.compiler.core.verify import location_of, the_function
 from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
 from npuc.compiler.interpreter.npu import NpuFunctions
@@ -36,9 +36,8 @@ from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
-from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of, training_functions
+from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of
 
-_SHOWN = 5
 _OF_DATA = (ValueError, IndexError, OverflowError, InterpretationError)
 
 
@@ -94,17 +93,6 @@ class _Place(Interpreter.Listener):
 
     def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
         self.op = op
-
-
-def the_function(module: ModuleOp) -> FuncOp:
-    """The one function of a module that is a program."""
-    functions = training_functions(module)
-    if len(functions) != 1:
-        names = f": {', '.join(f'@{func.sym_name.data}' for func in functions[:_SHOWN])}" if functions else ""
-        location = location_of(functions[1]) if functions else None
-        hint = "make the others private, or name only the arguments of one" if functions else None
-        raise SourceError(f"found {len(functions)} functions{names}, expected one", location=location, hint=hint)
-    return functions[0]
 
 
 def argument_type(func: FuncOp, argument: Argument) -> Tensor:

@@ -34,7 +34,7 @@ def check_divides(func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], 
         more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
         raise CapacityError(
             f"{text}{more}",
-            location=location_of(part),
+            location=location_of(part) or location_of(func),
             hint="other sizes (-D batch=N), fewer --devices, or --parallel joint, which takes only divisible cuts; "
             "npuc.compiler.plan_parallel counts plans of any sizes",
         )

@@ -76,7 +76,8 @@ class RecomputePass(ModulePass):
     def _check_level(self, func: FuncOp) -> None:
         """Refuse functions that are not differentiated yet, or lowered already; one that trains nothing stays."""
         if not is_differentiated(func) and (trains(func) or not has_loss(func)):
-            raise refused(func, "there is no backward pass: run it after autodiff", self.name)
+            why = "" if has_loss(func) else ", and a function without a loss gets none"
+            raise refused(func, f"there is no backward pass: run it after autodiff{why}", self.name)
         require_train_level(func, self.name)
 
     def _plan(self, problem: RecomputeProblem, func: FuncOp) -> Plan:
