@@ -1,13 +1,15 @@
-"""The fields of a row that do not depend on its cost: name, place, phase, repetitions, and the sizes of a product."""
+"""The rows of operations: their fields that do not depend on the cost, and the row of a contraction with its cycles."""
 
 from collections.abc import Iterable
 from typing import TypedDict
 
+from typing_extensions import Unpack
 from xdsl.ir import Operation
 
 from npuc.compiler.analysis.nest.gemm import forward_sizes
-from npuc.compiler.report import Kind, OpRow, Phase
-from npuc.dialects.npu import VectorOp
+from npuc.compiler.report import Kind, OpRow, Phase, ScheduleRow, TensorBytes
+from npuc.compiler.report.sections import Columns
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
 
@@ -36,6 +38,22 @@ class Sizes(TypedDict):
     k: int | None
 
 
+class Costs(TypedDict, total=False):
+    """The costs of a contraction's row besides its cycles; a field that is left out is not modelled."""
+
+    seconds: float | None
+    dram_read_bytes: int | None
+    dram_write_bytes: int | None
+    spm_bytes: int | None
+    energy_j: float | None
+    limit: str | None
+    lower_bound_bytes: int | None
+    lower_bound_seconds: float | None
+    schedule: ScheduleRow | None
+    tensors: dict[str, TensorBytes]
+    native: Columns
+
+
 def place_of(op: Operation) -> Place:
     """The layer, place in the source and repetitions of an operation."""
     return {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
@@ -50,6 +68,38 @@ def sizes_of(nest: Nest) -> Sizes:
     """The sizes of the forward product of a nest, as a row has them."""
     batch, m, n, k = forward_sizes(nest)
     return {"batch": batch, "m": m, "n": n, "k": k}
+
+
+def contraction_row(
+    op: ContractOp | InterleaveOp,
+    index: int,
+    nest: Nest,
+    *,
+    macs: int,
+    cycles: int,
+    compute_cycles: int,
+    peak: int,
+    **costs: Unpack[Costs],
+) -> OpRow:
+    """
+    The row of a contraction, or of several that run together, with the sizes of `nest`.
+
+    Stalls are the cycles in which nothing is computed; the utilization is that of `peak` MACs per cycle, None without
+    a cycle.
+    """
+    return OpRow(
+        index=index,
+        **identity_of(op),
+        kind="matrix",
+        **sizes_of(nest),
+        macs=macs,
+        vector_ops=0,
+        cycles=cycles,
+        compute_cycles=compute_cycles,
+        stall_cycles=cycles - compute_cycles,
+        utilization=macs / (peak * cycles) if cycles > 0 else None,
+        **costs,
+    )
 
 
 def uncosted_row(op: Operation, index: int) -> OpRow:

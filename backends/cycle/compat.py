@@ -20,7 +20,7 @@ from npuc.backends.cycle.products import product_of
 from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
 from npuc.backends.cycle.scalesim.layer import Representation
 from npuc.backends.cycle.scalesim.sparsity import storage
-from npuc.backends.operations import identity_of, sizes_of, sparsity_warnings, uncosted_row
+from npuc.backends.operations import contraction_row, sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
@@ -137,18 +137,15 @@ def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
     if machine.energy is not None and read is not None and written is not None:
         accesses = sum(columns[name] or 0 for name in ("ifmap_sram_reads", "filter_sram_reads", "ofmap_sram_writes"))
         energy = machine.energy.joules(nest.macs, round(products * accesses) + read + written, read + written)
-    return OpRow(
-        index=index,
-        **identity_of(op),
-        kind="matrix",
-        **sizes_of(nest),
+    return contraction_row(
+        op,
+        index,
+        nest,
         macs=nest.macs,
-        vector_ops=0,
         cycles=cycles,
         compute_cycles=cycles,
-        stall_cycles=0,
+        peak=config.rows * config.cols,
         seconds=machine.seconds(cycles),
-        utilization=nest.macs / (config.rows * config.cols * cycles),
         dram_read_bytes=read,
         dram_write_bytes=written,
         energy_j=energy,

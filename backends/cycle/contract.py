@@ -26,7 +26,7 @@ from npuc.backends.cycle.limits import (
     limit_of,
 )
 from npuc.backends.cycle.pool import PoolShare
-from npuc.backends.operations import identity_of, sizes_of
+from npuc.backends.operations import contraction_row
 from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
@@ -241,18 +241,15 @@ def contract_row(
         certified = certified.without_traffic(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
     bound = cycles_lower_bound_of((nest,), own, machine)
-    return OpRow(
-        index=index,
-        **identity_of(op),
-        kind="matrix",
-        **sizes_of(nest),
+    return contraction_row(
+        op,
+        index,
+        nest,
         macs=nest.macs,
-        vector_ops=0,
         cycles=cost.cycles,
         compute_cycles=cost.compute_cycles,
-        stall_cycles=cost.cycles - cost.compute_cycles,
+        peak=machine.elements,
         seconds=machine.seconds(cost.cycles),
-        utilization=nest.macs / (machine.elements * cost.cycles),
         dram_read_bytes=cost.read,
         dram_write_bytes=cost.written,
         spm_bytes=cost.spm_bytes,

@@ -18,7 +18,7 @@ from npuc.backends.cycle.contract import schedule_row
 from npuc.backends.cycle.facts import ArrayFacts, InterleavedFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import walks_of
-from npuc.backends.operations import identity_of, sizes_of
+from npuc.backends.operations import contraction_row
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import transposed
@@ -102,18 +102,15 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         reloading = sum(one.reloads for one in work) * machine.array.reload
         at_edge = replace(at_edge, edge_cycles=reloading or waits)
     edge, streamed = 0 if at_edge is None else at_edge.edge_cycles, timing.compute - filling - waits
-    return OpRow(
-        index=index,
-        **identity_of(op),
-        kind="matrix",
-        **sizes_of(together.nests[0]),
+    return contraction_row(
+        op,
+        index,
+        together.nests[0],
         macs=together.macs,
-        vector_ops=0,
         cycles=cycles,
         compute_cycles=timing.compute,
-        stall_cycles=cycles - timing.compute,
+        peak=machine.elements,
         seconds=machine.seconds(cycles),
-        utilization=together.macs / (machine.elements * cycles),
         dram_read_bytes=moved.read,
         dram_write_bytes=moved.written,
         spm_bytes=spm_bytes,

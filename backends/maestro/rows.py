@@ -7,7 +7,7 @@ from math import ceil
 
 from npuc.backends.maestro.cost import Columns, StatementCost
 from npuc.backends.maestro.machine import MappedMachine
-from npuc.backends.operations import identity_of, sizes_of
+from npuc.backends.operations import contraction_row
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp
 
@@ -21,18 +21,15 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
     cycles = int(found["runtime_cycles"] or 0)
     energy = found["energy_total_mac_units"]
     several = {STATEMENT: str(nest.statements[number])} if len(nest.statements) > 1 else {}
-    return OpRow(
-        index=index,
-        **identity_of(op),
-        kind="matrix",
-        **sizes_of(nest),
+    return contraction_row(
+        op,
+        index,
+        nest,
         macs=nest.points,
-        vector_ops=0,
         cycles=cycles,
         compute_cycles=cost.times.free,
-        stall_cycles=cycles - cost.times.free,
+        peak=machine.peak,
         seconds=machine.seconds(cycles),
-        utilization=nest.points / (cycles * machine.peak) if cycles > 0 else None,
         spm_bytes=_buffer_bytes(found, machine),
         energy_j=None if machine.mac_pj is None or energy is None else 1e-12 * machine.mac_pj * energy,
         limit=cost.times.limit if cycles > 0 else None,
