@@ -52,7 +52,7 @@ def test_recompute_says_that_a_function_without_a_loss_has_no_backward_pass() ->
 @pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
 def test_numbers_beside_tensors_cost_nothing(backend: str) -> None:
     assert compile_source(NUMBER, "mlir", "f.mlir", backend=backend).ops == []
-    assert compile_source(NUMBER, "mlir", "f.mlir", backend=backend, pipeline="lower-to-npu,schedule").ops == []
+    assert compile_source(NUMBER, "mlir", "f.mlir", backend=backend, pipeline="lower-to-npu").ops == []
 
 
 def test_a_batch_that_does_not_divide_has_a_place() -> None:
