@@ -1,14 +1,20 @@
 """The candidate core partitions of the schedule search, each with a lower bound of its schedules."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
 from itertools import combinations
+from math import prod
 
-from npuc.compiler.analysis.machine.compute import cycles_lower_bound
+from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.cores import core_traffic, first_part
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.machine.stationary import placement
+from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, first_part
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 EVERY_COUNT = 8
@@ -54,16 +60,119 @@ def partitions_up_to(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
     yield from dict.fromkeys(loops for count in counts for loops in core_partitions(nest, count))
 
 
-def partition_lower_bound(
-    nest: Nest, partition: tuple[Loop, ...], machine: Machine, objective: Objective, widths: Bits
-) -> float:
-    """A lower bound of the objective over all schedules with these loops over cores; 0 where none is known."""
-    if objective not in ("time", "traffic"):
-        return 0.0
-    schedule = Schedule(partition)
-    moved = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
-    least = moved_bits(nest, moved, widths)
-    if objective == "traffic":
-        return float(least)
-    part = first_part(nest, schedule)
-    return max(float(cycles_lower_bound((part,), machine.array)), float(least / machine.channel_bits))
+@dataclass(frozen=True)
+class CandidatePartition:
+    """
+    Loops over cores that a search may try, with its `number` among them.
+
+    `bound` is a lower bound of the objective over all schedules with these loops; 0 where none is known.
+    """
+
+    loops: tuple[Loop, ...]
+    number: int
+    bound: float = 0.0
+
+
+def candidates_by_bound(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, most: Callable[[], float]
+) -> Iterator[CandidatePartition]:
+    """
+    The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile.
+
+    A bound costs more, the closer it is. So each candidate is put off by cheap bounds first, and a closer one is
+    computed when it is the next by the bounds that are known.
+    """
+    bounds = PartitionBounds(nest, machine, objective, widths)
+    waiting = [
+        (0.0, False, 0.0, number, 0, CandidatePartition(loops, number))
+        for number, loops in enumerate(partitions_up_to(nest, machine.cores))
+    ]
+    while waiting:
+        bound, known, _, number, stage, candidate = heappop(waiting)
+        if bound > most():
+            return
+        if known:
+            yield candidate
+        elif stage < len(bounds.stages):
+            found = max(bound, bounds.stages[stage](candidate.loops))
+            heappush(waiting, (found, False, 0.0, number, stage + 1, candidate))
+        else:
+            of_all = bounds.of_all_cores(candidate.loops)
+            found = max(bound, of_all, bounds.of_busiest(candidate.loops))
+            ready = replace(candidate, bound=of_all)
+            heappush(waiting, (found, True, of_all, number, stage, ready))
+
+
+class PartitionBounds:
+    """Lower bounds of an objective over all schedules with given loops over cores."""
+
+    def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits):
+        self.nest, self.machine, self.objective, self.widths = nest, machine, objective, widths
+        self.stored, self.sums = widths.by_name(nest), widths.with_sums(nest)
+        self.touched = {name: touched(tensor, nest.sizes) for name, tensor in nest.tensors.items()}
+        self.stages: tuple[Callable[[tuple[Loop, ...]], float], ...] = (self.of_elements,)
+        if objective in ("time", "edp"):
+            self.stages = self.of_elements, self.of_work
+
+    def of_elements(self, loops: tuple[Loop, ...]) -> float:
+        """By every element once for each core that needs it, and by the multiply-accumulates of the largest part."""
+        counts = {loop.dim: -(-self.nest.sizes[loop.dim] // loop.step) for loop in loops}
+        macs = self.nest.macs
+        for loop in loops:
+            macs = macs // self.nest.sizes[loop.dim] * loop.step
+        bits, outs = 0, {out.name for out in self.nest.outs}
+        starts = {start.name for start in self.nest.starts if start is not None}
+        for name, tensor in self.nest.tensors.items():
+            parts = prod(count for dim, count in counts.items() if dim not in tensor.dims)
+            if name in outs:
+                again = 0 if self.machine.reduction == "on-chip" else parts - 1
+                bits += tensor.elements * self.stored[name] + 2 * again * self.touched[name] * self.sums[name]
+            else:
+                once = self.machine.multicast or name in starts
+                bits += self.touched[name] * self.stored[name] * (1 if once else parts)
+        return self._value(max(macs / self.machine.array.elements, float(bits / self.machine.channel_bits)), bits, bits)
+
+    def of_work(self, loops: tuple[Loop, ...]) -> float:
+        """By the folds of the largest part; only for objectives that count time."""
+        bits = 0 if self.objective == "time" else sum(self.touched[n] * self.stored[n] for n in self.touched)
+        work = cycles_lower_bound((first_part(self.nest, Schedule(loops)),), self.machine.array)
+        return self._value(float(work), bits, bits)
+
+    def of_all_cores(self, loops: tuple[Loop, ...]) -> float:
+        """By the traffic of all cores together, and the folds of the largest part; 0 for objectives with energy."""
+        if self.objective not in ("time", "traffic"):
+            return 0.0
+        least = self._channel(loops)
+        if self.objective == "traffic":
+            return float(least)
+        work = cycles_lower_bound((first_part(self.nest, Schedule(loops)),), self.machine.array)
+        return max(float(work), float(least / self.machine.channel_bits))
+
+    def of_busiest(self, loops: tuple[Loop, ...]) -> float:
+        """By the traffic of the core that moves most, and by what passes through the scratchpads of all."""
+        schedule, machine = Schedule(loops), self.machine
+        moves = core_traffic(self.nest, schedule, machine.multicast, machine.reduction)
+        of_cores = [moved_bits(self.nest, rows, self.widths) for rows in moves.moved]
+        parts, least = core_parts(self.nest, schedule), self._channel(loops)
+        time = float(least / machine.channel_bits)
+        if not machine.multicast:  # which bills a transfer to all its readers
+            time = max(time, float(max(of_cores) * core_count(self.nest, schedule) / machine.channel_bits))
+        spm = sum(part.cores * bits for part, bits in zip(parts, of_cores, strict=True))
+        if self.objective in ("energy", "edp") and machine.array.row_stationary is None:
+            # Tiles only add accesses, but to tensors whose tiles may be found in the array.
+            found = {placement(statement, machine.array).stationary(statement) for statement in self.nest.statements}
+            counted = [name for name in self.sums if not (machine.array.reuses_stationary and name in found)]
+            for part in parts:
+                accesses = compute(part.nest, part.schedule, machine.array).accesses
+                spm += part.cores * sum(self.sums[name] * accesses.get(name, 0) for name in counted)
+        return self._value(time, least, spm)
+
+    def _channel(self, loops: tuple[Loop, ...]) -> int:
+        moves = core_traffic(self.nest, Schedule(loops), self.machine.multicast, self.machine.reduction)
+        return moved_bits(self.nest, moves.channel, self.widths)
+
+    def _value(self, time: float, moved: int, spm: int) -> float:
+        """The objective for lower bounds of cycles, of bits on the channel and of bits in and out of scratchpads."""
+        energy = self.machine.energy
+        joules = None if energy is None else energy.joules(self.nest.macs, spm / BYTE, moved / BYTE)
+        return ExactCost(time, moved, joules).score(self.objective)

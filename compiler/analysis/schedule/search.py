@@ -7,7 +7,8 @@ near the lower bound the best of the fine candidates. Where traffic dominates, t
 
 On several cores a nest is partitioned along one dimension of a group or along two, and the first part, the largest, is
 searched as above on a core with its share of the DRAM channel. Partitions are tried in the order of their lower bounds,
-until the bound exceeds the best score found. A nest may also use fewer cores, down to one.
+until the bound exceeds the best score found, so that few of many are searched. A nest may also use fewer cores, down
+to one.
 
 What is tried on a machine is tried on one with more SPM, a faster channel or a wider edge as well, so that more is not
 worse: the candidates that are timed are chosen by what they need, not by the machine (`candidates.py`).
@@ -24,7 +25,7 @@ from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
-from npuc.compiler.analysis.schedule.core_partitions import partition_lower_bound, partitions_up_to
+from npuc.compiler.analysis.schedule.core_partitions import candidates_by_bound
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
@@ -116,14 +117,14 @@ def _near_over_cores(
     most: float,
 ) -> Iterator[Schedule]:
     """Of each partition that may score up to `most`, the schedule with the best part by the next measure."""
-    for loops in partitions_up_to(nest, machine.cores):
-        if partition_lower_bound(nest, loops, machine, objective, widths) <= most:
-            part, core = _part(nest, machine, loops)
-            try:
-                inner = best_schedule(part, core, objective, widths, order, tolerance)
-            except CapacityError:
-                continue
-            yield Schedule((*loops, *inner.loops), inner.keep, inner.spm)
+    candidates = candidates_by_bound(nest, machine, objective, widths, lambda: most)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.number):
+        part, core = _part(nest, machine, candidate.loops)
+        try:
+            inner = best_schedule(part, core, objective, widths, order, tolerance)
+        except CapacityError:
+            continue
+        yield Schedule((*candidate.loops, *inner.loops), inner.keep, inner.spm)
 
 
 def _part(nest: Nest, machine: Machine, loops: tuple[Loop, ...]) -> tuple[Nest, Machine]:
@@ -155,34 +156,29 @@ def _is_searched(array: Array) -> bool:
 
 def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on a machine of several cores."""
-    partitions = sorted(
-        (
-            (partition_lower_bound(nest, loops, machine, objective, widths), number, loops)
-            for number, loops in enumerate(partitions_up_to(nest, machine.cores))
-        ),
-        key=lambda entry: entry[:2],
-    )
-    best: tuple[float, float, Schedule] | None = None
+    best: tuple[float, float, float, int] | None = None
+    chosen = Schedule()
     refusal: CapacityError | None = None
-    for bound, _, loops in partitions:
-        if best is not None and bound >= best[0]:
-            break
-        part, core = _part(nest, machine, loops)
+    for candidate in candidates_by_bound(nest, machine, objective, widths, lambda: MOST if best is None else best[0]):
+        if best is not None and candidate.bound >= best[0]:
+            continue
+        part, core = _part(nest, machine, candidate.loops)
         try:
             inner = _on_core(part, core, objective, widths, order)
         except CapacityError as e:
             refusal = refusal or e
             continue
-        schedule = Schedule((*loops, *inner.loops), inner.keep, inner.spm)
-        score, moved = exact_cost(nest, schedule, machine, objective, widths)
-        if best is None or (score, moved) < best[:2]:
-            best = score, moved, schedule
+        schedule = Schedule((*candidate.loops, *inner.loops), inner.keep, inner.spm)
+        cost = (*exact_cost(nest, schedule, machine, objective, widths), candidate.bound, candidate.number)
+        if best is None or cost < best:
+            best, chosen = cost, schedule
     if best is None:
         assert refusal is not None, "the whole nest on one core is among the partitions"
         raise refusal
-    return best[2]
+    return chosen
 
 
+@lru_cache(maxsize=4096)
 def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on one core."""
     found = min(_results(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
