@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -181,7 +182,21 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
             raise UsageError(f"pass '{spec.name}' has no option '{option}'", hint=hint)
     with Foreign(lambda e: UsageError(f"pass '{spec.name}': {e if isinstance(e, ValueError) else summary(e)}")):
         # Reading a specification resolves the types of all options, which takes longer than many a pass.
-        return found.from_spec(spec) if spec.parameters or found.required_fields() else found()
+        return found.from_spec(_with_reals(spec, found)) if spec.parameters or found.required_fields() else found()
+
+
+def _with_reals(spec: ArgSpec, found: type[ModulePass]) -> ArgSpec:
+    """A specification in which an option that is a real number may be written as an integer: `tolerance=0`."""
+    types = get_type_hints(found)
+    return ArgSpec(
+        spec.name,
+        {
+            option: tuple(float(value) if type(value) is int else value for value in values)
+            if types[option.replace("-", "_")] is float
+            else values
+            for option, values in spec.parameters.items()
+        },
+    )
 
 
 def write_pipeline(passes: Sequence[ModulePass]) -> str:

@@ -60,6 +60,11 @@ def test_installed_pass_is_found_and_reads_options(outside: Path) -> None:
     assert write_pipeline(read_pipeline(write_pipeline(passes), available_passes())) == write_pipeline(passes)
 
 
+def test_an_option_that_is_a_real_number_may_be_written_as_an_integer() -> None:
+    (step,) = read_pipeline("schedule{tolerance=0}", available_passes())
+    assert write_pipeline([step]) == write_pipeline(read_pipeline("schedule{tolerance=0.0}", available_passes()))
+
+
 def test_loaded_file_adds_its_passes(outside: Path) -> None:
     available = available_passes([str(outside / "outside_pass.py")])
     assert available["failing-pass"]().name == "failing-pass"
