@@ -20,6 +20,7 @@ from npuc.compiler.analysis.sharding.search.least_movement import elements_of, g
 from npuc.compiler.analysis.sharding.search.many_levels import relaxation
 from npuc.compiler.analysis.sharding.search.planning import plan_chain, plan_network, terms_of
 from npuc.compiler.analysis.sharding.search.type_sequences import (
+    compositions,
     counts_of,
     few_orders,
     neighbours,
@@ -38,6 +39,12 @@ from tests.chains import LAYERS
 AXES = st.tuples(*(st.sampled_from((None, 0, 1)) for _ in PARTITION_TYPES))
 FLAGS = st.tuples(*(st.booleans() for _ in PARTITION_TYPES))
 JOIN: tuple[PartitionType, ...] = ("I", "III", "whole")
+
+
+@pytest.mark.parametrize(("levels", "parts"), [(0, 1), (4, 1), (0, 3), (1, 4), (3, 2), (5, 3), (3, 5)])
+def test_compositions_are_all_counts_of_that_sum_in_order(levels: int, parts: int) -> None:
+    expected = [counts for counts in product(range(levels + 1), repeat=parts) if sum(counts) == levels]
+    assert [tuple(row) for row in compositions(levels, parts).tolist()] == expected
 
 
 @st.composite
@@ -99,8 +106,8 @@ def test_what_is_near_a_pattern() -> None:
     sequence: tuple[PartitionType, ...] = ("I", "III", "I", "III")
     found = neighbours(BASIC_TYPES, [sequence], 4, 3)
     assert found[0] == sequence
-    compositions = {counts_of(BASIC_TYPES, other) for other in found}
-    assert compositions == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
+    shares = {counts_of(BASIC_TYPES, other) for other in found}
+    assert shares == {(2, 0, 2), (1, 1, 2), (1, 0, 3), (2, 1, 1), (3, 0, 1)}
     assert ("III", "I", "I", "II") in found
     assert ("I", "II", "I", "III") not in found
 

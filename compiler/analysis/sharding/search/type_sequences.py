@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import combinations, pairwise, product
+from itertools import pairwise, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,18 @@ Counts = tuple[int, ...]
 
 @lru_cache(maxsize=64)
 def compositions(levels: int, parts: int) -> NDArray[np.int64]:
-    """All compositions of `levels` into `parts` nonnegative numbers, one per row."""
-    bars = list(combinations(range(levels + parts - 1), parts - 1))
-    ends: NDArray[np.int64] = np.array(bars, np.int64).reshape(len(bars), parts - 1)
-    return np.diff(ends, axis=1, prepend=-1, append=levels + parts - 1) - 1
+    """All compositions of `levels` into `parts` nonnegative numbers, one per row, in lexicographic order."""
+    totals = range(levels + 1)
+    rows = [np.full((1, 1), total, np.int16) for total in totals]  # narrow: many parts have millions of rows
+    for _ in range(parts - 2):
+        rows = [_with_first(rows[: total + 1]) for total in totals]
+    return (rows[levels] if parts == 1 else _with_first(rows)).astype(np.int64)
+
+
+def _with_first(rests: Sequence[NDArray[np.int16]]) -> NDArray[np.int16]:
+    """The compositions of a total, from those of all totals up to it into one part less."""
+    heads = np.repeat(np.arange(len(rests), dtype=np.int16), [len(rest) for rest in reversed(rests)])
+    return np.column_stack((heads, np.concatenate(rests[::-1])))
 
 
 def ordered_sequence(types: Sequence[PartitionType], counts: Sequence[int]) -> TypeSequence:
