@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr, TensorType
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute
 
@@ -17,6 +17,8 @@ from npuc.dialects.train.signature import (
     results_of,
 )
 
+_TEXTS = (*(f"train.{kind.value}" for kind in ArgumentKind), "train.output", NAME)
+_NUMBERS = ("train.updates", "train.gradient")
 MAX_BOUND = 1e30
 """The largest bound of the interval from which initial weights are drawn."""
 
@@ -56,15 +58,16 @@ def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[st
 
 
 def _name_problems(place: str, entries: Entries) -> Iterator[str]:
-    """What is wrong with the `npuc.name` of an argument or result."""
-    name = entries.get(NAME)
-    if name is None:
-        return
-    if not isinstance(name, StringAttr):
-        yield f"{place}: {NAME} is {name}, expected a string"
-    role = next((key for key in entries if key.startswith("train.")), None)
-    if role is not None:
-        yield f"{place} has {role} and {NAME}, expected one of them"
+    """What is wrong with the attributes that say what an argument or result is, and what it is called."""
+    for key in _TEXTS:
+        if key in entries and not isinstance(entries[key], StringAttr):
+            yield f"{place}: {key} is {entries[key]}, expected a string"
+    for key in _NUMBERS:
+        if key in entries and not isinstance(entries[key], IntegerAttr):
+            yield f"{place}: {key} is {entries[key]}, expected an integer"
+    said = [key for key in (*_TEXTS, *_NUMBERS, "train.loss") if key in entries]
+    if len(said) > 1:
+        yield f"{place} has {' and '.join(said)}, expected one of them"
 
 
 def _result_problems(func: FuncOp, inputs: Sequence[Attribute], outputs: Sequence[Attribute]) -> Iterator[str]:

@@ -55,6 +55,13 @@ def test_describe_names_them_too() -> None:
     assert describe_source(NUMBERS, "mlir")["inputs"]["arg2"] == {"shape": [], "dtype": "index"}
 
 
+def test_an_argument_that_says_only_where_it_starts_is_named_too() -> None:
+    text = (
+        "func.func @f(%a: tensor<2xf32> {train.bound = 0.5 : f64}) -> tensor<2xf32> { func.return %a : tensor<2xf32> }"
+    )
+    assert run(text, inputs={"arg0": [1, 2]}).outputs["result0"].tolist() == [1, 2]
+
+
 def test_numbers_round_and_wrap_as_their_types() -> None:
     given = {"arg0": 2**31 - 1, "arg1": 0.1, "arg2": 7, "arg3": [1, 2, 3]}
     out = run(NUMBERS, inputs=given).outputs
@@ -107,6 +114,11 @@ BODY = "{ func.return %a : i32 }"
         (
             'func.func @f(%a: i32 {npuc.name = "a", train.input = "x"}) { func.return }',
             "argument 0 has train.input and npuc.name, expected one of them",
+        ),
+        ("func.func @f(%a: i32 {train.input = 3 : i64}) { func.return }", "train.input is 3 : i64, expected a string"),
+        (
+            f'func.func @f(%a: i32) -> (i32 {{train.updates = "a"}}) {BODY}',
+            'result 0: train.updates is "a", expected an integer',
         ),
         ("func.func @f(%a: memref<4xi32>) { func.return }", "'arg0' is memref<4xi32>, expected a number"),
         ("func.func @f(%a: tensor<?xi32>) { func.return }", r"'arg0' is tensor<\?xi32>, expected a number"),
