@@ -121,6 +121,23 @@ class ConvDwLayer(ProductLayer[DwOp]):
         return (weigh(op.window, x, dy, shape_of(op.dw)),)
 
 
+class WeightArguments(NamedTuple):
+    """The arguments of a layer that describe its weight; `shared` is a given one."""
+
+    channels: OptInt
+    kernel: OptInts
+    shared: OptValue
+
+
+class WindowArguments(NamedTuple):
+    """The arguments of a layer that describe its window."""
+
+    stride: IntOrInts
+    padding: Padding
+    dilation: IntOrInts
+    groups: int
+
+
 def positive_per_axis(argument: str, value: IntOrInts, axes: int) -> Shape:
     """An argument that is one positive integer for every axis or a list of one each."""
     values = per_axis(argument, value, axes)
@@ -130,15 +147,15 @@ def positive_per_axis(argument: str, value: IntOrInts, axes: int) -> Shape:
 
 
 def weight_and_channels(
-    b: GraphBuilder, op: type[ConvOp], x: Value, channels: OptInt, kernel: OptInts, groups: int, weight: OptValue
+    b: GraphBuilder, op: type[ConvOp], x: Value, weight: WeightArguments, groups: int
 ) -> tuple[SSAValue, int]:
     """
     The weight of a layer, made here or shared, and the number of output channels.
 
     It is [out, in / groups, …], that of a transposed convolution [in, out / groups, …].
     """
-    shape = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES])
-    if weight is None:
+    shape, (channels, kernel, shared) = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES]), weight
+    if shared is None:
         out = _output_channels(channels)
         _check_groups(groups, shape[1], out)
         size = positive_per_axis("kernel", 1 if kernel is None else kernel, op.AXES)
@@ -146,14 +163,14 @@ def weight_and_channels(
         element = weight_element("x", tensor_type(x).element_type)
         return b.param("weight", [first, second // groups, *size], element), out
     lead = "in, out / groups" if op.TRANSPOSED else "out, in / groups"
-    own = rank_exactly("weight", weight, op.AXES + 2, f"[{lead}{', kernel' * op.AXES}]")
+    own = rank_exactly("weight", shared, op.AXES + 2, f"[{lead}{', kernel' * op.AXES}]")
     out = own[1] * groups if op.TRANSPOSED else own[0]
     if channels is not None and channels != out:
         raise ArgumentError("channels", f"found {channels}, the weight has {out}")
     if kernel is not None and positive_per_axis("kernel", kernel, op.AXES) != own[2:]:
         raise ArgumentError("kernel", f"found {kernel}, the weight has {list(own[2:])}")
     _check_groups(groups, shape[1], out)
-    return weight, out
+    return shared, out
 
 
 def _output_channels(channels: int | None) -> int:
@@ -172,10 +189,9 @@ def _check_groups(groups: int, channels: int, out: int) -> None:
         )
 
 
-def window_over(
-    x: Value, weight: Value, stride: IntOrInts, padding: Padding, dilation: IntOrInts, groups: int
-) -> Window:
+def window_over(x: Value, weight: Value, arguments: WindowArguments) -> Window:
     """The window of a layer over x, from its arguments."""
+    stride, padding, dilation, groups = arguments
     size, kernel = shape_of(x)[2:], shape_of(weight)[2:]
     strides = positive_per_axis("stride", stride, len(size))
     dilations = positive_per_axis("dilation", dilation, len(size))
@@ -192,29 +208,12 @@ def add_bias(b: GraphBuilder, y: SSAValue, weight: Value) -> SSAValue:
     return b.emit(AddOp(y, view(shift, [channels, *(1 for _ in size)], b.emit))).out
 
 
-class _WeightArguments(NamedTuple):
-    """The arguments of a layer that describe its weight; `shared` is a given one."""
-
-    channels: OptInt
-    kernel: OptInts
-    shared: OptValue
-
-
-class _WindowArguments(NamedTuple):
-    """The arguments of a layer that describe its window."""
-
-    stride: IntOrInts
-    padding: Padding
-    dilation: IntOrInts
-    groups: int
-
-
 def _conv(
-    b: GraphBuilder, op: type[ForwardOp], x: Value, weight: _WeightArguments, window: _WindowArguments, *, bias: bool
+    b: GraphBuilder, op: type[ForwardOp], x: Value, weight: WeightArguments, window: WindowArguments, *, bias: bool
 ) -> SSAValue:
     """A convolution of x, with a bias if there is one."""
-    w, _ = weight_and_channels(b, op, x, weight.channels, weight.kernel, window.groups, weight.shared)
-    y = b.emit(op(x, w, **asdict(window_over(x, w, *window)))).out
+    w, _ = weight_and_channels(b, op, x, weight, window.groups)
+    y = b.emit(op(x, w, **asdict(window_over(x, w, window)))).out
     return add_bias(b, y, w) if bias else y
 
 
@@ -235,7 +234,7 @@ def conv1d(
 
     `padding` is one integer, [left, right], "same" or "valid".
     """
-    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
     return _conv(b, Conv1dOp, x, own, window, bias=bias)
 
 
@@ -257,7 +256,7 @@ def conv2d(
     `padding` is one integer, [top, bottom, left, right], "same" or "valid"; `groups` equal to the input channels is
     depthwise.
     """
-    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
     return _conv(b, Conv2dOp, x, own, window, bias=bias)
 
 
@@ -278,7 +277,7 @@ def conv3d(
 
     `padding` is one integer, [front, back, top, bottom, left, right], "same" or "valid".
     """
-    own, window = _WeightArguments(channels, kernel, weight), _WindowArguments(stride, padding, dilation, groups)
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
     return _conv(b, Conv3dOp, x, own, window, bias=bias)
 
 

@@ -10,6 +10,8 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.conv import (
     ForwardLayer,
     ProductLayer,
+    WeightArguments,
+    WindowArguments,
     add_bias,
     weight_and_channels,
     window_over,
@@ -57,15 +59,14 @@ def _conv_transpose(
     b: GraphBuilder,
     op: type[TransposedForwardOp],
     x: Value,
-    weight: tuple[OptInt, OptInts, OptValue],
-    window: tuple[IntOrInts, IntOrInts, IntOrInts, int],
+    weight: WeightArguments,
+    window: WindowArguments,
     output_padding: IntOrInts,
     bias: bool,
 ) -> SSAValue:
-    """A layer; `weight` are channels, kernel and shared weight, `window` stride, padding, dilation and groups."""
-    channels, kernel, shared = weight
-    w, out = weight_and_channels(b, op, x, channels, kernel, window[-1], shared)
-    moved = window_over(x, w, *window)
+    """A transposed convolution of x, with a bias if there is one."""
+    w, out = weight_and_channels(b, op, x, weight, window.groups)
+    moved = window_over(x, w, window)
     spare = per_axis("output_padding", output_padding, op.AXES)
     if min(spare) < 0:
         raise ArgumentError("output_padding", f"found {output_padding}, expected at least 0")
@@ -75,7 +76,7 @@ def _conv_transpose(
     size = [n + extra for n, extra in zip(least, spare, strict=True)]
     if min(size) < 1:
         shown = "x".join(map(str, size))
-        raise ArgumentError("padding", f"found {window[1]}, which leaves nothing of the output: {shown}")
+        raise ArgumentError("padding", f"found {window.padding}, which leaves nothing of the output: {shown}")
     result = tensor_of(tensor_type(x).element_type, (shape_of(x)[0], out, *size))
     y = b.emit(op(x, w, results=[result], **asdict(moved))).out
     return add_bias(b, y, w) if bias else y
@@ -99,8 +100,8 @@ def conv_transpose1d(
 
     `padding`, one integer or [left, right], is taken off the output; `output_padding` adds to its end.
     """
-    window = (stride, padding, dilation, groups)
-    return _conv_transpose(b, ConvTranspose1dOp, x, (channels, kernel, weight), window, output_padding, bias)
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
+    return _conv_transpose(b, ConvTranspose1dOp, x, own, window, output_padding, bias)
 
 
 def conv_transpose2d(
@@ -122,16 +123,18 @@ def conv_transpose2d(
     `padding`, one integer or [top, bottom, left, right], is taken off the output; `output_padding` adds to its bottom
     and right.
     """
-    window = (stride, padding, dilation, groups)
-    return _conv_transpose(b, ConvTranspose2dOp, x, (channels, kernel, weight), window, output_padding, bias)
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
+    return _conv_transpose(b, ConvTranspose2dOp, x, own, window, output_padding, bias)
+
+
+def _layers(
+    forward: type[TransposedForwardOp], dx: type[DxOp], dw: type[DwOp]
+) -> tuple[TransposedLayer, TransposedDxLayer, TransposedDwLayer]:
+    return TransposedLayer(forward, dx, dw), TransposedDxLayer(dx), TransposedDwLayer(dw)
 
 
 LAYERS = (
-    TransposedLayer(ConvTranspose1dOp, ConvTranspose1dDxOp, ConvTranspose1dDwOp),
-    TransposedDxLayer(ConvTranspose1dDxOp),
-    TransposedDwLayer(ConvTranspose1dDwOp),
-    TransposedLayer(ConvTranspose2dOp, ConvTranspose2dDxOp, ConvTranspose2dDwOp),
-    TransposedDxLayer(ConvTranspose2dDxOp),
-    TransposedDwLayer(ConvTranspose2dDwOp),
+    *_layers(ConvTranspose1dOp, ConvTranspose1dDxOp, ConvTranspose1dDwOp),
+    *_layers(ConvTranspose2dOp, ConvTranspose2dDxOp, ConvTranspose2dDwOp),
 )
 FUNCTIONS = (conv_transpose1d, conv_transpose2d)
