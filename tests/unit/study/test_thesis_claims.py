@@ -2,6 +2,7 @@
 
 import csv
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -171,7 +172,8 @@ def test_other_conventions_give_other_numbers() -> None:
     plan = plan_study("retain")
     assert plan.keys == plan_study(overrides={"roofline.oversize": "retain"}).keys
     expected = {c["id"]: c["prototype_retain"] for c in reference() if "prototype_retain" in c}
-    ours = {row.id: row.ours for row in run_study(plan).rows}
+    points = tuple(point for point in plan.points if point.batch is None and not point.keys)
+    ours = {row.id: row.ours for row in run_study(replace(plan, points=points)).rows}
     assert {name: ours[name] for name in expected} == pytest.approx(expected, abs=0.06)
 
 
