@@ -17,6 +17,7 @@ from typing_extensions import Unpack
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
 from npuc.compiler.driver.lower_program import follow_program, lower_program
@@ -167,8 +168,26 @@ def _lowered_programs(module: ModuleOp, sessions: Sequence[Session]) -> Iterator
         elif number == first:
             yield shared[0].clone(), session, shared[1]
         else:
-            copy = shared[0].clone()
-            yield copy, session, follow_program(copy, session, shared[1])
+            yield _followed(module, session, *shared)
+
+
+def _followed(
+    module: ModuleOp, session: Session, shared: ModuleOp, lowered: Lowered
+) -> tuple[ModuleOp, Session, Lowered]:
+    """
+    What a session's backend scores of the `shared` program, which was lowered for another one.
+
+    Where it cannot score what the passes of -O made of the source, it gets a program of its own, and a warning says so.
+    """
+    program, told = shared.clone(), [*session.warnings]
+    try:
+        return program, session, follow_program(program, session, lowered)
+    except (SourceError, UsageError) as error:
+        if session.options.pipeline is not None:
+            raise
+        session.warnings[:] = [*told, f"scored without the passes of -O that the others have: {error.message}"]
+    program = module.clone()
+    return program, session, lower_program(program, session)
 
 
 def lowered_module(
