@@ -59,5 +59,7 @@ def extend_target(module: ModuleOp, machine: Hardware) -> None:
 
     known, facts = module.attributes.get(TARGET), mapping_target(machine)
     if facts:
-        own = known.data if isinstance(known, DictionaryAttr) else {}
-        module.attributes[TARGET] = DictionaryAttr({**own, **target_attr(facts).data})
+        added = target_attr(facts).data
+        module.attributes[TARGET] = DictionaryAttr(
+            {**known.data, **added} if isinstance(known, DictionaryAttr) else added
+        )

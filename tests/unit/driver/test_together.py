@@ -77,13 +77,13 @@ def test_maestro_prices_what_runs_together_one_after_another() -> None:
 
 def test_what_a_backend_cannot_score_it_gets_unjoined() -> None:
     """Directives have no terms for a fused nest: with -O maestro has its own program, with -p there is an error."""
-    parity = {"overrides": {"maestro.mode": "parity"}}
-    report = scored(["cycle", "maestro"], **parity)["maestro"]
-    alone = compile_source(NET, backend="maestro", **parity)
+    parity = {"maestro.mode": "parity"}
+    report = scored(["cycle", "maestro"], overrides=parity)["maestro"]
+    alone = compile_source(NET, backend="maestro", overrides=parity)
     assert report.totals == alone.totals
     assert any(text.startswith("scored without the passes of -O that the others have") for text in report.warnings)
     with pytest.raises(UsageError, match="no layer in the terms of directives"):
-        scored(["cycle", "maestro"], pipeline=PASSES, **parity)
+        scored(["cycle", "maestro"], pipeline=PASSES, overrides=parity)
 
 
 @pytest.mark.parametrize(("backend", "reason"), [("roofline", "forward graph"), ("maestro", "by itself")])
