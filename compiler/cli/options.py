@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from npuc.compiler.cli.groups import Group
-from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, whole
+from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES, CompileKeywords
 
@@ -76,6 +76,7 @@ class Optimisation(Group):
         typer.Option(
             "--tolerance",
             metavar="F",
+            parser=real(),
             help="How much more than the least a schedule may cost for less by the next measure (default: 0.005).",
         ),
     ] = None

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated
@@ -42,13 +43,14 @@ def whole(least: int | None = None) -> Callable[[str | int], int]:
     return read
 
 
-def real(least: float, most: float) -> Callable[[str | float], float]:
-    """A reader of the numbers that an option takes, in a range."""
+def real(least: float = -inf, most: float = inf) -> Callable[[str | float], float]:
+    """A reader of the numbers that an option takes, in a range if it has one."""
+    wanted = "a number" if least == -inf else f"a number from {least:g} to {most:g}"
 
     def read(text: str | float) -> float:
         value = text if isinstance(text, int | float) else real_of(text)
         if value is None or not least <= value <= most:
-            raise typer.BadParameter(f"found '{text}', expected a number from {least:g} to {most:g}")
+            raise typer.BadParameter(f"found '{text}', expected {wanted}")
         return value
 
     return read

@@ -48,6 +48,7 @@ def message(capsys: pytest.CaptureFixture[str], status: int, *arguments: str) ->
         ("compile", "n.dsl", "--max-ops", "{}"),
         ("compile", "n.dsl", "-p", "autodiff,recompute{{k={}}}"),
         ("compile", "n.dsl", "-p", 'autodiff,lower-to-npu,tile{{steps="m:{}"}},schedule'),
+        ("compile", "n.dsl", "--tolerance", "{}"),
         ("check", "n.dsl", "--limit", "{}"),
         ("check", "n.dsl", "--seed", "{}"),
         ("sweep", "n.dsl", "--vary", "array.rows=8,{}"),
