@@ -77,3 +77,11 @@ def test_sample(benchmark: Any, name: str) -> None:
     """A whole training step; schedules are found once and then remembered, so only the first round counts."""
     text = read_text(f"samples:{name}")
     benchmark.pedantic(lambda: compile_source(text, filename=f"samples:{name}"), rounds=1)
+
+
+@pytest.mark.parametrize("cores", [1, 4, 32, 528])
+def test_many_cores(benchmark: Any, cores: int) -> None:
+    """Like cores are costed once; what grows is the number of ways to share them."""
+    text = read_text("samples:mlp")
+    overrides = {"array.cores": cores}
+    benchmark.pedantic(lambda: compile_source(text, opt_level=0, overrides=overrides), rounds=1)

@@ -23,6 +23,7 @@ from npuc.backends.cycle.stream import stream_row
 from npuc.backends.operations import place_of, sparsity_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.stages import each
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.sections import RecomputeFacts
 from npuc.dialects.npu import (
@@ -121,7 +122,7 @@ def _rows(
     """The rows of operations. Of those with one key only the first is costed; None is no key."""
     rows: list[OpRow] = []
     known: dict[Hashable, OpRow] = {}
-    for op in ops:
+    for op in each("scoring", "operations", ops):
         kind = kind_of(op)
         row = None if kind is None else known.get(kind)
         if row is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
@@ -12,6 +12,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import (
     Verb,
     check_folder,
@@ -184,7 +185,8 @@ def _compile(
     from npuc.compiler.driver.compile import compile_program
 
     try:
-        result = compile_program(source, backends, options, _say(quiet))
+        with stages(quiet=quiet) as line:
+            result = compile_program(source, backends, options, _say(quiet, line))
     except Exception as error:
         if len(backends) == 1 and is_defect(error):
             _keep(source, backends[0], options, error)
@@ -201,7 +203,7 @@ def _compile(
     if emitted is not None and not isinstance(emitted.content, str) and outputs.program is not None:
         write_folder(outputs.program, emitted.content)
     for warning in () if emitted is None else emitted.warnings:
-        _say(quiet)(f"warning: {warning}")
+        _say(quiet, line)(f"warning: {warning}")
     return result
 
 
@@ -226,14 +228,14 @@ def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
     return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0]))
 
 
-def _say(quiet: bool) -> Say:
-    """Where messages go: standard error; with --quiet only the IR that was asked for."""
+def _say(quiet: bool, line: Callable[[str], None]) -> Say:
+    """Where messages go: to what writes lines on standard error; with --quiet only the IR that was asked for."""
 
     def say(text: str) -> None:
         if text.startswith("//"):
-            print(text, file=sys.stderr)
+            line(text)
         elif not quiet:
-            print(f"npuc: {text}", file=sys.stderr)
+            line(f"npuc: {text}")
 
     return say
 

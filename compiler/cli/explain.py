@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -12,6 +11,7 @@ import typer
 from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
@@ -123,7 +123,8 @@ def _answer(
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.report.layers import by_layer
 
-    result = compile_program(source, [model.name], options, _teller(quiet))
+    with stages(quiet=quiet) as write:
+        result = compile_program(source, [model.name], options, _teller(quiet, write))
     report = result.reports[0]
     line = _line(by_layer(model.explained_rows(report)), layer)
     if not any(phase in (None, row.phase) for row in line.rows):
@@ -151,12 +152,12 @@ def _answer(
     return answer
 
 
-def _teller(quiet: bool) -> Say:
-    """The function that prints messages, which are no results, on standard error."""
+def _teller(quiet: bool, write: Callable[[str], None]) -> Say:
+    """The function that prints messages, which are no results, by what writes lines on standard error."""
 
     def say(text: str) -> None:
         if not quiet:
-            print(f"npuc: {text}", file=sys.stderr)
+            write(f"npuc: {text}")
 
     return say
 

@@ -1,4 +1,7 @@
-"""A bar on standard error for work that takes a while."""
+"""
+What is under way, on standard error where that is a terminal, for work that takes a while: a bar where the number of
+steps is known, the stage of a compilation otherwise. Both are erased at the end.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,30 @@ import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from threading import Lock, Timer
+from typing import TYPE_CHECKING, Protocol
+
+from npuc.compiler.core.stages import told_to
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 REFRESH_SECONDS = 0.1
+SHOWN_AFTER_SECONDS = 2.0
+"""A compilation that ends earlier shows no stage."""
+
+
+class Advance(Protocol):
+    """Moves a bar on by a number of steps, and says what they were."""
+
+    def __call__(self, number: int, what: str | None = None) -> None: ...
 
 
 @contextmanager
-def progress(
-    name: str, count: int, done: int = 0, *, bar: bool
-) -> Generator[tuple[Callable[[int], None], Callable[[str], None]]]:
+def progress(name: str, count: int, done: int = 0, *, bar: bool) -> Generator[tuple[Advance, Callable[[str], None]]]:
     """What advances a bar on standard error, where that is a terminal, and what writes a line there."""
     if not bar or not sys.stderr.isatty():
-        yield lambda _: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
+        yield lambda number, what=None: None, lambda text: print(f"npuc: {text}", file=sys.stderr)
         return
     from rich.console import Console
     from rich.markup import escape
@@ -29,19 +45,93 @@ def progress(
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    named = TextColumn("{task.description}")
+    columns = (named, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     # Without a thread of its own: one would be copied into processes that work beside it.
     shown = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
     with shown:
-        task = shown.add_task(name, total=count, completed=done)
+        task = shown.add_task(escape(name), total=count, completed=done)
         shown.refresh()
         last = time.monotonic()
 
-        def advance(number: int) -> None:
+        def advance(number: int, what: str | None = None) -> None:
             nonlocal last
-            shown.advance(task, number)
+            shown.update(task, advance=number, description=escape(what or name))
             if time.monotonic() - last > REFRESH_SECONDS:
                 shown.refresh()
                 last = time.monotonic()
 
         yield advance, lambda text: shown.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def stages(*, quiet: bool) -> Generator[Callable[[str], None]]:
+    """
+    What writes a line on standard error while a compilation runs, whose stage is shown there if it takes long.
+
+    Nothing but such lines is written with `quiet`, and where standard error is no terminal.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield lambda text: print(text, file=sys.stderr)
+        return
+    shown = _Stages()
+    try:
+        with told_to(shown.at):
+            yield shown.line
+    finally:
+        shown.end()
+
+
+class _Stages:
+    """The stage of a compilation, from `SHOWN_AFTER_SECONDS` on; a thread shows it, as a stage may itself take long."""
+
+    def __init__(self) -> None:
+        self._stage, self._lock, self._ended = "", Lock(), False
+        self._bar: Progress | None = None
+        self._timer = Timer(SHOWN_AFTER_SECONDS, self._show)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def at(self, stage: str) -> None:
+        """A stage begins."""
+        self._stage = stage
+        bar = self._bar
+        if bar is not None:
+            bar.update(bar.task_ids[0], description=_text(stage))
+
+    def line(self, text: str) -> None:
+        """Write a line, above the stage if that is shown."""
+        with self._lock:
+            if self._bar is None:
+                print(text, file=sys.stderr)
+            else:
+                self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def end(self) -> None:
+        """Erase the stage."""
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.stop()
+                self._bar = None
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._ended:
+                return
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+            console = Console(stderr=True)
+            bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+            bar.add_task(_text(self._stage), total=None)
+            bar.start()
+            self._bar = bar
+
+
+def _text(stage: str) -> str:
+    from rich.markup import escape
+
+    return escape(f"npuc: {stage}")

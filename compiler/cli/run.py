@@ -10,6 +10,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, check_target, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
@@ -70,7 +71,8 @@ def command(
         options = cast(
             "RunKeywords", {**own, **collected(program, machine, optimisation, known=RunKeywords.__annotations__)}
         )
-        result = run_program(open_source(program.source), options)
+        with stages(quiet=messages.quiet):
+            result = run_program(open_source(program.source), options)
         if outputs is not None:
             write_file(outputs, _packed(result))
         for number, loss in enumerate(result.losses):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
@@ -122,8 +122,8 @@ def command(
 def _run(name: str, plan: Plan, *, quiet: bool) -> Outcome:
     if plan.notice is not None and not quiet:
         print(f"npuc: {plan.notice}", file=sys.stderr)
-    with _progress(f"study {name}", plan.points, quiet=quiet) as advance:
-        outcome = plan.run(advance)
+    with progress(f"study {name}", plan.points, bar=not quiet) as (advance, _):
+        outcome = plan.run(lambda what, count: advance(count, what))
     if not quiet:
         for line in outcome.warnings:
             print(f"npuc: warning: {line}", file=sys.stderr)
@@ -199,19 +199,3 @@ def _write(outcome: Outcome, json: str | None, csv: str | None, pictures: Pictur
         write_file(pictures.target, outcome.draw(pictures.kinds[0]))
     if "-" not in (json, csv):
         outcome.show(make_console())
-
-
-@contextmanager
-def _progress(title: str, total: int, *, quiet: bool) -> Generator[Callable[[str, int], None]]:
-    """A bar on standard error where that is a terminal; it is told what is done, and how many of `total`."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as progress:
-        task = progress.add_task(title, total=total)
-
-        def advance(description: str, count: int) -> None:
-            progress.update(task, advance=count, description=description)
-
-        yield advance

@@ -20,6 +20,7 @@ from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
+from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.options import options_of
@@ -138,6 +139,7 @@ def compile_program(
         result = Compilation(machines=[machine_for(model, options, say, source.format) for model in models])
         sources = texts_of(source)
         remarks: list[str] = []
+        tell("reading")
         module = read_for(result.machines, source, options, sources, remarks)
         options = lowering_options(source, options)
         sessions = [
@@ -196,6 +198,7 @@ def lowered_module(
     """The module that a backend would score, and the machine; adds to `warnings`."""
     with without_cycle_collection():
         options, sources = options_of(keywords), texts_of(source)
+        tell("reading")
         machine = machine_for(model, options, say, source.format)
         module = read_for([machine], source, options, sources, warnings)
         lower_program(

@@ -26,6 +26,7 @@ from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_yo
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import DEFAULT_LEVEL, DEFAULT_TOLERANCE, LEVELS
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
+from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.transforms import get_all_passes
@@ -226,6 +227,7 @@ def run_pipeline(
     pass; so does anything that a pass from outside npuc raises.
     """
     for step in passes:
+        tell(step.name)
         if watch is not None:
             watch.before(step, module)
         try:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.options import Options
+from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import Report, StepMemory, Totals
 from npuc.hardware import Hardware
@@ -30,6 +31,7 @@ def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Repor
     model, machine = session.model, session.machine
     if (remark := model.forecast(module, machine)) is not None:
         session.say(remark)
+    tell("scoring")
     with session.sources.quoted():
         scored = _selected(score_lowered(module, model, machine), session)
     report = complete(scored, module, session, lowered)

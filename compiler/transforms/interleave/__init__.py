@@ -41,6 +41,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
+from npuc.compiler.core.stages import tell
 from npuc.compiler.transforms.interleave.best import merge_best
 from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
 from npuc.compiler.transforms.interleave.round_robin import zip_together
@@ -101,6 +102,7 @@ class InterleavePass(ModulePass):
         """Merge the sets of one kind among the contractions of one block where that costs less."""
         try:
             for found in sharing(contracts, _writes(contracts), wanted):
+                tell(f"{self.name} {layer_of(found.ops[0])}")
                 merge_best(found, machine, goal_of(self.objective, self.tolerance))
         except UsageError as e:
             raise PassFailedException(f"{self.name}: {e.message}") from e
@@ -110,6 +112,7 @@ class InterleavePass(ModulePass):
         goal = goal_of(self.objective, self.tolerance)
         if self.mode == "zip":
             for found in sharing(contracts, _writes(contracts), wanted):
+                tell(f"{self.name} {layer_of(found.ops[0])}")
                 zip_together(found, machine, goal)
             return
         for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):

@@ -12,6 +12,7 @@ the cost to be minimised: time, traffic, energy or edp (energy x delay). Among s
 more than the least, as a fraction, the next measure decides (`analysis/schedule/near_ties.py`).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -24,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
+from npuc.compiler.core.stages import each
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of, known_machine, schedule_for, schedule_together
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
@@ -45,18 +47,27 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         goal = goal_of(self.objective, self.tolerance)
         machine = known_machine(op, f"{self.name} depends on it")
-        for inner in op.walk():
-            if self.only is not None and not fnmatchcase(layer_of(inner), self.only):
-                continue
+        for inner in each(self.name, "contractions", list(self._wanted(op))):
             try:
                 self._schedule(inner, machine, goal)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
+    def _wanted(self, module: ModuleOp) -> Iterator[Operation]:
+        """The contractions without a schedule, and those that run round-robin where one has none."""
+        for op in module.walk():
+            if self.only is not None and not fnmatchcase(layer_of(op), self.only):
+                continue
+            if isinstance(op, InterleaveOp):
+                if any(contract.schedule_attr is None for contract in op.contracts):
+                    yield op
+            elif isinstance(op, ContractOp) and op.schedule_attr is None:
+                if not isinstance(op.parent_op(), InterleaveOp):
+                    yield op
+
     def _schedule(self, op: Operation, machine: Machine, goal: Goal) -> None:
-        """Schedule a contraction, or those that run round-robin, if one of them has no schedule."""
+        """Schedule a contraction, or those that run round-robin."""
         if isinstance(op, InterleaveOp):
-            if any(contract.schedule_attr is None for contract in op.contracts):
-                schedule_together(op, machine, goal)
-        elif isinstance(op, ContractOp) and op.schedule_attr is None and not isinstance(op.parent_op(), InterleaveOp):
+            schedule_together(op, machine, goal)
+        elif isinstance(op, ContractOp):
             op.schedule = schedule_for(op, machine, goal)
