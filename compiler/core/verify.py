@@ -7,14 +7,15 @@ Checking a program: every operation's verifier, every message, at its place in t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable
+from collections.abc import Generator, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import BlockArgument, Operation
+from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.core.errors import Location, NpucError, SourceError, SourceErrors
@@ -118,9 +119,40 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
                 right.add(kind)
     errors = errors or stumbled[:MAX_ERRORS]
     if not errors:
+        early = islice(undefined_uses(module), MAX_ERRORS)
+        errors = [error_at(op, f"{undefined_text(op, number)}{blame}", sources) for op, number in early]
+    if not errors:
         bodies = (op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration)
         errors = [error_at(func, f"{problem}{blame}", sources) for func in bodies for problem in _problems(func)]
     raise_all(errors)
+
+
+def undefined_uses(module: ModuleOp) -> Iterator[tuple[Operation, int]]:
+    """The operands that are used before they are defined: operations and numbers of operands."""
+    known: set[SSAValue] = set()
+
+    def visit(region: Region) -> Iterator[tuple[Operation, int]]:
+        for block in region.blocks:
+            own: list[SSAValue] = [*block.args]
+            known.update(own)
+            for op in block.ops:
+                for number, operand in enumerate(op.operands):
+                    if operand not in known:
+                        yield op, number
+                for inner in op.regions:
+                    yield from visit(inner)
+                known.update(op.results)
+                own += op.results
+            known.difference_update(own)
+
+    yield from visit(module.body)
+
+
+def undefined_text(op: Operation, number: int) -> str:
+    """What is wrong with an operand that is used before it is defined."""
+    name = op.operands[number].name_hint
+    value = f"%{name}" if name else f"operand {number}"
+    return f"'{op.name}' uses {value} before it is defined"
 
 
 def _problems(func: FuncOp) -> list[str]:

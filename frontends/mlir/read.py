@@ -14,12 +14,13 @@ from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from npuc.compiler.core.errors import Location, SourceError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.verify import undefined_text, undefined_uses
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.schedule_syntax import BarePromise
 
@@ -156,29 +157,13 @@ def _error(error: BaseException, source: _Text, parsers: list[_LocatingParser]) 
 
 
 def _check_order(module: ModuleOp, source: _Text) -> None:
-    """Every value must be defined before it is used: the parser allows any order."""
-
-    def visit(region: Region, defined: set[SSAValue]) -> None:
-        for block in region.blocks:
-            known = defined | set(block.args)
-            for op in block.ops:
-                for number, operand in enumerate(op.operands):
-                    if operand not in known:
-                        raise undefined(op, number)
-                for inner in op.regions:
-                    visit(inner, known)
-                known.update(op.results)
-
-    def undefined(op: Operation, number: int) -> SourceError:
-        name = op.operands[number].name_hint
-        value = f"%{name}" if name else f"operand {number}"
+    """Raise `SourceError` for a value that is used before it is defined: the parser allows any order."""
+    for op, number in undefined_uses(module):
         loc, position = op.location, 0
-        if isinstance(loc, FileLineColLoc) and _is_here(loc) and 0 < loc.line.data <= len(source.starts):
+        if _is_here(loc, source) and 0 < loc.line.data <= len(source.starts):
             position = source.starts[loc.line.data - 1] + loc.column.data - 1
-        return source.error(f"'{op.name}' uses {value} before it is defined", position)
+        raise source.error(undefined_text(op, number), position)
 
-    def _is_here(loc: Attribute) -> TypeGuard[FileLineColLoc]:
-        return isinstance(loc, FileLineColLoc) and loc.filename.data == source.filename
 
-    for region in module.regions:
-        visit(region, set())
+def _is_here(loc: Attribute, source: _Text) -> TypeGuard[FileLineColLoc]:
+    return isinstance(loc, FileLineColLoc) and loc.filename.data == source.filename

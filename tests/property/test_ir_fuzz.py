@@ -4,6 +4,7 @@ import re
 from random import Random
 
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from npuc.compiler import InternalError, NpucError, SourceError, compile_source, describe_source, run_source
 from npuc.compiler.core.verify import SourceTexts, require_function, verify_module
@@ -139,3 +140,18 @@ def test_index_maps_that_reach_far(old: str, new: str, message: str) -> None:
         with pytest.raises(SourceError, match=message) as caught:
             verb(CONVOLUTION.replace(old, new, 1), "mlir", "f.mlir")
         assert caught.value.location is not None
+
+
+@pytest.mark.parametrize("pipeline", ["", "autodiff,lower-to-npu", "parallelize{strategy=dp devices=2}"])
+def test_a_value_that_is_used_before_it_is_defined(pipeline: str) -> None:
+    module = read_mlir(text_of("forward images"), "f.mlir")
+    run_pipeline(module, read_pipeline(pipeline, available_passes()), make_context(), SourceTexts())
+    verify_module(module, SourceTexts())
+    func = next(op for op in module.ops if isinstance(op, FuncOp))
+    used = next(op for op in func.body.block.ops if any(r.uses for r in op.results) and op.next_op is not None)
+    used.detach()
+    last = func.body.block.last_op
+    assert last is not None
+    func.body.block.insert_op_before(used, last)
+    with pytest.raises(SourceError, match="before it is defined"):
+        verify_module(module, SourceTexts())
