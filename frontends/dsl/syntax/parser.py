@@ -14,9 +14,17 @@ from npuc.frontends.dsl.syntax.tree import TreeBuilder
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 
+class _Lexer(Protocol):
+    """The lexer of one run, which was built with the grammar."""
+
+    def lex(self, parser_state: object) -> Iterator[Token]: ...
+
+
 class _Session(Protocol):
     """One run of the parser, fed token by token."""
 
+    @property
+    def lexer_thread(self) -> _Lexer: ...
     def feed_token(self, token: Token) -> object: ...
     def feed_eof(self, last_token: Token) -> File: ...
     def accepts(self) -> set[str]: ...
@@ -25,7 +33,6 @@ class _Session(Protocol):
 class _Grammar(Protocol):
     """The part of `lark.Lark` that is used here."""
 
-    def lex(self, text: str) -> Iterator[Token]: ...
     def parse_interactive(self, text: str) -> _Session: ...
 
 
@@ -61,7 +68,8 @@ def _parse_tokens(tokens: list[Token]) -> File:
 
 def lex(source: SourceText) -> Iterator[Token]:
     """The raw tokens of a text, line ends among them; comments and blanks are the gaps between them."""
-    return _grammar().lex(source.text)
+    # `Lark.lex` would build a lexer for each text
+    return _grammar().parse_interactive(source.text).lexer_thread.lex(None)
 
 
 def _end(tokens: list[Token]) -> Place:
