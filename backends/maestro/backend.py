@@ -137,7 +137,12 @@ class _Scorer:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""
         found = [_told(kind, layers) for kind, layers in self.remarks.items()]
         if self.together:
-            found.append(f"{self.together:,} sets of products that run together are priced one statement after another")
+            sets = (
+                "set of products that run together is"
+                if self.together == 1
+                else "sets of products that run together are"
+            )
+            found.append(f"{self.together:,} {sets} priced one statement after another")
         others = sum(row.kind != "matrix" for row in self.rows)
         if others:
             found.append(f"MAESTRO models contractions alone: {others:,} rows of other work have no cost in the totals")

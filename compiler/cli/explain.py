@@ -132,7 +132,9 @@ def _answer(
         raise UsageError(f"layer '{line.name}' has no operation in phase {phase}", hint=f"it has {phases}")
 
     def others(passes: str) -> Report:
-        own: CompileKeywords = {**options, "pipeline": passes, "opt_level": None, "only": line.name}
+        own: CompileKeywords = {**options, "pipeline": passes, "only": line.name}
+        for name in ("opt_level", "objective", "tolerance"):  # said by the passes
+            own.pop(name, None)
         return compile_program(source, [model.name], own).reports[0]
 
     answer = model.explain(

@@ -7,6 +7,7 @@ From the keywords of a call to `Options`: what they are checked for, and the for
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -16,6 +17,7 @@ from npuc.compiler.core.arguments import keywords_of, plain
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
     CONVENTIONS,
+    DEFAULT_TOLERANCE,
     LEVELS,
     MAX_DEVICES,
     OBJECTIVES,
@@ -97,10 +99,32 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
         except ValueError as e:
             raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
     _check_devices(options)
+    _check_pipeline(options)
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
         template_named(os.fspath(mapping))
     return options
+
+
+def _check_pipeline(options: CompileKeywords) -> None:
+    """Raise `UsageError` for options about passes that `-p` replaces, or whose options it names itself."""
+    pipeline = options.get("pipeline")
+    if pipeline is None:
+        return
+    level = options.get("opt_level")
+    if level is not None:
+        raise UsageError(f"-O{level} does not apply with -p, which replaces its passes", hint="leave out -O or -p")
+    if re.search(r"\bschedule\b", pipeline) is None:
+        return
+    for name, default in (("objective", OBJECTIVES[0]), ("tolerance", DEFAULT_TOLERANCE)):
+        value = options.get(name, default)
+        if name == "objective":
+            value = objective_named(str(value))
+        if value != default:
+            raise UsageError(
+                f"--{name} {value} does not apply with -p, whose pass schedule has an option for it",
+                hint=f'-p "…,schedule{{{name}={value}}}"',
+            )
 
 
 def _check_devices(options: CompileKeywords) -> None:

@@ -40,9 +40,11 @@ def _explanations(question: Question) -> list[Explanation]:
         return found
     taken = Candidate("as compiled", products)
     others: list[Candidate] = []
+    tolerance = question.report.tolerance
+    goal = f"objective={question.objective}" + ("" if tolerance is None else f" tolerance={tolerance!r}")
     for name, passes in PROGRAMS:
         text = f"autodiff,lower-to-npu,{passes}schedule{{objective=OBJECTIVE}}"
-        report = question.others(text.replace("OBJECTIVE", question.objective))
+        report = question.others(text.replace("objective=OBJECTIVE", goal))
         others.append(Candidate(name, backward_products(report.ops)))
     certified = certified_pair(question.report, products, machine)
     return [compare(question.layer, taken, others, question.objective, certified), *found]

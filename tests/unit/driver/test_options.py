@@ -53,3 +53,15 @@ def test_a_run_has_the_options_of_compiling_and_its_own() -> None:
 def test_a_run_refuses_keywords_that_it_has_not(keyword: str) -> None:
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}'"):
         run_source("network n() {}", **cast(Any, {keyword: "x"}))
+
+
+@pytest.mark.parametrize("keywords", [{"opt_level": 0}, {"objective": "traffic"}, {"tolerance": 0.1}])
+def test_what_a_pipeline_says_itself_is_not_said_beside_it(keywords: dict[str, Any]) -> None:
+    (name,) = keywords
+    with pytest.raises(UsageError, match="does not apply with -p") as refused:
+        options_of(cast("CompileKeywords", {"pipeline": "autodiff,lower-to-npu,schedule", **keywords}))
+    assert refused.value.hint is not None
+    if name != "opt_level":  # the driver adds the pass schedule, with these options
+        assert (
+            options_of(cast("CompileKeywords", {"pipeline": "autodiff,lower-to-npu", **keywords})).pipeline is not None
+        )
