@@ -137,12 +137,7 @@ class _Scorer:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""
         found = [_told(kind, layers) for kind, layers in self.remarks.items()]
         if self.together:
-            sets = (
-                "set of products that run together is"
-                if self.together == 1
-                else "sets of products that run together are"
-            )
-            found.append(f"{self.together:,} {sets} priced one statement after another")
+            found.append(f"products that run together ({self.together:,} times) are priced one statement after another")
         others = sum(row.kind != "matrix" for row in self.rows)
         if others:
             found.append(f"MAESTRO models contractions alone: {others:,} rows of other work have no cost in the totals")
