@@ -167,8 +167,15 @@ def test_classes_are_what_single_cores_are(monkeypatch: pytest.MonkeyPatch, seed
         return moves.channel, spread
 
     alike = [found(*case) for case in cases]
-    monkeypatch.setattr(core_classes, "is_plain", lambda _: False)
-    monkeypatch.setattr(core_classes, "_shape", lambda *_, **__: object())
+
+    def never(axis: Axis) -> bool:
+        return False
+
+    def another(*arguments: object, **keywords: object) -> object:
+        return object()
+
+    monkeypatch.setattr(core_classes, "is_plain", never)
+    monkeypatch.setattr(core_classes, "_shape", another)
     forget()
     alone = [found(*case) for case in cases]
     assert alike == alone

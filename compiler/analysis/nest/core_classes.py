@@ -54,7 +54,7 @@ def _classes(nest: Nest, loops: tuple[Loop, ...], number: int) -> LoopClasses:
     known: dict[object, int] = {}
     of: list[int] = []
     firsts: list[int] = []
-    for at, (low, extent) in enumerate(ranges):
+    for at, (_, extent) in enumerate(ranges):
         key = at == 0, at == len(ranges) - 1, extent, tuple(shapes[at] for shapes in windows)
         if key not in known:
             known[key] = len(firsts)

@@ -107,7 +107,8 @@ class PartitionBounds:
     """Lower bounds of an objective over all schedules with given loops over cores."""
 
     def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits):
-        self.nest, self.machine, self.objective, self.widths = nest, machine, objective, widths
+        self.nest, self.machine, self.widths = nest, machine, widths
+        self.objective: Objective = objective
         self.stored, self.sums = widths.by_name(nest), widths.with_sums(nest)
         self.touched = {name: touched(tensor, nest.sizes) for name, tensor in nest.tensors.items()}
         self.stages: tuple[Callable[[tuple[Loop, ...]], float], ...] = (self.of_elements,)
