@@ -20,7 +20,7 @@ from npuc.compiler.analysis.nest.elements import element_bits, whole_bytes
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Joined, Pieces
 from npuc.dialects.distributed import DistOp
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import TrainOp
 
 
@@ -64,7 +64,7 @@ def whole(value: SSAValue, float_bytes: int | None) -> Value:
         return ()
     # a row of an image is one line of it through all channels
     row = shape[-1] * (shape[1] if len(shape) > 3 else 1)
-    return (MemoryPart(prod(shape), element_bits(value.type, float_bytes), row),)
+    return (MemoryPart(prod(shape), element_bits(tensor_type(value), float_bytes), row),)
 
 
 def leaves(value: Value) -> list[MemoryPart]:
