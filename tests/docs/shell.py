@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import shlex
 import subprocess
 import sys
@@ -14,6 +15,9 @@ from unittest import mock
 from npuc.compiler.cli import run_command
 from npuc.compiler.layers import forget_outside
 from tests.docs.pages import Block, Command, commands_of, matches
+
+STUDIES: dict[str, tuple[int, str]] = {}
+"""What studies that read no file have printed: more than one page shows them, and they take seconds."""
 
 
 class Shell:
@@ -54,6 +58,12 @@ class Shell:
             install(self.folder)
             self.status = 0
             return ""
+        if text.startswith("npuc study ") and not re.search(r"[-./<|]", text):
+            if text not in STUDIES:
+                printed = self._npuc(text)
+                STUDIES[text] = self.status, printed
+            self.status, printed = STUDIES[text]
+            return printed
         if text.startswith("npuc ") and "|" not in text:
             return self._npuc(text)
         assert not text.startswith(("npuc ", "pip ")), f"{text}: not a command that tests execute"
