@@ -4,8 +4,10 @@ Schedules for nests that run round-robin in one SPM.
 Each nest gets a part of the SPM: what its smallest tiles need, and an equal share of the rest. In that part it has the
 best schedule of its own (`analysis/schedule/search.py`). This is tried with no shared block, with each of the
 inputs that several nests may keep whole, and with all of them: such an input takes its room once, and the nests are
-searched as if it took a single element and no traffic. The cheapest by the exact models wins. It is a heuristic: the
-parts are not searched.
+searched as if it took a single element and no traffic. In turn with others, a nest finds no tile in the array and waits
+at its edge between short folds, which its own search does not see: with the best of these choices it is searched again
+for an array that pays for every fold, so that folds are fewer and longer. The cheapest by the exact models wins. It is
+a heuristic: the parts are not searched.
 """
 
 from collections.abc import Iterator, Sequence
@@ -74,8 +76,14 @@ def best_round_robin(
         return None if least is None else _near_best(problem, objective, least, tolerance)
     found: list[tuple[float, float, int, RoundRobin]] = []
     fits = False
-    for number, held in enumerate(_choices(problem)):
-        together = _with_held(problem, held, objective)
+    choices = _choices(problem)
+    for number, held in enumerate([*choices, None]):
+        if held is None:
+            # last the best choice again, in longer folds
+            *_, best, short = min(found) if found else (0, None)
+            together = None if short is None else _with_held(problem, choices[best], objective, short=short)
+        else:
+            together = _with_held(problem, held, objective)
         if together is not None and problem.room(together) <= problem.budget:
             fits = True
             if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
@@ -166,9 +174,23 @@ def _choices(problem: InterleaveProblem) -> list[tuple[tuple[Block, ...], ...]]:
 
 
 def _with_held(
-    problem: InterleaveProblem, held: Sequence[tuple[Block, ...]], objective: Objective, tolerance: float = 0.0
+    problem: InterleaveProblem,
+    held: Sequence[tuple[Block, ...]],
+    objective: Objective,
+    tolerance: float = 0.0,
+    *,
+    short: RoundRobin | None = None,
 ) -> RoundRobin | None:
-    """The nests with schedules that keep these inputs whole; None where that does not fit."""
+    """
+    The nests with schedules that keep these inputs whole, in fewer and longer folds than those of `short`, if given;
+    None where they do not fit, or where longer folds change nothing.
+    """
+    array = problem.machine.array
+    if short is not None:
+        waits = array.grouped or array.dataflow == "in-place"
+        if not waits or objective in ("traffic", "energy") or not any(one.loops for one in short.schedules):
+            return None
+        array = replace(array, fill="per-fold")
     names: list[set[str]] = [set() for _ in problem.nests]
     for number, name in (block for blocks in held for block in blocks):
         names[number].add(name)
@@ -186,7 +208,10 @@ def _with_held(
         if fixed is not None:
             schedules.append(fixed)
             continue
-        part = replace(problem.machine.core(1), spm_bytes=least[number] + left // free)
+        if short is not None and not short.schedules[number].loops:
+            schedules.append(short.schedules[number])
+            continue
+        part = replace(problem.machine.core(1), array=array, spm_bytes=least[number] + left // free)
         found = best_schedule(nest, part, objective, widths, tolerance=tolerance)
         depth = len(found.loops)
         whole = tuple((name, depth) for name in sorted(names[number])) if depth else ()

@@ -129,3 +129,10 @@ def test_wrong_pipeline_is_wrong_usage(text: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_pipeline(text, available_passes())
     assert message in caught.value.render()
+
+
+@pytest.mark.parametrize("text", ["schedule", "interleave", "rearrange", "partition"])
+def test_a_tolerance_may_be_written_as_an_integer(text: str) -> None:
+    more = " rule=best" if text in ("partition", "rearrange") else ""
+    whole, real = (read_pipeline(f"{text}{{tolerance={value}{more}}}", available_passes()) for value in ("0", "0.0"))
+    assert whole == real

@@ -96,7 +96,7 @@ def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str
 
 
 @NETWORKS
-@pytest.mark.parametrize(("level", "most"), [(0, 12), (3, 30)])
+@pytest.mark.parametrize(("level", "most"), [(0, 12), (3, 31)])
 def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
     searches: list[int] = []
     for steps in (4, 9):
