@@ -76,7 +76,7 @@ class Backend(ABC):
     training step and derives the rest by itself. `keys` are keys of the hardware that are its own. `settings` are keys
     of the hardware by format of the source, which hold where the description does not write them; under "" for all
     other formats. `words` is what reports for people say of its model; `draws_layers` says that its explanations have
-    pictures.
+    pictures. `beside_totals` are keys of the hardware that change no total of a report, only what stands beside them.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Backend(ABC):
     settings: Mapping[str, Mapping[str, str]] = {}
     words: Words = Words()
     draws_layers: bool = False
+    beside_totals: Sequence[str] = ()
 
     @property
     def explains(self) -> bool:
@@ -133,6 +134,10 @@ class Backend(ABC):
         """Raise `UsageError` for keys that the backend misses, before anything is compiled for several."""
         del hardware
 
+    def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
+        """Keys that it reads and that change nothing on this machine, each with the reason."""
+        return {}
+
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """A notice to print before a score that takes more than seconds; None without one."""
         return None
@@ -162,6 +167,7 @@ ABILITIES: tuple[str, ...] = (
     "needs_schedules",
     "lowered",
     "check",
+    "without_effect",
     "forecast",
     "mapping_pass",
     "explained_rows",
@@ -175,5 +181,6 @@ FACTS: dict[str, Any] = {
     "settings": {},
     "words": Words(),
     "draws_layers": False,
+    "beside_totals": (),
 }
 """What a backend may leave unsaid, with what then holds."""

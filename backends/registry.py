@@ -102,6 +102,11 @@ class Outside(Backend):
             if "check" in self.own:
                 self.backend.check(hardware)
 
+    def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
+        """See `Backend`."""
+        with self._blamed():
+            return self.backend.without_effect(hardware) if "without_effect" in self.own else {}
+
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """See `Backend`."""
         with self._blamed():

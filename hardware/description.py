@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
 from npuc.compiler.analysis.machine.table import facts_of
@@ -20,10 +20,12 @@ class Hardware:
     """
     Values by dotted key, in the order of the schema, as they were written.
 
-    Made by `load_hardware`, which checks them. A number of kind real is always a float.
+    Made by `load_hardware`, which checks them. A number of kind real is always a float. `reads` are the keys that
+    somebody has asked for so far.
     """
 
     values: Mapping[str, Value]
+    reads: set[str] = field(default_factory=set[str], compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -32,6 +34,7 @@ class Hardware:
 
     def written(self, key: str) -> bool:
         """Whether the description itself has the key (and not only a default)."""
+        self.reads.add(key)
         return key in self.values
 
     @overload
@@ -40,6 +43,7 @@ class Hardware:
     def get(self, key: str, kind: type[T]) -> T | None: ...
     def get(self, key: str, kind: type[T] | None = None) -> Value | T | None:
         """The value of a key, else its default, else None; with `kind` (bool, int, float, str) it is of that type."""
+        self.reads.add(key)
         value = self.values.get(key, KEYS[key].default)
         if value is None or kind is None:
             return value

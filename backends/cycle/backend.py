@@ -1,6 +1,6 @@
 """The backend `cycle`: one row an operation that has work, in program order."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
@@ -37,6 +37,7 @@ from npuc.dialects.provenance import SPARSITY, is_recomputed
 from npuc.dialects.structural import structural_key
 from npuc.hardware import Hardware, machine_target
 
+ENERGIES = ("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
 EDGE = "array.edge_elements"
 DENSE = "this model's arrays compute dense products (--set cycle.compat=scalesim3 models sparse ones)"
 FREE = (ViewOp, ConstantOp, FuncOp, ReturnOp, ModuleOp)
@@ -84,6 +85,11 @@ class CycleBackend(Backend):
         if is_compat(hardware):
             return None
         return forecast_walks(costed_operations(module), cycle_machine(hardware))
+
+    def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
+        """Energies that are not all there, since only all of them together give an energy."""
+        missing = [key for key in ENERGIES if not hardware.written(key)]
+        return dict.fromkeys(ENERGIES, f"energies need {' and '.join(missing)} too") if missing else {}
 
     def explain(self, question: Question) -> Answer:
         """The operations of a layer over time, and the programs of its backward pass."""

@@ -52,6 +52,7 @@ class RooflineBackend(Backend):
     words = WORDS
     default_hardware = "rtx2080ti"
     derives_backward = True
+    beside_totals = ("roofline.bound",)
     program: Literal["forward", "lowered"] = "forward"
 
     def lowered(self) -> Backend:

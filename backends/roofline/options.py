@@ -93,7 +93,7 @@ def resolved(hardware: Hardware) -> Hardware:
     profile = PROFILES[str(hardware.get("roofline.profile") or "default")]
     compat = hardware.get("roofline.compat") or profile["roofline.compat"]
     values = {**profile, **(PROTOTYPE if compat == "prototype" else {}), **hardware.values}
-    return Hardware({path: values[path] for path in KEYS if path in values})
+    return Hardware({path: values[path] for path in KEYS if path in values}, hardware.reads)
 
 
 def read_options(hardware: Hardware) -> RooflineOptions:

@@ -9,6 +9,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.run import warn_of_unread
 from npuc.compiler.cli.shared import Verb, real, whole
 from npuc.compiler.core.options import DEFAULT_LEVEL, Only
 
@@ -63,6 +64,7 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:
         asked = run_options(options)
+        warn_of_unread(asked, lowered=True, quiet=quiet)
         level = DEFAULT_LEVEL if asked.opt_level is None else asked.opt_level
         named = "" if asked.pipeline is not None else f" (-O{level})"
         print(f"{len(checked)} passes checked{named}, the program computes the same after each")

@@ -14,6 +14,7 @@ from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Pr
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.options import OBJECTIVES
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
@@ -65,6 +66,8 @@ def command(
         if (devices.devices or 1) > 1 or devices.mesh is not None:
             unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}
             more = {"--only": program.only, "--mapping": machine.mapping, "--load": optimisation.load}
+            more |= {"--objective": None if optimisation.objective == OBJECTIVES[0] else optimisation.objective}
+            more |= {"--tolerance": optimisation.tolerance}
             check_unused({**unused, **more})
             chosen: CompileKeywords = {**collected(machine, program), **shared}
             if optimisation.pipeline is not None:

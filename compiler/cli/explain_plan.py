@@ -73,6 +73,10 @@ def show_plan(
     from npuc.compiler.driver.options import options_of
 
     asked = options_of(options)
+    if asked.zero and asked.plan_objective == PLAN_OBJECTIVES[0]:
+        raise UsageError(
+            "--zero changes no movement, which is all that this plan is about", hint="add --plan-objective memory"
+        )
     heterogeneous = _heterogeneous_machine(asked)
     if heterogeneous is not None:
         _check_equal(asked)

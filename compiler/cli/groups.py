@@ -10,7 +10,7 @@ An option that is added to a group is taken by all verbs that have the group.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
@@ -49,7 +49,8 @@ class Group:
         return cast("CompileKeywords", given)
 
 
-def _settings(items: list[str]) -> dict[str, object]:
+def parse_settings(items: Sequence[str]) -> dict[str, object]:
+    """`KEY=VALUE` items by key. Raises `UsageError` for another form and for a key given twice."""
     from npuc.hardware import parse_setting
 
     found: dict[str, object] = {}
@@ -60,7 +61,7 @@ def _settings(items: list[str]) -> dict[str, object]:
     return found
 
 
-_READ: Mapping[str, Callable[[Any], object]] = {"overrides": _settings, "defines": parse_defines}
+_READ: Mapping[str, Callable[[Any], object]] = {"overrides": parse_settings, "defines": parse_defines}
 
 
 def collected(*groups: Group, known: Container[str] | None = None) -> CompileKeywords:

@@ -29,6 +29,8 @@ def command(
     with Verb(debug):
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
+        if load and what != "passes":
+            raise UsageError(f"--load does not apply to the list of {what}", hint="npuc list passes --load FILE.py")
         entries = list(_LISTS[what](load or []))
         width = min(max((len(name) for name, _ in entries), default=0), WIDEST)
         for name, text in entries:

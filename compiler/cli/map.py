@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -107,7 +108,7 @@ def command(
         outputs = _outputs(output, all_rows=rows == "all")
         keys = machine.keywords()
         if mode is not None:
-            keys["overrides"] = {**(keys.get("overrides") or {}), "maestro.mode": _chosen("--mode", mode, MODES)}
+            keys["overrides"] = _with_mode(keys.get("overrides") or {}, _chosen("--mode", mode, MODES))
         options: CompileKeywords = {**keys, **collected(program, optimisation)}
         options.pop("objective", None)  # that of the search, not of schedules
         search, result = _search(program.source, options, settings, quiet=quiet)
@@ -115,6 +116,13 @@ def command(
         if outputs.program is not None and result.mode == "parity" and not quiet:
             remark = "npuc: the program does not record its mode: compile it with --set maestro.mode=parity"
             print(remark, file=sys.stderr)
+
+
+def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
+    """Hardware keys with the mode. Raises `UsageError` where they have one."""
+    if "maestro.mode" in overrides:
+        raise UsageError("--mode and --set maestro.mode say the same", hint="leave out one of them")
+    return {**overrides, "maestro.mode": mode}
 
 
 def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
@@ -166,7 +174,9 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
     from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
     from npuc.compiler.driver.compile import lowered_module
+    from npuc.compiler.driver.options import options_of
     from npuc.compiler.driver.score import network_name
+    from npuc.compiler.driver.unread import unread_warnings
     from npuc.compiler.explore.mapping.search import Search
     from npuc.frontends.source import open_source
 
@@ -185,7 +195,9 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
         start = time.monotonic()
         with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
             result = found.run(network_name(module), opened.shown, advance)
-        for warning in result.warnings:
+        scored = [(get_backend(BACKEND), hardware)]
+        unread = unread_warnings(options_of(options).overrides, scored)
+        for warning in (*result.warnings, *unread):
             say(f"warning: {warning}")
         seconds, count = time.monotonic() - start, sum(one.evaluations for one in result.found)
         say(

@@ -56,6 +56,7 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
     from npuc.compiler.driver.compile import lowered_module
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.driver.score import network_name, version
+    from npuc.compiler.driver.unread import unread_warnings
     from npuc.frontends.source import open_source
 
     def say(text: str) -> None:
@@ -64,11 +65,14 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
 
     program = open_source(source)
     warnings: list[str] = []
-    module, machine = lowered_module(program, get_backend(BACKEND.name), options, say, warnings)
+    model = get_backend(BACKEND.name)
+    module, machine = lowered_module(program, model, options, say, warnings)
+    report = reuse_report(module, machine)
+    warnings += unread_warnings(options_of(options).overrides, [(model, machine)])
     for warning in warnings:
         say(f"warning: {warning}")
     return replace(
-        reuse_report(module, machine),
+        report,
         npuc=version(),
         source=program.shown,
         network=network_name(module),

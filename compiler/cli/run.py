@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from npuc.compiler.driver.run import RunKeywords
+    from npuc.compiler.driver.run import RunKeywords, RunOptions
     from npuc.compiler.interpreter.execute import Run
 
 
@@ -57,7 +58,7 @@ def command(
 ) -> None:
     """Execute the program in numpy. Prints the losses or, without a loss, the shape and mean of each output."""
     with Verb(messages.debug):
-        from npuc.compiler.driver.run import RunKeywords, run_program
+        from npuc.compiler.driver.run import RunKeywords, is_lowered, run_options, run_program
         from npuc.frontends.source import open_source
 
         check_target(outputs)
@@ -73,6 +74,8 @@ def command(
         )
         with stages(quiet=messages.quiet):
             result = run_program(open_source(program.source), options)
+        asked = run_options(options)
+        warn_of_unread(asked, lowered=is_lowered(asked), quiet=messages.quiet)
         if outputs is not None:
             write_file(outputs, _packed(result))
         for number, loss in enumerate(result.losses):
@@ -80,6 +83,15 @@ def command(
         if not result.losses:
             for name, array in result.outputs.items():
                 print(f"{name}: {array.dtype} {list(array.shape)}, mean {float(array.mean()) if array.size else 0.0!r}")
+
+
+def warn_of_unread(options: RunOptions, *, lowered: bool, quiet: bool) -> None:
+    """Warn of hardware keys on which nothing in an execution depends; `lowered`: passes may read the machine."""
+    from npuc.compiler.driver.unread import unread_in_run, warnings_of
+
+    double = options.dtype == "float64"
+    for warning in () if quiet else warnings_of(unread_in_run(options.overrides, lowered=lowered, double=double)):
+        print(f"npuc: warning: {warning}", file=sys.stderr)
 
 
 def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:

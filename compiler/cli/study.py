@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from npuc.compiler.cli.groups import parse_settings
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import (
     Debug,
@@ -100,9 +101,7 @@ def command(
         }
         _require_taken(name, study, [option for option in SPELT if given[option]])
         pictures = _pictures(plot, folder=study.folder)
-        from npuc.hardware import parse_setting
-
-        settings = dict(parse_setting(item) for item in setting or [])
+        settings = parse_settings(setting or [])
         asked = Asked(
             preset=chosen,
             networks=network or (),

@@ -159,6 +159,8 @@ def _advice(partial: Partial, sweep: Sweep, *, quiet: bool) -> Generator[None]:
 def _collect(
     sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool, bar: bool
 ) -> list[SweepPoint]:
+    from npuc.compiler.driver.unread import unread_at_all, warnings_of
+
     points, told = list(known), _Told(quiet)
     with progress("sweep", sweep.grid.count, len(known), bar=bar and not quiet) as (advance, say):
         for point in sweep.points(len(known), jobs=jobs):
@@ -167,6 +169,9 @@ def _collect(
             for message in told.new(point):
                 say(message)
             advance(1)
+        unread = [point.unread for point in points[len(known) :] if point.unread is not None]
+        for warning in () if quiet else warnings_of(unread_at_all(unread)):
+            say(f"warning: {warning}")
     if rest := told.rest():
         say(rest)
     return points
@@ -180,7 +185,7 @@ class _Told:
 
     def new(self, point: SweepPoint) -> Iterator[str]:
         """What is to be told of a point, that was not told before."""
-        from npuc.compiler.explore.sweep.points import point_text
+        from npuc.compiler.explore.sweep.messages import point_text
 
         messages = list(point.messages)
         if point.error is not None:

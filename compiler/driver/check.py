@@ -22,7 +22,14 @@ from npuc.compiler.core.options import Only
 from npuc.compiler.core.verify import verify_module
 from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.run import RunKeywords, passes_to, run_options, stamp_default_target, types_of_run
+from npuc.compiler.driver.run import (
+    RunKeywords,
+    check_tolerance_used,
+    passes_to,
+    run_options,
+    stamp_default_target,
+    types_of_run,
+)
 from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
@@ -65,6 +72,7 @@ def check_program(
     a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses what does not fit.
     """
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
+    check_tolerance_used(options, scheduled=True)
     module = read_program(source, options, sources)
     stamp_default_target(module, options)
     text = options.pipeline

@@ -23,11 +23,13 @@ from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
 from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.machine import backend_for, machine_for
+from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import score_program
 from npuc.compiler.driver.session import Session, silent
-from npuc.compiler.driver.together import leader, scoring_together
+from npuc.compiler.driver.together import leader, scoring, scoring_together
+from npuc.compiler.driver.unread import unread_warnings, with_warnings
 from npuc.compiler.report import Report
 from npuc.frontends.source import Source, open_source, text_source
 
@@ -137,6 +139,8 @@ def compile_program(
         options = options_of(keywords)
         models = [get_backend(name) for name in backends]
         result = Compilation(machines=[machine_for(model, options, say, source.format) for model in models])
+        asked = [scoring(model, options.pipeline) for model in models]
+        check_meaning(options, list(zip(asked, result.machines, strict=True)))
         sources = texts_of(source)
         remarks: list[str] = []
         tell("reading")
@@ -149,6 +153,10 @@ def compile_program(
         for program, session, lowered in _lowered_programs(module, sessions):
             result.reports.append(score_program(program, session, lowered))
             result.modules.append(program)
+        unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
+        result.reports = [with_warnings(report, unread) for report in result.reports]
+        for warning in unread:
+            say(f"warning: {warning}")
         return result
 
 
@@ -211,7 +219,9 @@ def read_for(
     machines: Sequence[Hardware], source: Source, options: Options, sources: SourceTexts, remarks: list[str]
 ) -> ModuleOp:
     """The module that a source holds for `machines`. Adds what its reader has to say to `remarks`."""
-    split_depthwise = any(machine.get("cycle.compat", str) == "scalesim3" for machine in machines)
+    split_depthwise = source.frontend.lists_layers and any(
+        machine.get("cycle.compat", str) == "scalesim3" for machine in machines
+    )
     return read_program(source, options, sources, remarks, split_depthwise=split_depthwise)
 
 

@@ -20,6 +20,7 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
 from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
@@ -115,9 +116,21 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         session.say("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
         run(module, [schedule])
         passes.append(schedule)
+    elif options.pipeline is not None:
+        session.warnings.extend(_unused_goals(options))
     passes += _map(module, mappers, run)
     run.watch.finish()
     return Lowered(passes, peak)
+
+
+def _unused_goals(options: Options) -> list[str]:
+    """The warnings of goals of schedules where -p leaves nothing to schedule."""
+    given: dict[str, object] = {}
+    if options.objective != OBJECTIVES[0]:
+        given["--objective"] = options.objective
+    if options.tolerance != DEFAULT_TOLERANCE:
+        given["--tolerance"] = options.tolerance
+    return [f"{name} {value} has no effect: the passes of -p have their own" for name, value in given.items()]
 
 
 @dataclass(frozen=True)

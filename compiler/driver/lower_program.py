@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.driver.machine import extend_target, stamp_target
 from npuc.compiler.driver.session import Session
@@ -35,6 +36,8 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
+        if session.options.pipeline is not None:  # its passes may read the target
+            machine.reads.update(row.key.path for row in TABLE)
     _check_mapped(module, session)
     lowered = lower(module, session)
     # npuc's own passes leave no operation wrong that was right.

@@ -44,9 +44,11 @@ def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled
     """
     from npuc.compiler.analysis.machine.facts import TARGET, target_attr
 
-    facts = mapping_target(machine)
+    # a key that is only told counts as unread: what schedules or scores by it reads it
+    facts = mapping_target(Hardware(machine.values))
+    told = machine if scheduled else Hardware(machine.values)
     with nullcontext() if scheduled else suppress(UsageError):
-        facts = machine_target(machine, backend=backend) | facts
+        facts = machine_target(told, backend=backend) | facts
     if facts:
         module.attributes[TARGET] = target_attr(facts)
 
@@ -57,7 +59,7 @@ def extend_target(module: ModuleOp, machine: Hardware) -> None:
 
     from npuc.compiler.analysis.machine.facts import TARGET, target_attr
 
-    known, facts = module.attributes.get(TARGET), mapping_target(machine)
+    known, facts = module.attributes.get(TARGET), mapping_target(Hardware(machine.values))  # told, not read
     if facts:
         added = target_attr(facts).data
         module.attributes[TARGET] = DictionaryAttr(

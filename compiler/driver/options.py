@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -100,6 +100,7 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
             raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
     _check_devices(options)
     _check_pipeline(options)
+    check_passes(options.get("pipeline"), None, options.get("load"))
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
         template_named(os.fspath(mapping))
@@ -151,6 +152,14 @@ def _check_devices(options: CompileKeywords) -> None:
         size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
         hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
         raise UsageError("--devices does not apply with -p, which names all passes", hint=hint)
+
+
+def check_passes(pipeline: str | None, opt_level: int | None, load: Sequence[str] | None) -> None:
+    """Raise `UsageError` for what goes unused beside -p, or without it."""
+    if pipeline is not None and opt_level is not None:
+        raise UsageError(f"-O{opt_level} does not apply with -p, which replaces its passes", hint="leave out -O or -p")
+    if load and pipeline is None:
+        raise UsageError("--load needs -p, which names the passes that it loads", hint='-p "autodiff,own-pass,…"')
 
 
 def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:

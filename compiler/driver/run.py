@@ -29,9 +29,9 @@ from npuc.compiler.core.arguments import keywords_of
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import PRECISIONS, HardwareLike, Options
+from npuc.compiler.core.options import DEFAULT_TOLERANCE, PRECISIONS, HardwareLike, Options
 from npuc.compiler.driver.machine import stamp_target
-from npuc.compiler.driver.options import fields_of
+from npuc.compiler.driver.options import check_passes, fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
@@ -85,6 +85,7 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     inputs = keywords.get("inputs") or {}
     fields["inputs"] = {name: _array(name, value) for name, value in inputs.items()}
     options = RunOptions(**fields)
+    check_passes(options.pipeline, options.opt_level if options.level is None else None, options.load)
     for name, value, known in (
         ("dtype", options.dtype, DTYPES),
         ("level", options.level, LEVELS),
@@ -97,6 +98,19 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     if options.seed < 0:
         raise UsageError(f"seed is {options.seed}, expected at least 0")
     return options
+
+
+def is_lowered(options: RunOptions) -> bool:
+    """Whether more passes run than those that derive the step and set its types."""
+    return options.pipeline is not None or options.opt_level is not None or options.level in ("npu", "tiles")
+
+
+def check_tolerance_used(options: RunOptions, *, scheduled: bool) -> None:
+    """Raise `UsageError` for a tolerance where no pass but those of -p chooses schedules."""
+    only_asked = options.pipeline is not None and options.level is None
+    if options.tolerance != DEFAULT_TOLERANCE and (only_asked or not scheduled):
+        why = "the passes of -p have their own" if only_asked else "nothing is scheduled"
+        raise UsageError(f"--tolerance {options.tolerance} does not apply: {why}", hint="leave out --tolerance")
 
 
 def _array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -131,6 +145,7 @@ def run_file(path: str | os.PathLike[str], **keywords: Unpack[RunKeywords]) -> R
 def run_program(source: Source, keywords: RunKeywords) -> Run:
     """Execute a program; `run_file` and `run_source` are the public functions around it."""
     options = run_options(keywords)
+    check_tolerance_used(options, scheduled=is_lowered(options) and options.level != "train")
     inputs = dict(options.inputs)
     with without_cycle_collection():
         module = lowered_source(source, options)

@@ -92,7 +92,8 @@ class _Measure:
         self.network = network_of(session.machine, backend=session.model.name)
         # programs that are only costed may be larger than a device
         values = session.machine.values
-        self.machine = Hardware({key: value for key, value in values.items() if key != CAPACITY})
+        values = {key: value for key, value in values.items() if key != CAPACITY}
+        self.machine = Hardware(values, session.machine.reads)
         self.plan, self.scorer = plan, scorer
         options = replace(
             session.options,

@@ -190,6 +190,8 @@ def test_an_optimisation_level_runs_its_passes() -> None:
     assert {"npu.contract", "npu.interleave"} <= ops({"opt_level": 1})
     assert "npu.streams" in ops({"opt_level": 1, "level": "tiles"})
     assert "train.matmul" in ops({"opt_level": 1, "level": "train"})
-    assert "npu.contract" not in ops({"opt_level": 3, "pipeline": "autodiff"})
+    assert "npu.contract" not in ops({"pipeline": "autodiff"})
+    with pytest.raises(UsageError, match="-O3 does not apply with -p"):
+        run_options({"opt_level": 3, "pipeline": "autodiff"})
     with pytest.raises(UsageError, match="unknown optimisation level 4"):
         lowered_source(source, run_options({"opt_level": 4}))

@@ -27,10 +27,12 @@ from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.together import scoring
+from npuc.compiler.driver.unread import unread_in_sweep
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
+from npuc.compiler.explore.sweep.messages import Said, one_line, point_text, warned
 from npuc.compiler.report import Report, Totals
-from npuc.compiler.report.as_csv import cell, flat_totals, total_names
+from npuc.compiler.report.as_csv import flat_totals, total_names
 from npuc.frontends.source import Source
 
 if TYPE_CHECKING:
@@ -56,7 +58,8 @@ class SweepPoint:
 
     `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
     `messages` are other messages, among them warnings; `moved` is the movement of plans for several devices, None in a
-    sweep without such plans.
+    sweep without such plans. `unread` are hardware keys that were set and have no effect there, with the reason; None
+    where nobody knows.
     """
 
     index: int
@@ -65,6 +68,7 @@ class SweepPoint:
     error: str | None = None
     messages: tuple[str, ...] = ()
     moved: Moved | None = None
+    unread: Mapping[str, str] | None = None
 
     def row(self) -> dict[str, Any]:
         """
@@ -75,14 +79,6 @@ class SweepPoint:
         known = {} if self.totals is None else flat_totals(self.totals)
         totals = {name: known.get(name) for name in total_names()}
         return {**self.values, **totals, **(self.moved or {}), "error": self.error}
-
-
-class _Said(dict[str, None]):
-    """Messages in the order of their first occurrence."""
-
-    def add(self, text: str) -> None:
-        """Keep a message, once."""
-        self[text] = None
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,7 @@ class Points:
     def _score_alone(self, index: int) -> SweepPoint:
         """A point with a program that is lowered for its machine."""
         self._collect()
-        model, messages = self.backend_of(index), _Said()
+        model, messages = self.backend_of(index), Said()
         try:
             with without_cycle_collection():
                 options = self.options_of(index)
@@ -180,14 +176,15 @@ class Points:
                 if (remark := model.forecast(module, machine)) is not None:
                     messages.add(remark)
                 report = score_lowered(module, model, machine)
-                return self._point(index, report, lowered, module, (*messages, *_warned(session.warnings, report)))
+                messages_of_point = (*messages, *warned(session.warnings, report))
+                return self._point(index, report, lowered, module, machine, messages_of_point)
         except NpucError as error:
             return self._failed(index, error, messages)
 
     def _score_together(self, indices: range) -> Iterator[SweepPoint]:
         """A run of points on a program that is lowered once."""
         self._collect()
-        model, messages = self.backend_of(indices.start), _Said()
+        model, messages = self.backend_of(indices.start), Said()
         try:
             format = self.source.format
             machines = [machine_for(model, self.options_of(index), messages.add, format) for index in indices]
@@ -207,9 +204,12 @@ class Points:
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return
-        for index, found in zip(indices, score_on_many(module, model, machines), strict=True):
+        lowering = frozenset(machines[0].reads)
+        for index, machine, found in zip(indices, machines, score_on_many(module, model, machines), strict=True):
             if isinstance(found, Report):
-                yield self._point(index, found, lowered, module, (*messages, *_warned(session.warnings, found)))
+                machine.reads.update(lowering)
+                messages_of_point = (*messages, *warned(session.warnings, found))
+                yield self._point(index, found, lowered, module, machine, messages_of_point)
             else:
                 yield self._failed(index, found, messages)
 
@@ -228,7 +228,7 @@ class Points:
         return program
 
     def _session(
-        self, options: Options, model: Backend, machine: Hardware, program: _Program, messages: _Said
+        self, options: Options, model: Backend, machine: Hardware, program: _Program, messages: Said
     ) -> Session:
         """The compilation of a point, whose warnings begin with those of its reader."""
         source, remarks = self.source, list(program.remarks)
@@ -247,10 +247,17 @@ class Points:
         return limited or len(widths) > 1
 
     def _point(
-        self, index: int, report: Report, lowered: Lowered, module: ModuleOp, messages: tuple[str, ...]
+        self,
+        index: int,
+        report: Report,
+        lowered: Lowered,
+        module: ModuleOp,
+        machine: Hardware,
+        messages: tuple[str, ...],
     ) -> SweepPoint:
         moved = moved_by(report, module) if self.grid.is_shared else None
-        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, messages, moved)
+        unread = unread_in_sweep(self.options_of(index).overrides, self.backend_of(index), machine)
+        return SweepPoint(index, self.grid.values(index), full_totals(report, lowered), None, messages, moved, unread)
 
     def _failed(self, index: int, error: NpucError, messages: Iterable[str]) -> SweepPoint:
         """A point without totals. Raises the error again where it is one of the whole sweep."""
@@ -282,18 +289,3 @@ class Points:
         self._scored += 1
         if self._scored % POINTS_BETWEEN_COLLECTIONS == 0:
             collect_cycles(full=self._scored % POINTS_BETWEEN_FULL_COLLECTIONS == 0)
-
-
-def _warned(warnings: Iterable[str], report: Report) -> Iterator[str]:
-    return (f"warning: {warning}" for warning in (*warnings, *report.warnings))
-
-
-def point_text(values: Mapping[str, Any]) -> str:
-    """A point in a line: `memory.spm_kib=1024, batch=8`."""
-    return ", ".join(f"{key}={cell(value)}" for key, value in values.items())
-
-
-def one_line(error: NpucError) -> str:
-    """An error in one line: its place and its message."""
-    place = "" if error.location is None else f"{error.location}: "
-    return " ".join(f"{place}{error.message}".split())

@@ -6,20 +6,30 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from itertools import product
+from typing import TYPE_CHECKING, Any, cast
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.machine import backend_for, machine_for
+from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import check_options
 from npuc.compiler.driver.score import version
+from npuc.compiler.driver.together import scoring
 from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
 from npuc.compiler.explore.sweep.points import Points, SweepPoint
 from npuc.frontends.source import Source
 from npuc.hardware import load_hardware
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.hardware import Hardware
+
+COMPAT = "cycle.compat"
+"""The key that says whether the backend `cycle` schedules."""
 
 
 class Sweep:
@@ -58,7 +68,21 @@ class Sweep:
             self.options["objective"] = "time"
         self.backend = backends[0] if backends else backend_for(source)
         self._points = Points(source, self.grid, self.backend, self.options)
-        machine_for(self._points.backend_of(0), self._points.options_of(0), _ignore, source.format)
+        options_of_first = self._points.options_of(0)
+        machine_for(self._points.backend_of(0), options_of_first, _ignore, source.format)
+        varied = [axis.target for axis in self.grid.axes if axis.place == "option"]
+        compared = replace(options_of_first, objective="time")  # points are compared by it, whatever scores them
+        check_meaning(compared, list(self._scored(options_of_first)), varied)
+
+    def _scored(self, first: Options) -> Iterator[tuple[Backend, Hardware]]:
+        """The backends of all points, each on every kind of machine: those that may want schedules at some of them."""
+        values = {axis.target: axis.values for axis in self.grid.axes if axis.place != "define"}
+        backends, machines = values.get("backend", (self.backend,)), values.get("hardware", (first.hardware,))
+        for name, machine, compat in product(backends, machines, values.get(COMPAT, (None,))):
+            overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
+            model = scoring(get_backend(name), first.pipeline)
+            chosen = replace(first, hardware=machine, overrides=overrides)
+            yield model, machine_for(model, chosen, _ignore, self.source.format)
 
     @property
     def objective(self) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
-from npuc.compiler.explore.sweep.points import point_text
+from npuc.compiler.explore.sweep.messages import point_text
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.compiler.report.text.table import UNLIMITED
 from npuc.compiler.report.text.verdict import MAC_UNITS

@@ -1,0 +1,39 @@
+"""Options that mean nothing for the backends that were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.backends.base import DEFAULT, Backend
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
+from npuc.hardware import Hardware
+
+Scored = Sequence[tuple[Backend, Hardware]]
+"""Backends, each with the machine that it scores on."""
+
+
+def check_meaning(options: Options, scored: Scored, varied: Sequence[str] = ()) -> None:
+    """
+    Raise `UsageError` for an option that no backend takes; `varied` are options with several values besides.
+
+    The objective and the tolerance are about schedules, a mapping is for backends that map contractions. Of -O a report
+    says which passes were left out.
+    """
+    given = {
+        "--objective": options.objective != OBJECTIVES[0] or "objective" in varied,
+        "--tolerance": options.tolerance != DEFAULT_TOLERANCE or "tolerance" in varied,
+    }
+    if not any(model.level == "npu" and model.needs_schedules(machine) for model, machine in scored):
+        for name, is_given in given.items():
+            if is_given:
+                raise _meaningless(name, scored, "schedules nothing", f"-b {DEFAULT}")
+    if options.mapping is not None or "mapping" in varied:
+        if all(model.mapping_pass(machine, None) is None for model, machine in scored):
+            raise _meaningless("--mapping", scored, "uses no mappings", "-b maestro")
+
+
+def _meaningless(option: str, scored: Scored, why: str, hint: str) -> UsageError:
+    names = list(dict.fromkeys(f"'{model.name}'" for model, _ in scored))
+    which = f"the backend {names[0]}, which {why}" if len(names) == 1 else f"any of {', '.join(names)}: each {why}"
+    return UsageError(f"{option} does not apply to {which} on this machine", hint=f"leave out {option}, or {hint}")

@@ -1,0 +1,87 @@
+"""Hardware keys that were set for one compilation and change nothing in it: no backend reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from npuc.backends.base import Backend
+from npuc.compiler.analysis.machine.table import TABLE
+from npuc.compiler.report import Report
+from npuc.hardware import Hardware
+
+ACCUMULATOR = "array.accumulator_bits"
+"""The key on which sums of a program that is executed depend."""
+
+
+def unread_keys(overrides: Mapping[str, object], scored: Sequence[tuple[Backend, Hardware]]) -> dict[str, str]:
+    """
+    The keys of `overrides` that none of the backends has read on its machine, or that change nothing there since
+    another key says so: why. A hardware file may hold keys of all backends, so that those are not asked for.
+    """
+    found: dict[str, str] = {}
+    for key in _keys_of(overrides):
+        reasons = [_reason(key, model, machine) for model, machine in scored]
+        if all(reasons):
+            found[key] = _joined(filter(None, reasons))
+    return found
+
+
+def unread_in_sweep(overrides: Mapping[str, object], model: Backend, machine: Hardware) -> dict[str, str]:
+    """`unread_keys` at a point of a sweep, whose rows have no column for what stands beside the totals."""
+    beside = {key: "a sweep has no column for what it adds to a report" for key in model.beside_totals}
+    unread = unread_keys(overrides, [(model, machine)])
+    return unread | {key: reason for key, reason in beside.items() if key in overrides}
+
+
+def unread_in_run(overrides: Mapping[str, object], *, lowered: bool, double: bool) -> dict[str, str]:
+    """
+    The keys of `overrides` on which nothing in the execution of a program depends: why.
+
+    `lowered`: passes run that may read the machine; `double`: every float is computed in float64.
+    """
+    read = {"precision", *((row.key.path for row in TABLE) if lowered else () if double else (ACCUMULATOR,))}
+    reason = "no pass reads it" if lowered else "the numbers do not depend on it"
+    return {key: reason for key in _keys_of(overrides) if key not in read}
+
+
+def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Of several compilations, the keys that had an effect in none."""
+    keys = [key for key in points[0] if all(key in point for point in points)] if points else []
+    return {key: _joined(point[key] for point in points) for key in keys}
+
+
+def warnings_of(unread: Mapping[str, str]) -> list[str]:
+    """The warnings of keys that have no effect, with the reasons."""
+    return [f"{key} has no effect: {reason}" for key, reason in unread.items()]
+
+
+def unread_warnings(overrides: Mapping[str, object], scored: Sequence[tuple[Backend, Hardware]]) -> list[str]:
+    """The warnings of `unread_keys`."""
+    return warnings_of(unread_keys(overrides, scored))
+
+
+def with_warnings(report: Report, warnings: Sequence[str]) -> Report:
+    """A report with more warnings."""
+    import msgspec
+
+    return msgspec.structs.replace(report, warnings=[*report.warnings, *warnings]) if warnings else report
+
+
+def _joined(reasons: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(reasons))
+
+
+def _keys_of(overrides: Mapping[str, object]) -> Iterator[str]:
+    """The dotted keys of overrides, which may be nested."""
+    for key, value in overrides.items():
+        if isinstance(value, Mapping):
+            yield from (f"{key}.{inner}" for inner in _keys_of(value))
+        else:
+            yield key
+
+
+def _reason(key: str, model: Backend, machine: Hardware) -> str | None:
+    """Why a key has no effect; None where it may have one."""
+    if key not in machine.reads:
+        return f"the backend '{model.name}' does not read it here"
+    return model.without_effect(machine).get(key)

@@ -1,0 +1,259 @@
+"""
+For every option of every verb a command on which it shows: `test_every_option` runs it with the option and without.
+
+A new option fails there until it has a case here, or stands in `EXEMPT` with the reason.
+"""
+
+from typing import NamedTuple
+
+NETWORK = """\
+network mlp(batch=4, hidden=8) {
+  input  x: f32[batch, 8]
+  labels y: i32[batch]
+  h = relu(linear(x, hidden))
+  logits = linear(h, 4)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
+OWN_PASS = '''
+from dataclasses import dataclass
+
+from xdsl.passes import ModulePass
+
+
+@dataclass(frozen=True)
+class OwnPass(ModulePass):
+    """Do nothing."""
+
+    name = "own-pass"
+
+    def apply(self, ctx, op):
+        return None
+
+
+PASSES = {"own-pass": OwnPass}
+'''
+FILES = {
+    "net.dsl": NETWORK,
+    "forward.dsl": NETWORK.replace("  optimizer sgd(lr=0.1, momentum=0.9)\n", ""),
+    "wide.dsl": NETWORK.replace("  input", "   input"),
+    "odd.dsl": NETWORK.replace("  logits", "  unused = relu(h)\n  logits"),
+    "deep.dsl": "block cells(x, n) {\n  for i in 0..40 { x = relu(linear(x, n)) }\n  return x\n}\n"
+    + NETWORK.replace("  logits", "  h = cells(h, hidden)\n  logits"),
+    "many.dsl": NETWORK.replace("  logits", "  for i in 1..20 { h = relu(linear(h, i)) }\n  logits"),
+    "own.py": OWN_PASS,
+    "old.csv.partial": "of another sweep\n",
+}
+"""The files that commands name; `in.npz` holds arrays for the network."""
+LARGER = "--budget 40 -D batch=60 -D hidden=48 --json r.json"
+SCALESIM = "-b cycle --hw scalesim --set cycle.compat=scalesim3 --set scalesim.memory=true"
+
+EXEMPT = {
+    "--debug": "the traceback of an error, of which a run that succeeds has none",
+    "--verify-each": "an error for a pass that leaves wrong IR, of which npuc has none",
+    "--jobs": "the number of processes that compute the same rows",
+    "run -O": "passes keep what a program computes",
+    "run --tolerance": "passes keep what a program computes",
+    "run --level": "each level computes the same",
+    "study --quiet": "progress, which is for terminals, and warnings, of which the small studies have none",
+    "study --pipeline": "of the study igo, which takes minutes: tests/unit/study has it",
+    "study --load": "of the study igo, which takes minutes: tests/unit/study has it",
+    "check --seed": "other random data, on which passes agree too, and which nobody prints",
+}
+"""Options that change nothing by their meaning: of all verbs, or of one."""
+
+
+REFUSES = ("check --limit",)
+"""Options that are there to refuse."""
+
+
+class Case(NamedTuple):
+    """What is given, beside what: the first command has `beside` alone, the second one both, after the verb's."""
+
+    given: str
+    beside: str = ""
+    command: str | None = None
+    """The command in place of that in `BASE`."""
+
+
+SHARED = {
+    "-D": Case("-D hidden=16"),
+    "--inference": Case("--inference"),
+    "--only": Case("--only h.linear"),
+    "--max-ops": Case("--max-ops 1"),
+    "--hw": Case("--hw igo-small"),
+    "--set": Case("--set array.rows=4"),
+    "--precision": Case("--precision f16"),
+    "--mapping": Case("--mapping rs", "-b maestro"),
+    "-O": Case("-O 0"),
+    "--objective": Case("--objective energy"),
+    "--tolerance": Case("--tolerance 0.25"),
+    "--pipeline": Case("-p autodiff,lower-to-npu,schedule"),
+    "--load": Case("--load own.py", "-p own-pass,autodiff,lower-to-npu,schedule"),
+    "--print-after": Case("--print-after all"),
+    "--print-changed": Case("--print-changed diff"),
+    "--time-passes": Case("--time-passes"),
+    "--devices": Case("--devices 4"),
+    "--mesh": Case("--mesh 2x2x2", ""),
+    "--parallel": Case("--parallel mp", "--devices 4"),
+    "--convention": Case("--convention physical", "--devices 4"),
+    "--plan-objective": Case("--plan-objective memory", "--devices 4 --parallel joint"),
+    "--exact-plan": Case("--exact-plan", "--devices 4 --parallel joint"),
+    "--zero": Case("--zero", "--devices 4"),
+    "--json": Case("--json r.json"),
+    "--csv": Case("--csv r.csv"),
+    "--plot": Case("--plot r.svg"),
+    "--output": Case("-o r.mlir"),
+    "--quiet": Case("-q"),
+    "--backend": Case("-b roofline"),
+    "--verbose": Case("-v"),
+    "--seed": Case("--seed 1"),
+}
+"""Cases of options that several verbs take, by the option as it is written first."""
+
+BASE = {
+    "compile": "compile net.dsl",
+    "explain": "explain net.dsl h.linear",
+    "run": "run net.dsl --inputs in.npz",
+    "check": "check net.dsl",
+    "fmt": "fmt wide.dsl",
+    "lint": "lint odd.dsl",
+    "reuse": "reuse net.dsl",
+    "sweep": "sweep net.dsl --csv s.csv --vary batch=4,8",
+    "map": "map net.dsl --hw nvdla --budget 4",
+    "study": "study crosscheck --preset os --network net.dsl",
+    "list": "list passes",
+}
+
+OWN = {
+    "compile --tolerance": Case("--tolerance 0.25", "--json r.json"),
+    "compile --check": Case("--check"),
+    "compile --objective": Case("--objective energy", "-v"),
+    "compile --csv-format": Case("--csv-format scalesim", f"{SCALESIM} --csv r"),
+    "compile --emit": Case("--emit trace", "-o r.json"),
+    "compile --rows": Case("--rows all", command="compile deep.dsl"),
+    "compile --verbose": Case("-v"),
+    "explain --only": Case("--only logits", command="explain net.dsl #0"),
+    "explain --precision": Case("--precision f32"),
+    "explain -O": Case("-O 0", command="explain net.dsl logits"),
+    "explain --pipeline": Case("-p lower-to-npu,schedule"),
+    "explain --objective": Case("--objective energy", "--set memory.spm_kib=0.25"),
+    "explain --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "explain --zero": Case("--zero", "--devices 4 --parallel joint --plan-objective memory"),
+    "explain --backend": Case("-b maestro"),
+    "explain --phase": Case("--phase dw"),
+    "explain --svg": Case("--svg r.svg"),
+    "explain --rows": Case("--rows all", "--devices 4", "explain deep.dsl"),
+    "explain --json": Case("--json r.json", "--devices 4"),
+    "run --set": Case("--set array.accumulator_bits=16", "--precision f16 --outputs o.npz"),
+    "run --pipeline": Case("-p lower-to-npu", "--outputs o.npz"),
+    "run --inputs": Case("--inputs in.npz", command="run net.dsl"),
+    "run --outputs": Case("--outputs o.npz"),
+    "run --dtype": Case("--dtype float64"),
+    "run --steps": Case("--steps 2"),
+    "run --level": Case("--level tiles"),
+    "run --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "check -D": Case("-D hidden=0"),
+    "check --set": Case("--set memory.spm_kib=0.001"),
+    "check --limit": Case("--limit 1"),
+    "check --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "fmt --check": Case("--check"),
+    "fmt --diff": Case("--diff"),
+    "lint -D": Case("-D batch=0"),
+    "lint --select": Case("--select no-gradient"),
+    "lint --ignore": Case("--ignore unused-value"),
+    "reuse --set": Case("--set memory.cache_mib=0.01"),
+    "reuse --hw": Case("--hw rx6900xt"),
+    "sweep --csv": Case("--csv s.csv", command="sweep net.dsl --vary batch=4,8"),
+    "sweep --objective": Case("--objective energy"),
+    "sweep --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "sweep --vary": Case("--vary hidden=8,16"),
+    "sweep --restart": Case("--restart", "--csv old.csv", "sweep net.dsl --vary batch=4,8"),
+    "sweep --rows": Case("--rows all", "-b roofline --vary memory.cache_mib=1:40:1"),
+    "map --hw": Case("--hw maestro-example", command="map net.dsl --budget 4"),
+    "map --set": Case("--set maestro.num_pes=16"),
+    "map --mapping": Case("--mapping rs"),
+    "map --budget": Case("--budget 8", command="map net.dsl --hw nvdla"),
+    "map --mapper": Case("--mapper exhaustive", "--levels 1 --budget 4000 --only logits", "map net.dsl --hw nvdla"),
+    "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
+    "map --parallel": Case("--parallel 2", LARGER, "map net.dsl --hw nvdla"),
+    "map --tiles": Case("--tiles any", LARGER, "map net.dsl --hw nvdla"),
+    "map --mode": Case("--mode parity"),
+    "map --seed": Case("--seed 1", LARGER, "map net.dsl --hw nvdla"),
+    "map --pipeline": Case("-p lower-to-npu"),
+    "map --rows": Case("--rows all", command="map many.dsl --hw nvdla --budget 1"),
+    "map --output": Case("-o r.mlir"),
+    "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),
+    "study --network": Case("--network net.dsl", "--preset os -D hidden=16", "study crosscheck"),
+    "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
+    "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
+    "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),
+    "list --load": Case("--load own.py"),
+}
+"""Cases of one verb, which come before those of all."""
+
+MEANINGLESS = {
+    "compile net.dsl -p autodiff,lower-to-npu,schedule --objective energy": "--objective energy",
+    "compile net.dsl -p autodiff,lower-to-npu,schedule --tolerance 0.1": "--tolerance 0.1",
+    "compile net.dsl -b roofline --objective energy": "--objective does not apply",
+    "compile net.dsl -b roofline --tolerance 0.1": "--tolerance does not apply",
+    "compile net.dsl -b cycle --mapping rs": "--mapping does not apply",
+    "compile net.dsl -p autodiff,lower-to-npu -O 1": "-O1 does not apply with -p",
+    "compile net.dsl --load own.py": "--load needs -p",
+    "compile net.dsl --parallel dp": "--devices",
+    "compile net.dsl --convention physical": "--devices",
+    "compile net.dsl --plan-objective time": "--devices",
+    "compile net.dsl --exact-plan": "--devices",
+    "compile net.dsl --zero": "--devices",
+    "compile net.dsl --devices 4 -p autodiff,lower-to-npu": "--devices does not apply with -p",
+    "compile net.dsl --csv-format scalesim": "needs --csv",
+    "explain net.dsl --devices 4 -O 1": "-O does not apply with --devices",
+    "explain net.dsl --devices 4 --objective energy": "--objective does not apply with --devices",
+    "explain net.dsl --devices 4 --tolerance 0.1": "--tolerance does not apply with --devices",
+    "explain net.dsl --devices 4 --only logits": "--only does not apply with --devices",
+    "explain net.dsl --devices 4 --phase dw": "--phase does not apply with --devices",
+    "explain net.dsl --devices 4 --svg r.svg": "--svg does not apply with --devices",
+    "explain net.dsl --devices 4 --mapping rs": "--mapping does not apply with --devices",
+    "explain net.dsl --devices 4 --zero": "--zero changes no movement",
+    "explain net.dsl logits --json r.json": "--json applies only to a plan",
+    "explain net.dsl logits --rows all": "--rows applies only to a plan",
+    "run net.dsl --inputs in.npz -p autodiff -O 1": "-O1 does not apply with -p",
+    "run net.dsl --inputs in.npz --load own.py": "--load needs -p",
+    "run net.dsl --inputs in.npz --tolerance 0.1": "nothing is scheduled",
+    "run net.dsl --inputs in.npz --level train --tolerance 0.1": "nothing is scheduled",
+    "check net.dsl -p autodiff -O 1": "-O1 does not apply with -p",
+    "check net.dsl -p autodiff --tolerance 0.1": "the passes of -p have their own",
+    "check net.dsl --load own.py": "--load needs -p",
+    "sweep net.dsl --vary tolerance=0,0.1 -b roofline": "--tolerance does not apply",
+    "sweep net.dsl --vary mapping=rs,kcp_ws -b cycle": "--mapping does not apply",
+    "sweep net.dsl --vary batch=4,8 --restart": "--restart needs a file",
+    "sweep net.dsl --vary devices=1,2 --load own.py": "--load needs -p",
+    "map net.dsl --mode exact --set maestro.mode=parity": "--mode and --set maestro.mode",
+    "map net.dsl --load own.py": "--load needs -p",
+    "study thesis --figure 5.1": "--figure chooses what --plot draws",
+    "study igo --figure 5.1": "--figure is an option of",
+    "study thesis --pipeline own=autodiff": "--pipeline is an option of",
+    "study crosscheck --set array.rows=8 --set array.rows=16": "--set array.rows is given twice",
+    "list hardware --load own.py": "--load does not apply",
+}
+"""Commands with an option that means nothing there, and what the error says."""
+
+WARNED = {
+    "compile net.dsl -b roofline -O 1": "-O1: its passes are left out",
+    "compile net.dsl -b maestro -O 1": "-O1: its passes are left out",
+    "sweep net.dsl --vary batch=4,8 -b roofline -O 1": "-O1: its passes are left out",
+    "compile net.dsl -b roofline --set array.rows=8": "array.rows has no effect",
+    "compile net.dsl -b roofline -b maestro --set array.rows=8": "array.rows has no effect",
+    "compile net.dsl --set network.levels=[{kind='ring',size=4,gb_per_s=8.0}]": "network.levels has no effect",
+    "explain net.dsl logits --set maestro.num_pes=8": "maestro.num_pes has no effect",
+    "run net.dsl --inputs in.npz --set array.rows=8": "array.rows has no effect",
+    "run net.dsl --inputs in.npz --level npu --set maestro.num_pes=8": "maestro.num_pes has no effect",
+    "check net.dsl --set maestro.num_pes=8": "maestro.num_pes has no effect",
+    "reuse net.dsl --set array.rows=8": "array.rows has no effect",
+    "map net.dsl --hw nvdla --budget 4 --set array.rows=8": "array.rows has no effect",
+    "sweep net.dsl --vary array.rows=8,16 -b roofline": "array.rows has no effect",
+    "sweep net.dsl --vary batch=4,8 -b roofline --set roofline.bound=true": "roofline.bound has no effect",
+    "sweep net.dsl --vary devices=1,2 -b roofline --set roofline.bound=true": "roofline.bound has no effect",
+}
+"""Commands with a key or an option that nothing reads there, and what the warning says."""
