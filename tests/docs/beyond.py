@@ -55,7 +55,8 @@ def cost(npu: str, model: str, passes: str) -> Cost:
         network.source, backend="cycle", hardware=f"igo-{npu}", defines=dict(network.defines), pipeline=passes
     )
     totals = report.totals
-    return Cost(totals.seconds, totals.dram_read_bytes + totals.dram_write_bytes)
+    assert totals.seconds is not None
+    return Cost(totals.seconds, (totals.dram_read_bytes or 0) + (totals.dram_write_bytes or 0))
 
 
 def row(network: StudyNetwork, columns: Mapping[str, str]) -> str:
