@@ -67,7 +67,7 @@ class InterleavePass(ModulePass):
     what: str = "gradients"
     objective: str = "time"
     only: str | None = None
-    tolerance: int | float = DEFAULT_TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

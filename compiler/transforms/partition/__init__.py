@@ -87,7 +87,7 @@ class PartitionPass(ModulePass):
     rule: str | None = None
     objective: str = "time"
     only: str | None = None
-    tolerance: int | float = DEFAULT_TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
         goal_of(self.objective, self.tolerance)

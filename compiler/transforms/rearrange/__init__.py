@@ -74,7 +74,7 @@ class RearrangePass(ModulePass):
     orders: str = "published"
     objective: str = "time"
     only: str | None = None
-    tolerance: int | float = DEFAULT_TOLERANCE
+    tolerance: float = DEFAULT_TOLERANCE
 
     def __post_init__(self) -> None:
         goal_of(self.objective, self.tolerance)
