@@ -73,13 +73,13 @@ def show_plan(
     from npuc.compiler.driver.options import options_of
 
     asked = options_of(options)
-    if asked.zero and asked.plan_objective == PLAN_OBJECTIVES[0]:
-        raise UsageError(
-            "--zero changes no movement, which is all that this plan is about", hint="add --plan-objective memory"
-        )
     heterogeneous = _heterogeneous_machine(asked)
     if heterogeneous is not None:
         _check_equal(asked)
+    elif asked.zero and asked.plan_objective == PLAN_OBJECTIVES[0]:
+        raise UsageError(
+            "--zero changes no movement, which is all that this plan is about", hint="add --plan-objective memory"
+        )
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:
         raise UsageError(f"--rows {rows}: there are no such rows", hint=did_you_mean(str(rows), ROWS))

@@ -94,10 +94,7 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
             shown = ", ".join(str(choice) for choice in known if choice is not None) or "none"
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
     if "tolerance" in options:
-        try:
-            check_tolerance(options["tolerance"])
-        except ValueError as e:
-            raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
+        check_tolerance_given(options["tolerance"])
     _check_devices(options)
     _check_pipeline(options)
     check_passes(options.get("pipeline"), None, options.get("load"))
@@ -105,6 +102,14 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
         template_named(os.fspath(mapping))
     return options
+
+
+def check_tolerance_given(value: object) -> None:
+    """Raise `UsageError` for a keyword `tolerance` that is none."""
+    try:
+        check_tolerance(value)
+    except ValueError as e:
+        raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
 
 
 def _check_pipeline(options: CompileKeywords) -> None:

@@ -31,7 +31,7 @@ from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, PRECISIONS, HardwareLike, Options
 from npuc.compiler.driver.machine import stamp_target
-from npuc.compiler.driver.options import check_passes, fields_of
+from npuc.compiler.driver.options import check_passes, check_tolerance_given, fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
@@ -85,6 +85,7 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     inputs = keywords.get("inputs") or {}
     fields["inputs"] = {name: _array(name, value) for name, value in inputs.items()}
     options = RunOptions(**fields)
+    check_tolerance_given(options.tolerance)
     check_passes(options.pipeline, options.opt_level if options.level is None else None, options.load)
     for name, value, known in (
         ("dtype", options.dtype, DTYPES),

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 Entries = Mapping[str, Attribute]
 """The attributes of an argument or result by name."""
@@ -193,8 +193,24 @@ def is_differentiated(func: FuncOp) -> bool:
 
 
 def trains(func: FuncOp) -> bool:
-    """Whether a function has a loss and parameters that are not frozen, so that it can be differentiated."""
-    return has_loss(func) and any(a.kind is ArgumentKind.PARAM and not a.frozen for a in arguments_of(func))
+    """Whether a function has a loss with a gradient for some parameter that is not frozen."""
+    trained = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM and not a.frozen}
+    ending = func.body.blocks[-1].last_op if func.body.blocks else None
+    if not trained or ending is None:
+        return False
+    entries = zip(ending.operands, result_entries(func), strict=False)
+    todo, seen = [value for value, of in entries if "train.loss" in of], set[SSAValue]()
+    while todo:
+        value = todo.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, BlockArgument):
+            if value.index in trained:
+                return True
+        elif isinstance(value.owner, Operation) and value.owner.name != "train.detach":
+            todo += value.owner.operands
+    return False
 
 
 def has_loss(func: FuncOp) -> bool:

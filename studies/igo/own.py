@@ -19,7 +19,8 @@ from math import fsum
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_file
-from npuc.compiler.driver.passes import available_passes, read_pipeline
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.passes import SCHEDULE, available_passes, names_in, read_pipeline
 from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.explore.sweep.axes import read_parameters
 from npuc.frontends.source import Source, open_source
@@ -144,6 +145,8 @@ class Scored:
         key = network.source, passes
         if key not in self.known:
             defines = network.defined(self.setting.npu) if isinstance(network, OwnNetwork) else dict(network.defines)
+            # What is scheduled without a pass schedule of its own is scheduled as the study's steps are.
+            exact: CompileKeywords = {} if SCHEDULE in names_in(passes) else {"tolerance": 0.0}
             report = compile_file(
                 network.source,
                 backend="cycle",
@@ -152,7 +155,7 @@ class Scored:
                 defines=defines,
                 pipeline=passes,
                 load=list(load),
-                tolerance=0.0,
+                **exact,
             )
             rows = [row for row in report.ops if row.kind == "matrix"]
             if any(row.seconds is None for row in rows):

@@ -87,7 +87,7 @@ def test_it_is_unknown_for_tables_and_parts(text: str, format: str, options: dic
 
 
 def test_it_is_unknown_below_the_level_train() -> None:
-    module = Parser(make_context(), "func.func @f() { func.return }").parse_module()
+    module = Parser(make_context(), "builtin.module {}").parse_module()
     assert memory_of_module(module) is None
     lowered = """func.func @f(%x: tensor<4xf32> {train.input = "x"}) -> (tensor<4xf32> {train.output = "y"}) {
   %y = npu.vector relu(%x) ops 4 {layer = "y"} : (tensor<4xf32>) -> tensor<4xf32>

@@ -75,8 +75,9 @@ def test_a_program_that_loses_says_more() -> None:
 
 def test_what_residency_saves_is_not_counted() -> None:
     """Both programs find the same values resident; the row's own cost is the one that is compared."""
-    plain = report("interleave{mode=best},schedule")
-    kept = report("interleave{mode=best},schedule,keep-resident")
+    small = {"memory.spm_kib": 64}  # one fused nest with resident values, and one without
+    plain = report("interleave{mode=fused},schedule", **small)
+    kept = report("interleave{mode=fused},schedule,keep-resident", **small)
     assert (plain.totals.cycles or 0) > (kept.totals.cycles or 0)
     (row,) = [row for row in kept.ops if row.native.get("not_moved_bytes") and row.phase == "dxdw"]
     facts = InterleavingFacts.found_in(row)

@@ -78,7 +78,7 @@ def test_maestro_prices_what_runs_together_one_after_another() -> None:
 def test_what_a_backend_cannot_score_it_gets_unjoined() -> None:
     """Directives have no terms for a fused nest: with -O maestro has its own program, with -p there is an error."""
     parity = {"maestro.mode": "parity"}
-    report = scored(["cycle", "maestro"], overrides=parity)["maestro"]
+    report = scored(["cycle", "maestro"], overrides=parity, opt_level=2)["maestro"]
     alone = compile_source(NET, backend="maestro", overrides=parity)
     assert report.totals == alone.totals
     assert any(text.startswith("scored without the passes of -O that the others have") for text in report.warnings)

@@ -127,7 +127,7 @@ def test_one_from_outside_draws() -> None:
     ("arguments", "status", "error"),
     [
         (["sums", "--network", "a", "--network", "b"], 2, "one network at most"),
-        (["sums", "-D", "batch=2"], 2, "-D is an option of the studies crosscheck and thesis"),
+        (["sums", "-D", "batch=2"], 2, "-D is an option of the studies crosscheck, igo and thesis"),
         (["sums", "--preset", "man"], 2, "did you mean 'many'?"),
         (["fails"], 1, "study 'fails' failed: KeyError"),
         (["fails", "--plot", "a.png"], 2, "the study fails draws nothing"),
