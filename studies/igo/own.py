@@ -18,8 +18,8 @@ from functools import cached_property
 from math import fsum
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.driver.passes import SCHEDULE, available_passes, names_in, read_pipeline
 from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.explore.sweep.axes import read_parameters
