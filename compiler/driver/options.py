@@ -96,8 +96,8 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
     if "tolerance" in options:
         check_tolerance_given(options["tolerance"])
     _check_devices(options)
-    _check_pipeline(options)
-    check_passes(options.get("pipeline"), None, options.get("load"))
+    check_passes(options.get("pipeline"), options.get("opt_level"), options.get("load"))
+    _check_goals(options)
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
         template_named(os.fspath(mapping))
@@ -112,15 +112,10 @@ def check_tolerance_given(value: object) -> None:
         raise UsageError(f"--tolerance: {e}", hint="0.005 lets a schedule cost 0.5 % more than the least") from None
 
 
-def _check_pipeline(options: CompileKeywords) -> None:
-    """Raise `UsageError` for options about passes that `-p` replaces, or whose options it names itself."""
+def _check_goals(options: CompileKeywords) -> None:
+    """Raise `UsageError` for options of the pass `schedule` where `-p` names it, with options of its own."""
     pipeline = options.get("pipeline")
-    if pipeline is None:
-        return
-    level = options.get("opt_level")
-    if level is not None:
-        raise UsageError(f"-O{level} does not apply with -p, which replaces its passes", hint="leave out -O or -p")
-    if re.search(r"\bschedule\b", pipeline) is None:
+    if pipeline is None or re.search(r"\bschedule\b", pipeline) is None:
         return
     for name, default in (("objective", OBJECTIVES[0]), ("tolerance", DEFAULT_TOLERANCE)):
         value = options.get(name, default)
