@@ -18,7 +18,7 @@ from functools import cached_property
 from math import fsum
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.driver.passes import SCHEDULE, available_passes, names_in, read_pipeline
 from npuc.compiler.driver.run import lowered_source, run_options
@@ -146,7 +146,7 @@ class Scored:
         if key not in self.known:
             defines = network.defined(self.setting.npu) if isinstance(network, OwnNetwork) else dict(network.defines)
             # What is scheduled without a pass schedule of its own is scheduled as the study's steps are.
-            exact: CompileKeywords = {} if SCHEDULE in names_in(passes) else {"tolerance": 0.0}
+            tolerance = DEFAULT_TOLERANCE if SCHEDULE in names_in(passes) else 0.0
             report = compile_file(
                 network.source,
                 backend="cycle",
@@ -155,7 +155,7 @@ class Scored:
                 defines=defines,
                 pipeline=passes,
                 load=list(load),
-                **exact,
+                tolerance=tolerance,
             )
             rows = [row for row in report.ops if row.kind == "matrix"]
             if any(row.seconds is None for row in rows):
