@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import cast
 
 from npuc.backends.base import Backend
 from npuc.compiler.analysis.machine.table import TABLE
@@ -75,7 +76,7 @@ def _keys_of(overrides: Mapping[str, object]) -> Iterator[str]:
     """The dotted keys of overrides, which may be nested."""
     for key, value in overrides.items():
         if isinstance(value, Mapping):
-            yield from (f"{key}.{inner}" for inner in _keys_of(value))
+            yield from (f"{key}.{inner}" for inner in _keys_of(cast("Mapping[str, object]", value)))
         else:
             yield key
 
