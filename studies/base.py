@@ -62,13 +62,21 @@ class Outcome(ABC):
     def show(self, console: Console) -> None:
         """Print the published numbers beside ours."""
 
-    def draw(self, kind: str) -> bytes:
-        """The figure as `png`, `pdf` or `svg`; only a study that takes `plot` has one."""
-        raise NotImplementedError
 
+class DrawnOutcome(Outcome):
+    """The results of a study that takes `plot`."""
+
+    @abstractmethod
+    def draw(self, kind: str) -> bytes:
+        """The figure as `png`, `pdf` or `svg`."""
+
+
+class FolderOutcome(DrawnOutcome):
+    """The results of a study with `folder`, which writes several figures."""
+
+    @abstractmethod
     def draw_all(self, kinds: Sequence[str]) -> Mapping[str, bytes]:
-        """Figures by file name; only a study with `folder` writes several."""
-        raise NotImplementedError
+        """The figures in each of these formats, by file name."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,36 @@ from npuc.compiler.cli.shared import (
 )
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.outputs import write_file
-from npuc.studies.base import STUDIES, Asked, Option, Outcome, Plan, Study
+from npuc.studies.base import STUDIES, Asked, DrawnOutcome, FolderOutcome, Option, Outcome, Plan, Study
+
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="Set of assumptions (npuc list studies names them, the default first)."
+    ),
+]
+Networks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--network", metavar="NAME|SOURCE", help="Network to use instead of the study's (igo: beside); repeatable."
+    ),
+]
+Accelerators = Annotated[
+    str | None,
+    typer.Option("--hw", metavar="NAME|FILE", help="Accelerators to use instead of the study's: a preset or a file."),
+]
+Pipelines = Annotated[
+    list[str] | None,
+    typer.Option("--pipeline", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
+]
+Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")]
+Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")]
+Plot = Annotated[
+    str | None,
+    typer.Option("--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf or .svg; for thesis also a folder."),
+]
+Figures = Annotated[list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="Figure to draw; repeatable.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -40,44 +69,17 @@ def command(
         str,
         typer.Argument(metavar="|".join(STUDIES.own), help="Study to repeat (npuc list studies)."),
     ],
-    preset: Annotated[
-        str | None,
-        typer.Option(
-            "--preset", metavar="NAME", help="Set of assumptions (npuc list studies names them, the default first)."
-        ),
-    ] = None,
-    network: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--network", metavar="NAME|SOURCE", help="Network to use instead of the study's (igo: beside); repeatable."
-        ),
-    ] = None,
-    hw: Annotated[
-        str | None,
-        typer.Option(
-            "--hw", metavar="NAME|FILE", help="Accelerators to use instead of the study's: a preset or a file."
-        ),
-    ] = None,
+    preset: Preset = None,
+    network: Networks = None,
+    hw: Accelerators = None,
     define: Defines = None,
-    pipeline: Annotated[
-        list[str] | None,
-        typer.Option("--pipeline", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
-    ] = None,
+    pipeline: Pipelines = None,
     load: Load = None,
-    setting: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")
-    ] = None,
-    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")] = None,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(
-            "--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf or .svg; for thesis also a folder."
-        ),
-    ] = None,
-    figure: Annotated[
-        list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="Figure to draw; repeatable.")
-    ] = None,
+    setting: Settings = None,
+    json: Json = None,
+    csv: Csv = None,
+    plot: Plot = None,
+    figure: Figures = None,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -192,9 +194,18 @@ def _write(outcome: Outcome, json: str | None, csv: str | None, pictures: Pictur
         write_result(json, outcome.json())
     if csv is not None:
         write_result(csv, outcome.csv())
-    if pictures is not None and pictures.in_folder:
-        write_folder(pictures.target, outcome.draw_all(pictures.kinds))
-    elif pictures is not None:
-        write_file(pictures.target, outcome.draw(pictures.kinds[0]))
+    if pictures is not None:
+        _draw(outcome, pictures)
     if "-" not in (json, csv):
         outcome.show(make_console())
+
+
+def _draw(outcome: Outcome, pictures: Pictures) -> None:
+    match outcome:
+        case FolderOutcome() if pictures.in_folder:
+            write_folder(pictures.target, outcome.draw_all(pictures.kinds))
+        case DrawnOutcome() if not pictures.in_folder:
+            write_file(pictures.target, outcome.draw(pictures.kinds[0]))
+        case _:
+            kind = FolderOutcome.__name__ if pictures.in_folder else DrawnOutcome.__name__
+            raise TypeError(f"the study takes plot, but its outcome is no {kind}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
+from npuc.studies.base import Advance, Asked, DrawnOutcome, Outcome, Plan, Study
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Outcome(Outcome):
+class _Outcome(DrawnOutcome):
     found: HyparResults
 
     def json(self) -> str:

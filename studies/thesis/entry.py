@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
+from npuc.studies.base import Advance, Asked, FolderOutcome, Outcome, Plan, Study
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class _Outcome(Outcome):
+class _Outcome(FolderOutcome):
     found: ThesisResults
     figures: Sequence[str]
 

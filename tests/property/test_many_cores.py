@@ -32,7 +32,7 @@ def forget() -> None:
     """Empty the caches of what cores do."""
     for cached in (core_parts, core_traffic, double_buffer.core_runs, double_buffer.core_timings):
         cached.cache_clear()
-    for cached in (double_buffer.pipeline, core_classes._shapes, search._on_core):  # pyright: ignore[reportPrivateUsage]
+    for cached in (double_buffer.pipeline, core_classes.class_shapes, search.best_on_core):
         cached.cache_clear()
 
 
@@ -106,7 +106,7 @@ def test_candidates_grow_with_the_ways_to_share_cores_alone() -> None:
 @pytest.mark.parametrize("objective", ["time", "traffic"])
 def test_most_partitions_are_left_out_unsearched(monkeypatch: pytest.MonkeyPatch, objective: search.Objective) -> None:
     nest = gemm(HUGE, "dxdw", (), "none")
-    searched = counted(monkeypatch, search, "_on_core")
+    searched = counted(monkeypatch, search, "best_on_core")
     machine = replace(ONE, cores=528, array=Array(8, 8), spm_bytes=1 << 16)
     best_schedule(nest, machine, objective, of_bytes(nest, 2))
     assert 0 < searched.calls < len(list(partitions_up_to(nest, 528))) / 4

@@ -90,13 +90,13 @@ def _windows(nest: Nest, loops: tuple[Loop, ...], dim: str) -> Iterator[tuple[ob
             if dim in axis.dims and not is_plain(axis):
                 own = tuple((loop.dim, loop.step) for loop in loops if loop.dim in axis.dims)
                 extents = tuple((d, nest.sizes[d]) for d in axis.dims)
-                shapes = _shapes(axis, size, extents, own, shared=tensor.name in outs)
+                shapes = class_shapes(axis, size, extents, own, shared=tensor.name in outs)
                 place = [d for d, _ in own].index(dim)
                 yield shapes[place]
 
 
 @lru_cache(maxsize=4096)
-def _shapes(
+def class_shapes(
     axis: Axis, size: int, extents: tuple[tuple[str, int], ...], loops: tuple[tuple[str, int], ...], *, shared: bool
 ) -> tuple[tuple[object, ...], ...]:
     """

@@ -80,7 +80,7 @@ def least_schedule(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
 ) -> Schedule:
     """The best schedule by the objective alone."""
-    search = _on_core if machine.cores == 1 else _over_cores
+    search = best_on_core if machine.cores == 1 else _over_cores
     narrower = None if objective in ("traffic", "energy") else _narrower(machine)
     if narrower is None:
         return search(nest, machine, objective, widths, order)
@@ -164,7 +164,7 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
             continue
         part, core = _part(nest, machine, candidate.loops)
         try:
-            inner = _on_core(part, core, objective, widths, order)
+            inner = best_on_core(part, core, objective, widths, order)
         except CapacityError as e:
             refusal = refusal or e
             continue
@@ -179,7 +179,7 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
 
 
 @lru_cache(maxsize=4096)
-def _on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
+def best_on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
     """The best schedule on one core."""
     found = min(_results(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
     if found is not None:

@@ -16,10 +16,10 @@ CODE = '''
 """A study from outside."""
 
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.base import Outcome, Plan, Study
+from npuc.studies.base import FolderOutcome, Outcome, Plan, Study
 
 
-class Sum(Outcome):
+class Sum(FolderOutcome):
     warnings = ("sums are small",)
 
     def __init__(self, asked):
@@ -66,6 +66,18 @@ class Fails(Sums):
         raise KeyError("a defect of its own")
 
 
+class Table(Outcome):
+    json = csv = lambda self: ""
+
+    def show(self, console):
+        pass
+
+
+class Tables(Sums):
+    def plan(self, asked):
+        return Plan(1, lambda advance: Table())
+
+
 STUDY = Sums()
 '''
 ENTRY_POINTS = """
@@ -73,6 +85,7 @@ ENTRY_POINTS = """
 sums = sums_study:Sums
 fails = sums_study:Fails
 absent = sums_study:Nobody
+tables = sums_study:Tables
 igo = sums_study:Sums
 """
 
@@ -120,6 +133,15 @@ def test_one_from_outside_draws() -> None:
     assert run_command(["study", "sums", "-q", "--plot", "all"]) == 0
     assert Path("one.pdf").read_bytes() == b"pdf"
     assert {file.name: file.read_bytes() for file in Path("all").iterdir()} == {"one.png": b"png", "one.svg": b"svg"}
+
+
+@pytest.mark.usefixtures("outside")
+@pytest.mark.parametrize(("target", "kind"), [("one.pdf", "DrawnOutcome"), ("all", "FolderOutcome")])
+def test_one_that_takes_plot_draws(capsys: pytest.CaptureFixture[str], target: str, kind: str) -> None:
+    pytest.importorskip("matplotlib")
+    assert run_command(["study", "tables", "-q", "--plot", target]) == 1
+    assert f"the study takes plot, but its outcome is no {kind}" in capsys.readouterr().err
+    assert not Path(target).exists()
 
 
 @pytest.mark.usefixtures("outside")
