@@ -40,7 +40,7 @@ from npuc.compiler.report.sections import (
     columns,
 )
 from npuc.compiler.report.text.verdict import time_text
-from npuc.dialects.distributed.collective import (
+from npuc.dialects.distributed import (
     AddendOp,
     AllGatherOp,
     AllReduceOp,

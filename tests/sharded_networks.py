@@ -21,7 +21,7 @@ from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
-from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.tensors import shape_of
 from tests.networks import Net, dot_loss

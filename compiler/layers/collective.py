@@ -17,15 +17,11 @@ from typing import Any
 from xdsl.ir import SSAValue
 
 from npuc.compiler.layers.base import Emit, Gradients, Kind, Layer, OpT, params_of
-from npuc.dialects.distributed.collective import (
-    AddendOp,
+from npuc.dialects.distributed import (
     AllGatherOp,
     AllReduceOp,
     AllToAllOp,
-    CopyOp,
     DistOp,
-    OnceOp,
-    PlaceOp,
     ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
@@ -43,23 +39,13 @@ class CollectiveLayer(Layer[OpT]):
     kind = Kind.COMM
 
 
-def _back(
+def transposed(
     kind: type[DistOp], op: DistOp, grads: Sequence[SSAValue | None], emit: Emit[Any], **params: Param
 ) -> Gradients:
     """The gradient of an operation's operand, as an operation of the given class."""
     (g,) = grads
     assert g is not None
     return [emit(kind(g, results=[tensor_of(tensor_type(g).element_type, shape_of(op.x))], **params)).out]
-
-
-class KeepPartLayer(CollectiveLayer[SliceOp]):
-    """Each device keeps its shard of a replicated value."""
-
-    op = SliceOp
-
-    def vjp(self, op: SliceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        kind = AllGatherOp if op.addends is None else PlaceOp
-        return _back(kind, op, grads, emit, **{k: v for k, v in params_of(op).items() if k != "addends"})
 
 
 class AllGatherLayer(CollectiveLayer[AllGatherOp]):
@@ -71,7 +57,7 @@ class AllGatherLayer(CollectiveLayer[AllGatherOp]):
         self, op: AllGatherOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
         kind = SliceOp if op.addends is None else ReduceScatterOp
-        return _back(kind, op, grads, emit, **params_of(op, kind))
+        return transposed(kind, op, grads, emit, **params_of(op, kind))
 
 
 class AllToAllLayer(CollectiveLayer[AllToAllOp]):
@@ -91,7 +77,7 @@ class AllToAllLayer(CollectiveLayer[AllToAllOp]):
             "split_segments": given.get("concat_segments", ()),
             "concat_segments": given.get("split_segments", ()),
         }
-        return _back(AllToAllOp, op, grads, emit, **{**given, **back})
+        return transposed(AllToAllOp, op, grads, emit, **{**given, **back})
 
 
 class AllReduceLayer(CollectiveLayer[AllReduceOp]):
@@ -116,45 +102,7 @@ class ReduceScatterLayer(CollectiveLayer[ReduceScatterOp]):
     def vjp(
         self, op: ReduceScatterOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
-        return _back(AllGatherOp, op, grads, emit, **params_of(op))
-
-
-class CopyLayer(CollectiveLayer[CopyOp]):
-    """A replicated value, read by split work: the same memory."""
-
-    op = CopyOp
-    kind = Kind.VIEW
-
-    def vjp(self, op: CopyOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        return _back(AllReduceOp, op, grads, emit, **params_of(op))
-
-
-class OnceLayer(CollectiveLayer[OnceOp]):
-    """A replicated value whose gradient is kept as addends, read by work that is not split: the same memory."""
-
-    op = OnceOp
-    kind = Kind.VIEW
-
-    def vjp(self, op: OnceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        return _back(AddendOp, op, grads, emit, **params_of(op))
-
-
-class AddendLayer(CollectiveLayer[AddendOp]):
-    """A replicated value as addends."""
-
-    op = AddendOp
-
-    def vjp(self, op: AddendOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        return list(grads)
-
-
-class PlacePartLayer(CollectiveLayer[PlaceOp]):
-    """A shard as an addend of the whole value."""
-
-    op = PlaceOp
-
-    def vjp(self, op: PlaceOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
-        return _back(SliceOp, op, grads, emit, **params_of(op))
+        return transposed(AllGatherOp, op, grads, emit, **params_of(op))
 
 
 class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
@@ -167,18 +115,13 @@ class SendReceiveLayer(CollectiveLayer[SendReceiveOp]):
     ) -> Gradients:
         given = params_of(op)
         back = {"source": given["target"], "target": given["source"]}
-        return _back(SendReceiveOp, op, grads, emit, **{**given, **back})
+        return transposed(SendReceiveOp, op, grads, emit, **{**given, **back})
 
 
 LAYERS = (
-    KeepPartLayer(),
     AllGatherLayer(),
     AllToAllLayer(),
     AllReduceLayer(),
     ReduceScatterLayer(),
-    CopyLayer(),
-    OnceLayer(),
-    AddendLayer(),
-    PlacePartLayer(),
     SendReceiveLayer(),
 )

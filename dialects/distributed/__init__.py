@@ -2,23 +2,10 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.distributed.collective import (
-    OPERATIONS,
-    AddendOp,
-    AllGatherOp,
-    AllReduceOp,
-    AllToAllOp,
-    CopyOp,
-    DistOp,
-    OnceOp,
-    PlaceOp,
-    ReduceScatterOp,
-    SendReceiveOp,
-    SliceOp,
-    levels_of,
-    on_mesh,
-)
+from npuc.dialects.distributed.base import DistOp, levels_of, on_mesh
+from npuc.dialects.distributed.collective import AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp, SendReceiveOp
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
+from npuc.dialects.distributed.resharding import AddendOp, CopyOp, OnceOp, PlaceOp, SliceOp
 from npuc.dialects.distributed.sharding import SHARDING, Sharding, ShardingAttr
 from npuc.dialects.distributed.signature import (
     argument_sharding,
@@ -60,5 +47,18 @@ __all__ = [
     "result_shardings",
     "sharding_problems",
 ]
+
+OPERATIONS: tuple[type[DistOp], ...] = (
+    SliceOp,
+    AllGatherOp,
+    AllToAllOp,
+    AllReduceOp,
+    ReduceScatterOp,
+    CopyOp,
+    OnceOp,
+    AddendOp,
+    PlaceOp,
+    SendReceiveOp,
+)
 
 DIST = Dialect("dist", [*OPERATIONS], [MeshAttr, ShardingAttr])

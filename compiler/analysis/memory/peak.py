@@ -35,7 +35,7 @@ from npuc.compiler.analysis.memory.liveness import (
     tensors_of,
 )
 from npuc.compiler.core.options import MEMORY_KINDS, MemoryKind
-from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of

@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
 from npuc.compiler.layers.base import Emit
-from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, derive
 from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.sharding.cost.resharding import Layout, ReshardStep
-from npuc.dialects.distributed.collective import (
+from npuc.dialects.distributed import (
     AddendOp,
     AllGatherOp,
     AllToAllOp,

@@ -28,7 +28,7 @@ from npuc.compiler.transforms.parallelize.constants import Constants, layout_of_
 from npuc.compiler.transforms.parallelize.divisible import check_divides
 from npuc.compiler.transforms.parallelize.sharded_values import Local, Segments, reshard_op, sharding_of, with_shardings
 from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.distributed.collective import (
+from npuc.dialects.distributed import (
     AddendOp,
     AllReduceOp,
     on_mesh,

@@ -8,7 +8,7 @@ from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program
-from npuc.dialects.distributed.collective import DistOp
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, CastOp
