@@ -309,3 +309,18 @@ def test_after_the_lowering_it_is_an_error() -> None:
 def test_the_text_of_the_pass_reads_back(text: str) -> None:
     passes = read_pipeline(text, available_passes())
     assert read_pipeline(write_pipeline(passes), available_passes()) == passes
+
+
+@pytest.mark.parametrize(("last", "differentiable"), [("detach", False), ("relu", True)])
+def test_a_step_whose_parameters_have_no_gradient_stays(last: str, differentiable: bool) -> None:
+    """Behind a detach autodiff has nothing to add, so that its absence is no reason to refuse."""
+    net = Net()
+    x = net.call(last, net.call("linear", net.input("x", 8, 4), 4))
+    module = net.finish(dot_loss(net, x), Optimizer("sgd", {"lr": 0.5}))
+    if differentiable:
+        with pytest.raises(SourceError, match="there is no backward pass"):
+            RecomputePass(k=2).apply(Context(), module)
+        return
+    before = str(module)
+    RecomputePass(k=2).apply(Context(), module)
+    assert str(module) == before
