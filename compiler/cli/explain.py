@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, get_args
 import typer
 
 from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
+from npuc.compiler.cli.explain_reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages
@@ -32,7 +33,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    program: Program,
+    program: Annotated[Program, Takes(default={"source": ""})],
     machine: Annotated[
         Machine,
         Takes(help={"mapping": "Mapping for -b maestro."}, metavar={"mapping": "NAME|FILE"}),
@@ -42,7 +43,8 @@ def command(
     ],
     devices: Devices,
     output: Annotated[
-        Output, Takes(without=("csv", "plot", "output"), help={"json": "Write the plan of --devices as JSON."})
+        Output,
+        Takes(without=("csv", "plot", "output"), help={"json": "Write a plan, operation or pass as JSON."}),
     ],
     layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
     phase: Annotated[
@@ -55,13 +57,30 @@ def command(
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the plan's table.")
     ] = None,
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="NAME", help="Explain an operation of the IR, like npu.contract.")
+    ] = None,
+    step: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Explain a pass, like interleave.")] = None,
 ) -> None:
     """
     Explain where the time of a layer goes. Shows its schedule, traffic, stalls and a picture; with --devices, what a
-    plan moves between devices.
+    plan moves between devices; with --op or --pass, what an operation of the IR or a pass means.
     """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
+        if op is not None or step is not None:
+            own: dict[str, object] = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg}
+            own |= {"-b": backend, "--rows": rows}
+            for group in (program, machine, optimisation, devices):
+                own |= {name: value for name, value in group.given().items() if name != "--load"}
+            check_alone(own)
+            show_reference(op, step, optimisation.load or [], output.json)
+            return
+        if not source:
+            raise UsageError(
+                "missing argument SOURCE",
+                hint="npuc explain samples:mlp fc1, or --op npu.contract",
+            )
         shared = devices.shared(passes=optimisation.pipeline is not None)
         if (devices.devices or 1) > 1 or devices.mesh is not None:
             unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}

@@ -48,6 +48,18 @@ class Group:
                 given[name] = _READ[name](value) if name in _READ else value
         return cast("CompileKeywords", given)
 
+    def given(self) -> dict[str, object]:
+        """The options whose values are not their defaults, as they are spelt on the command line."""
+        hints = get_type_hints(type(self), include_extras=True)
+        found: dict[str, object] = {}
+        for option in fields(self):
+            _, info = get_args(hints[option.name])
+            value = getattr(self, option.name)
+            if isinstance(info, OptionInfo) and value != option.default:
+                spelt = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+                found[max(spelt, key=len)] = value
+        return found
+
 
 def parse_settings(items: Sequence[str]) -> dict[str, object]:
     """`KEY=VALUE` items by key. Raises `UsageError` for another form and for a key given twice."""

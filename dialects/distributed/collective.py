@@ -35,11 +35,13 @@ from npuc.dialects.train.rules import check_float, check_numbers
 @irdl_op_definition
 class AllGatherOp(DistOp):
     """
-    `dist.all_gather %x axis 0 over [1] within [0]`: every device gets the parts of its group.
+    Every device gets the parts of its group.
 
     With `addends` the result is read by work that is sharded at the level, so that each device has an addend of its
     gradient: this is how a parameter that is stored in parts is read. The gradient is `dist.reduce_scatter` then, and
     `dist.slice` otherwise.
+
+        %y = dist.all_gather %x axis 1 over [0] within [1] : (tensor<12x2xf32>) -> tensor<12x4xf32>
     """
 
     name = "dist.all_gather"
@@ -68,11 +70,12 @@ class AllGatherOp(DistOp):
 @irdl_op_definition
 class AllToAllOp(DistOp):
     """
-    `dist.all_to_all %x split 1 concat 0 over [0]`: a value sharded along the axis `concat` is sharded along `split`
-    instead.
+    A value sharded along the axis `concat` is sharded along `split` instead.
 
     `split_within` and `concat_within` are the other levels that shard these axes, `split_segments` and
     `concat_segments` the sizes of their segments. The gradient is the same with the axes exchanged.
+
+        %y = dist.all_to_all %x split 0 concat 1 over [0] : (tensor<12x6xf32>) -> tensor<6x12xf32>
     """
 
     name = "dist.all_to_all"
@@ -112,10 +115,12 @@ class AllToAllOp(DistOp):
 @irdl_op_definition
 class AllReduceOp(DistOp):
     """
-    `dist.all_reduce %x over [0, 1] mean`: every device gets the sum of its group's addends, or their mean.
+    Every device gets the sum of its group's addends, or their mean.
 
     The reduction is elementwise, so that the sharding at other levels does not matter. The gradient is that of
     the result, divided by the number of addends for the mean.
+
+        %y = dist.all_reduce %x over [1] mean : (tensor<6x8xf32>) -> tensor<6x8xf32>
     """
 
     name = "dist.all_reduce"
@@ -139,9 +144,11 @@ class AllReduceOp(DistOp):
 @irdl_op_definition
 class ReduceScatterOp(CuttingOp):
     """
-    `dist.reduce_scatter %x axis 0 over [1]`: of the sum of a group's addends, each device gets its part.
+    Of the sum of a group's addends, each device gets its part.
 
     The gradient is `dist.all_gather`.
+
+        %y = dist.reduce_scatter %x axis 0 over [1] : (tensor<12x12xf32>) -> tensor<4x12xf32>
     """
 
     name = "dist.reduce_scatter"
@@ -156,9 +163,11 @@ class ReduceScatterOp(CuttingOp):
 @irdl_op_definition
 class SendReceiveOp(DistOp):
     """
-    `dist.send_receive %x source [0, 1] target [1, 2] over [0]`: in each group part 0 sends to part 1, and 1 to 2.
+    In each group part 0 sends to part 1, and 1 to 2.
 
     A device that receives nothing gets zeros. The gradient goes the other way.
+
+        %y = dist.send_receive %x source [0, 1] target [1, 2] over [1] : (tensor<6x8xf32>) -> tensor<6x8xf32>
     """
 
     name = "dist.send_receive"

@@ -20,10 +20,12 @@ from npuc.dialects.train.rules import check_numbers
 @irdl_op_definition
 class SliceOp(CuttingOp):
     """
-    `dist.slice %x axis 0 over [1] within [0]`: of a value that is replicated in a group, each device keeps its part.
+    Of a value that is replicated in a group, each device keeps its part.
 
     Nothing moves. The gradient is `dist.all_gather`. With `addends` the gradient of the operand stays in addends, one
     per device: the gradient is `dist.place` then, and nothing moves either.
+
+        %y = dist.slice %x axis 1 over [0] : (tensor<12x12xf32>) -> tensor<12x6xf32>
     """
 
     name = "dist.slice"
@@ -47,9 +49,11 @@ class SliceOp(CuttingOp):
 @irdl_op_definition
 class PlaceOp(DistOp):
     """
-    `dist.place %x axis 0 over [1] within [0]`: each device has its part of the whole, with zeros where the others' are.
+    Each device has its part of the whole, with zeros where the others' are.
 
     These are addends of the whole. Nothing moves. The gradient is `dist.slice`.
+
+        %y = dist.place %x axis 0 over [1] : (tensor<4x12xf32>) -> tensor<12x12xf32>
     """
 
     name = "dist.place"
@@ -75,9 +79,11 @@ class PlaceOp(DistOp):
 @irdl_op_definition
 class CopyOp(DistOp):
     """
-    `dist.copy %x over [0, 1]`: the value, replicated in a group, read by work that is sharded at these levels.
+    The value, replicated in a group, read by work that is sharded at these levels.
 
     Nothing moves. Each device has an addend of the result's gradient: the gradient is `dist.all_reduce`.
+
+        %y = dist.copy %x over [0, 1] : (tensor<12x12xf32>) -> tensor<12x12xf32>
     """
 
     name = "dist.copy"
@@ -94,9 +100,11 @@ class CopyOp(DistOp):
 @irdl_op_definition
 class OnceOp(DistOp):
     """
-    `dist.once %x over [0]`: a value whose gradient stays in addends, read by work that is replicated in a group.
+    A value whose gradient stays in addends, read by work that is replicated in a group.
 
     Nothing moves. The result's gradient, which is replicated, counts once: the gradient is `dist.addend`.
+
+        %y = dist.once %x over [0] : (tensor<6x8xf32>) -> tensor<6x8xf32>
     """
 
     name = "dist.once"
@@ -113,9 +121,11 @@ class OnceOp(DistOp):
 @irdl_op_definition
 class AddendOp(DistOp):
     """
-    `dist.addend %x over [0, 1]`: a value that is replicated in a group, as addends: one device keeps it, others have 0.
+    A value that is replicated in a group, as addends: one device keeps it, others have 0.
 
     Nothing moves. The gradient is that of the result.
+
+        %y = dist.addend %x over [0, 1] : (tensor<6x8xf32>) -> tensor<6x8xf32>
     """
 
     name = "dist.addend"

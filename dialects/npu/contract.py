@@ -93,6 +93,10 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     Without a schedule the nest runs as one tile, as it does with the one that has no loops (`loops []`); but the pass
     `schedule` looks for a schedule only where there is none. A mapping on processing elements stands in the dictionary
     of attributes: `{mapping = #mapping.clusters<…>}`.
+
+        %y = npu.contract (m = 64, n = 128, k = 784) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n] from %b[n])
+            do(Y += X * W) loops [n : 32, k : 56] keep(X = 2) spm 262144 bytes
+            : (tensor<64x784xf32>, tensor<784x128xf32>, tensor<128xf32>) -> tensor<64x128xf32>
     """
 
     name = "npu.contract"
@@ -195,6 +199,10 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
         return self.results[[t.name for t in self.nest.outs].index(tensor)]
 
     def verify_(self) -> None:
+        """
+        Operands and results fit the tensors of the nest; its index maps stay within them; loops have steps within their
+        dimensions, depths of `keep` within the loops, and blocks fit `spm`; residents and a mapping name what is there.
+        """
         attr = self.nest_attr
         nest = attr.data
         tensors = operand_tensors(nest)

@@ -93,6 +93,10 @@ class WindowOp(IRDLOperation):
         return self.source
 
     def verify_(self) -> None:
+        """
+        Every dimension of batch, rows and columns is used by the map once; the matrix has their sizes, the tensor the
+        map's rank.
+        """
         sizes = [pair for group in self.groups for pair in group]
         names = [name for name, _ in sizes]
         if len(set(names)) != len(names):
@@ -137,7 +141,12 @@ class WindowOp(IRDLOperation):
 
 @irdl_op_definition
 class Im2ColOp(WindowOp):
-    """The windows of a tensor as the rows of a matrix."""
+    """
+    The windows of a tensor as the rows of a matrix.
+
+        %y = npu.im2col %x rows (b = 2, y = 4, x = 4) cols (i = 3, r = 3, s = 3) [b, i, y * 2 + r - 1, x * 2 + s - 1]
+            : (tensor<2x3x8x8xf32>) -> tensor<32x27xf32>
+    """
 
     name = "npu.im2col"
 
@@ -148,7 +157,12 @@ class Im2ColOp(WindowOp):
 
 @irdl_op_definition
 class Col2ImOp(WindowOp):
-    """The sum of windows, the rows of a matrix, at their positions in a tensor."""
+    """
+    The sum of windows, the rows of a matrix, at their positions in a tensor.
+
+        %y = npu.col2im %x rows (b = 2, y = 4, x = 4) cols (i = 3, r = 3, s = 3) [b, i, y * 2 + r - 1, x * 2 + s - 1]
+            : (tensor<32x27xf32>) -> tensor<2x3x8x8xf32>
+    """
 
     name = "npu.col2im"
 

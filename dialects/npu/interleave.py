@@ -1,7 +1,7 @@
 """
 Contractions that run round-robin, one tile operation each, in one SPM.
 
-    %dx, %dw = npu.interleave spm 160 bytes {
+    %dx, %dw = npu.interleave spm 168 bytes {
       %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
            loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
       %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
@@ -48,7 +48,15 @@ from npuc.dialects.structural import StructurallyComparable
 
 @irdl_op_definition
 class YieldOp(StructurallyComparable, IRDLOperation):
-    """What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute."""
+    """
+    What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute.
+
+        %y, %z = npu.streams {
+          npu.yield %a : tensor<6x8xf32>
+        } and {
+          npu.yield %b : tensor<4xf32>
+        } : (tensor<6x8xf32>, tensor<4xf32>)
+    """
 
     name = "npu.yield"
 
@@ -72,6 +80,14 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
     Independent contractions that run round-robin, one tile operation each, until all are done.
 
     `spm` is the budget in bytes that the schedules of all of them together promise to keep.
+
+        %dx, %dw = npu.interleave spm 168 bytes {
+          %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+              loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+          %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+              loops [n : 2, k : 2, m : 3] keep(dY = 3) : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+          npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
+        } : (tensor<6x8xf32>, tensor<8x4xf32>)
     """
 
     name = "npu.interleave"
@@ -128,6 +144,10 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
         return self.spm
 
     def verify_(self) -> None:
+        """
+        Two contractions or more and an `npu.yield` of all their results in order; none reads what another computes, has
+        loops over cores, residents or an `spm` of its own; their blocks fit `spm` together.
+        """
         *ops, ending = self.body.block.ops or [None]
         if not isinstance(ending, YieldOp):
             raise VerifyException("its body must end with npu.yield")
@@ -216,6 +236,15 @@ class StreamsOp(IRDLOperation):
     Streams of tile operations, a region each, of which one operation runs at a time, in turn.
 
     Nothing that one of them does depends on another, so that results and traffic are the same in any order.
+
+        %y, %z = npu.streams {
+          %e = npu.empty : tensor<6x4xf32>
+          %b = npu.zero [m, n] over (m = 0 : 6, n = 0 : 4) : !npu.block<6x4xf32>
+          %y1 = npu.store %b into %e[m, n] over (m = 0 : 6, n = 0 : 4) : !npu.block<6x4xf32>, tensor<6x4xf32>
+          npu.yield %y1 : tensor<6x4xf32>
+        } and {
+          npu.yield %x : tensor<6x8xf32>
+        } : (tensor<6x4xf32>, tensor<6x8xf32>)
     """
 
     name = "npu.streams"
@@ -231,6 +260,7 @@ class StreamsOp(IRDLOperation):
         super().__init__(regions=[streams], result_types=[types])
 
     def verify_(self) -> None:
+        """Two streams or more, each ending with `npu.yield`; the results are theirs, one after another."""
         if len(self.streams) < 2:
             raise VerifyException(f"expected two streams or more, got {len(self.streams)}")
         types: list[Attribute] = []

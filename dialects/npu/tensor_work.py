@@ -97,6 +97,9 @@ class TensorWorkOp(StructurallyComparable, IRDLOperation):
         return _counts(self.properties.get("writes"))
 
     def verify_(self) -> None:
+        """
+        All tensors; a count of `reads` and `writes` a value, not negative; and all that the train operation verifies.
+        """
         for value in (*self.operands, *self.results):
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"operands and results must be tensors, got {value.type}")
@@ -177,7 +180,12 @@ def counts_attr(counts: Sequence[int] | None) -> DenseArrayBase | None:
 
 @irdl_op_definition
 class MoveOp(TensorWorkOp):
-    """Pure data movement: transpose, concat, slice, pad, lookups."""
+    """
+    Pure data movement: transpose, concat, slice, pad, lookups.
+
+        %y, %z = npu.move split(%x) <{axis = 0 : i64, sizes = array<i64: 2, 4>}>
+            : (tensor<6x8xf32>) -> (tensor<2x8xf32>, tensor<4x8xf32>)
+    """
 
     name = "npu.move"
 
@@ -201,14 +209,22 @@ class MoveOp(TensorWorkOp):
 
 @irdl_op_definition
 class ViewOp(SameMemory, TensorWorkOp):
-    """Another shape of the same memory: moves nothing."""
+    """
+    Another shape of the same memory: moves nothing.
+
+        %y = npu.view reshape(%x) : (tensor<6x4xf32>) -> tensor<24xf32>
+    """
 
     name = "npu.view"
 
 
 @irdl_op_definition
 class ConstantOp(TensorWorkOp):
-    """A value known at compile time: moves nothing."""
+    """
+    A value known at compile time: moves nothing.
+
+        %y = npu.constant constant() <{value = 1.0 : f64}> : () -> tensor<8xf32>
+    """
 
     name = "npu.constant"
 

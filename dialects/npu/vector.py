@@ -56,6 +56,9 @@ class VectorOp(HasResidency, TensorWorkOp):
     between, or a result of these. That operand is not read from DRAM, and its producer does not store it unless others
     use it. The contraction must finish the output block by block; its blocks and those of the other operands and
     results must fit what its schedule promises.
+
+        %dx = npu.vector relu_grad(%dy, %y) ops 48
+            : (tensor<6x8xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
     """
 
     name = "npu.vector"
@@ -144,6 +147,10 @@ class VectorOp(HasResidency, TensorWorkOp):
         return not self.fused and self.resident_attr is None
 
     def verify_(self) -> None:
+        """
+        `ops` is not negative; a fused operation follows the contraction whose completed blocks it reads, and its own
+        blocks fit what that schedule promises; residents name its tensors.
+        """
         super().verify_()
         if self.ops < 0:
             raise VerifyException(f"ops is {self.ops}, expected at least 0")

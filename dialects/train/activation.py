@@ -15,14 +15,22 @@ _SLOPE = encode(0.01)
 
 @irdl_op_definition
 class ReluOp(UnaryOp):
-    """`train.relu %x`: max(x, 0)."""
+    """
+    max(x, 0).
+
+        %y = train.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.relu"
 
 
 @irdl_op_definition
 class ReluGradOp(UnaryGradOp):
-    """`train.relu_grad %dy, %y`: dy where the output y is positive or NaN, else 0."""
+    """
+    dy where the output y is positive or NaN, else 0.
+
+        %dx = train.relu_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.relu_grad"
 
@@ -30,9 +38,11 @@ class ReluGradOp(UnaryGradOp):
 @irdl_op_definition
 class ClipOp(UnaryOp):
     """
-    `train.clip %x low 0.0 high 6.0`: x limited to [low, high]; relu6 is the default.
+    x limited to [low, high]; relu6 is the default.
 
     With `closed` the gradient at the bounds themselves is 1 (PyTorch's clamp), otherwise 0 (its relu6).
+
+        %y = train.clip %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
     """
 
     name = "train.clip"
@@ -53,7 +63,11 @@ class ClipOp(UnaryOp):
 
 @irdl_op_definition
 class ClipGradOp(UnaryGradOp):
-    """`train.clip_grad %dy, %x low 0.0 high 6.0`: dy where low < x < high (`closed`: low <= x <= high), else 0."""
+    """
+    dy where low < x < high (`closed`: low <= x <= high), else 0.
+
+        %dx = train.clip_grad %dy, %x low -1.0 high 1.0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.clip_grad"
 
@@ -69,35 +83,55 @@ class ClipGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class HardSigmoidOp(FloatUnaryOp):
-    """`train.hard_sigmoid %x`: (x + 3) / 6 limited to [0, 1]."""
+    """
+    (x + 3) / 6 limited to [0, 1].
+
+        %y = train.hard_sigmoid %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.hard_sigmoid"
 
 
 @irdl_op_definition
 class HardSigmoidGradOp(UnaryGradOp):
-    """`train.hard_sigmoid_grad %dy, %x`: dy / 6 where -3 < x < 3, else 0."""
+    """
+    dy / 6 where -3 < x < 3, else 0.
+
+        %dx = train.hard_sigmoid_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.hard_sigmoid_grad"
 
 
 @irdl_op_definition
 class HardSwishOp(FloatUnaryOp):
-    """`train.hard_swish %x`: x hard_sigmoid(x). Source: Howard et al. (2019)."""
+    """
+    x hard_sigmoid(x). Source: Howard et al. (2019).
+
+        %y = train.hard_swish %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.hard_swish"
 
 
 @irdl_op_definition
 class HardSwishGradOp(UnaryGradOp):
-    """`train.hard_swish_grad %dy, %x`: dy (x / 3 + 1 / 2) where -3 < x < 3, dy above, 0 below."""
+    """
+    dy (x / 3 + 1 / 2) where -3 < x < 3, dy above, 0 below.
+
+        %dx = train.hard_swish_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.hard_swish_grad"
 
 
 @irdl_op_definition
 class LeakyReluOp(FloatUnaryOp):
-    """`train.leaky_relu %x slope 0.01`: x where x > 0, else slope x."""
+    """
+    x where x > 0, else slope x.
+
+        %y = train.leaky_relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.leaky_relu"
 
@@ -112,7 +146,11 @@ class LeakyReluOp(FloatUnaryOp):
 
 @irdl_op_definition
 class LeakyReluGradOp(UnaryGradOp):
-    """`train.leaky_relu_grad %dy, %x slope 0.01`: dy where x > 0, else slope dy."""
+    """
+    dy where x > 0, else slope dy.
+
+        %dx = train.leaky_relu_grad %dy, %x slope 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.leaky_relu_grad"
 
@@ -133,9 +171,11 @@ def _check_slopes(x: Tensor, weight: Tensor) -> None:
 @irdl_op_definition
 class PreluOp(TrainOp):
     """
-    `train.prelu %x, %w`: x where x > 0, else w x, w one slope a channel of x [batch, channels, …].
+    x where x > 0, else w x, w one slope a channel of x [batch, channels, …].
 
     Source: He, Zhang, Ren, Sun (2015).
+
+        %y = train.prelu %x, %w : (tensor<2x4x8x8xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
     """
 
     name = "train.prelu"
@@ -155,7 +195,12 @@ class PreluOp(TrainOp):
 
 @irdl_op_definition
 class PreluDxOp(TrainOp):
-    """`train.prelu_dx %dy, %x, %w`: dy where x > 0, else w dy."""
+    """
+    dy where x > 0, else w dy.
+
+        %dx = train.prelu_dx %dy, %x, %w : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>)
+            -> tensor<2x4x8x8xf32>
+    """
 
     name = "train.prelu_dx"
 
@@ -174,7 +219,11 @@ class PreluDxOp(TrainOp):
 
 @irdl_op_definition
 class PreluDwOp(TrainOp):
-    """`train.prelu_dw %dy, %x`: the sum of dy x over the elements of each channel with x <= 0."""
+    """
+    The sum of dy x over the elements of each channel with x <= 0.
+
+        %dw = train.prelu_dw %dy, %x : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>) -> tensor<4xf32>
+    """
 
     name = "train.prelu_dw"
 

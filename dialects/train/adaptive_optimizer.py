@@ -57,10 +57,13 @@ def _updated(param: Tensor, grad: Tensor, state: tuple[Tensor, ...], *names: str
 @irdl_op_definition
 class RmspropOp(UpdateOp):
     """
-    `%w1, %s1 = train.rmsprop %w, %dw, %s lr 0.01 alpha 0.99`: s1 = alpha s + (1 - alpha) g^2, u = g / (sqrt(s1) + eps).
+    s1 = alpha s + (1 - alpha) g^2, u = g / (sqrt(s1) + eps).
 
     w1 = w - lr u. With `centered` a state a follows, a1 = alpha a + (1 - alpha) g, and s1 - a1^2 is the square. With
     `momentum` the last state is v, and w1 = w - lr v1 with v1 = momentum v + u. Source: Hinton's lecture 6e (2012).
+
+        %w1, %s1 = train.rmsprop %w, %dw, %s lr 0.01 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.rmsprop"
@@ -90,10 +93,13 @@ class RmspropOp(UpdateOp):
 @irdl_op_definition
 class AdagradOp(UpdateOp):
     """
-    `%w1, %s1 = train.adagrad %w, %dw, %s lr 0.01`: s1 = s + g^2, w1 = w - lr g / (sqrt(s1) + eps).
+    s1 = s + g^2, w1 = w - lr g / (sqrt(s1) + eps).
 
     With `lr_decay` the step count is the last operand, and the rate lr / (1 + step lr_decay). Source: Duchi, Hazan,
     Singer 2011.
+
+        %w1, %s1 = train.adagrad %w, %dw, %s lr 0.01 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.adagrad"
@@ -118,9 +124,13 @@ class AdagradOp(UpdateOp):
 @irdl_op_definition
 class AdadeltaOp(UpdateOp):
     """
-    `%w1, %s1, %d1 = train.adadelta %w, %dw, %s, %d lr 1.0 rho 0.9`: the step is sqrt(d + eps) / sqrt(s1 + eps) g.
+    The step is sqrt(d + eps) / sqrt(s1 + eps) g.
 
     s1 = rho s + (1 - rho) g^2, u = that step, d1 = rho d + (1 - rho) u^2, w1 = w - lr u. Source: Zeiler 2012.
+
+        %w1, %s1, %d1 = train.adadelta %w, %dw, %s, %d rho 0.5 eps 1.0e-05 lr 1.0
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.adadelta"
@@ -174,9 +184,13 @@ class BetasOp(UpdateOp):
 @irdl_op_definition
 class AdamaxOp(BetasOp):
     """
-    `%w1, %m1, %n1 = train.adamax %w, %dw, %m, %n, %step lr 0.002`: w1 = w - lr / (1 - beta1^t) m1 / n1.
+    w1 = w - lr / (1 - beta1^t) m1 / n1.
 
     m1 = beta1 m + (1 - beta1) g, n1 = max(beta2 n, |g| + eps). Source: Kingma, Ba 2015, section 7.
+
+        %w1, %m1, %n1 = train.adamax %w, %dw, %m, %n, %step beta1 0.5 beta2 0.75 eps 0.001 lr 0.002
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.adamax"
@@ -186,11 +200,15 @@ class AdamaxOp(BetasOp):
 @irdl_op_definition
 class NadamOp(BetasOp):
     """
-    `%w1, %m1, %s1 = train.nadam %w, %dw, %m, %s, %step lr 0.002`: Adam with Nesterov momentum (Dozat 2016).
+    Adam with Nesterov momentum (Dozat 2016).
 
     m1 = beta1 m + (1 - beta1) g, s1 = beta2 s + (1 - beta2) g^2, w1 = w - lr ((1 - c(t)) g / (1 - p(t)) + c(t + 1) m1 /
     (1 - p(t + 1))) / (sqrt(s1 / (1 - beta2^t)) + eps) with c(i) = beta1 (1 - 0.96^(i momentum_decay) / 2) and p(t) the
     product of c(1) to c(t). With `decoupled_weight_decay` g = dw, and w is first multiplied by 1 - lr weight_decay.
+
+        %w1, %m1, %s1 = train.nadam %w, %dw, %m, %s, %step lr 0.5
+            : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i32>)
+            -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
     """
 
     name = "train.nadam"
@@ -202,10 +220,14 @@ class NadamOp(BetasOp):
 @irdl_op_definition
 class LambOp(BetasOp):
     """
-    `%w1, %m1, %s1 = train.lamb %w, %dw, %m, %s, %step lr 0.001`: Adam's step, scaled to the size of the parameter.
+    Adam's step, scaled to the size of the parameter.
 
     u = m1 / (1 - beta1^t) / (sqrt(s1 / (1 - beta2^t)) + eps) + weight_decay w with m1, s1 of dw as in Adam, w1 = w - lr
     r u, r = |w| / |u| over the whole tensor, 1 if one of the norms is 0. Source: You et al. 2020, algorithm 2.
+
+        %w1, %m1, %s1 = train.lamb %w, %dw, %m, %s, %step beta2 0.5 lr 0.002 weight_decay 0.5
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.lamb"
@@ -214,9 +236,12 @@ class LambOp(BetasOp):
 @irdl_op_definition
 class LionOp(UpdateOp):
     """
-    `%w1, %m1 = train.lion %w, %dw, %m lr 0.0001`: w1 = w - lr (sign(beta1 m + (1 - beta1) dw) + weight_decay w).
+    w1 = w - lr (sign(beta1 m + (1 - beta1) dw) + weight_decay w).
 
     m1 = beta2 m + (1 - beta2) dw. Source: X. Chen et al. 2023, algorithm 2.
+
+        %w1, %m1 = train.lion %w, %dw, %m beta1 0.5 beta2 0.75 lr 0.002 weight_decay 0.5
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.lion"

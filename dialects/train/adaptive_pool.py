@@ -39,7 +39,11 @@ class AdaptivePoolBase(TrainOp):
 
 @irdl_op_definition
 class AdaptiveAvgPoolOp(AdaptivePoolBase):
-    """`train.adaptive_avg_pool %x size [7, 7]`: the mean of each window."""
+    """
+    The mean of each window.
+
+        %y = train.adaptive_avg_pool %x size [3, 3] : (tensor<1x2x7x8xf32>) -> tensor<1x2x3x3xf32>
+    """
 
     name = "train.adaptive_avg_pool"
 
@@ -52,14 +56,22 @@ class AdaptiveAvgPoolOp(AdaptivePoolBase):
 
 @irdl_op_definition
 class AdaptiveMaxPoolOp(AdaptivePoolBase):
-    """`train.adaptive_max_pool %x size [7, 7]`: the largest value of each window."""
+    """
+    The largest value of each window.
+
+        %y = train.adaptive_max_pool %x size [3, 9] : (tensor<1x2x7x8xf32>) -> tensor<1x2x3x9xf32>
+    """
 
     name = "train.adaptive_max_pool"
 
 
 @irdl_op_definition
 class AdaptiveAvgPoolGradOp(TrainOp):
-    """`train.adaptive_avg_pool_grad %dy : … -> tensor<2x3x13x13xf32>`: each gradient spread evenly over its window."""
+    """
+    Each gradient spread evenly over its window.
+
+        %dx = train.adaptive_avg_pool_grad %dy : (tensor<1x2x3x3xf32>) -> tensor<1x2x7x8xf32>
+    """
 
     name = "train.adaptive_avg_pool_grad"
     TAKES_RESULT: ClassVar[bool] = True
@@ -77,7 +89,11 @@ class AdaptiveAvgPoolGradOp(TrainOp):
 
 @irdl_op_definition
 class AdaptiveMaxPoolGradOp(TrainOp):
-    """`train.adaptive_max_pool_grad %dy, %x`: each gradient goes to the first largest element of its window."""
+    """
+    Each gradient goes to the first largest element of its window.
+
+        %dx = train.adaptive_max_pool_grad %dy, %x : (tensor<1x2x3x3xf32>, tensor<1x2x7x8xf32>) -> tensor<1x2x7x8xf32>
+    """
 
     name = "train.adaptive_max_pool_grad"
 

@@ -44,35 +44,55 @@ class NumbersOp(BinaryOp):
 
 @irdl_op_definition
 class AddOp(NumbersOp):
-    """`train.add %a, %b`: a + b."""
+    """
+    a + b.
+
+        %y = train.add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.add"
 
 
 @irdl_op_definition
 class SubOp(NumbersOp):
-    """`train.sub %a, %b`: a - b."""
+    """
+    a - b.
+
+        %y = train.sub %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sub"
 
 
 @irdl_op_definition
 class MulOp(NumbersOp):
-    """`train.mul %a, %b`: a * b, elementwise."""
+    """
+    a * b, elementwise.
+
+        %y = train.mul %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.mul"
 
 
 @irdl_op_definition
 class DivOp(NumbersOp):
-    """`train.div %a, %b`: a / b, elementwise; of integers rounded towards zero."""
+    """
+    a / b, elementwise; of integers rounded towards zero.
+
+        %y = train.div %a, %b : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.div"
 
 
 @irdl_op_definition
 class AffineOp(TrainOp):
-    """`train.affine %x scale 2.0 offset 1.0`: x * scale + offset."""
+    """
+    x * scale + offset.
+
+        %y = train.affine %x scale 2.0 offset 1.0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.affine"
 
@@ -93,8 +113,9 @@ class AffineOp(TrainOp):
 @irdl_op_definition
 class ReduceOp(TrainOp):
     """
-    `train.reduce %x : (tensor<6x8>) -> tensor<8>`: the sum over the axes that broadcasting the result to x's shape
-    adds.
+    The sum over the axes that broadcasting the result to x's shape adds.
+
+        %y = train.reduce %x : (tensor<2x3xf32>) -> tensor<3xf32>
     """
 
     name = "train.reduce"
@@ -116,10 +137,12 @@ class ReduceOp(TrainOp):
 @irdl_op_definition
 class CastOp(TrainOp):
     """
-    `train.cast %x : (tensor<4xf32>) -> tensor<4xbf16>`: another element type.
+    Another element type.
 
     To integers values are rounded towards zero; to bool, what is not 0 becomes true; from bool, true becomes 1.
     `each_use`: it stands for one at each use, so that the gradients of uses are cast, and added in the type of x.
+
+        %y = train.cast %x : (tensor<2x3xf32>) -> tensor<2x3xbf16>
     """
 
     name = "train.cast"
@@ -139,7 +162,11 @@ class CastOp(TrainOp):
 
 @irdl_op_definition
 class ConstantOp(TrainOp):
-    """`train.constant value 1.0 : () -> tensor<f32>`: a tensor filled with one value."""
+    """
+    A tensor filled with one value.
+
+        %y = train.constant value 1.0 : () -> tensor<f32>
+    """
 
     name = "train.constant"
     TAKES_RESULT: ClassVar[bool] = True

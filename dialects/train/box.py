@@ -17,8 +17,9 @@ BORDER_MODES = ("reflect", "replicate")
 @irdl_op_definition
 class SliceOp(TrainOp):
     """
-    `train.slice %x starts [0, 2] : (tensor<4x6xf32>) -> tensor<4x3xf32>`: the box of the result's shape at `starts`;
-    with `steps [1, 2]` every second element along an axis.
+    The box of the result's shape at `starts`; with `steps [1, 2]` every second element along an axis.
+
+        %y = train.slice %x starts [0, 4] : (tensor<4x6xf32>) -> tensor<4x2xf32>
     """
 
     name = "train.slice"
@@ -41,8 +42,9 @@ class SliceOp(TrainOp):
 @irdl_op_definition
 class PadOp(TrainOp):
     """
-    `train.pad %x starts [0, 2] : (tensor<4x3xf32>) -> tensor<4x6xf32>`: x placed at `starts` in zeros, or in copies of
-    `value`; with `steps [1, 2]` at every second element along an axis.
+    x placed at `starts` in zeros, or in copies of `value`; with `steps [1, 2]` at every second element along an axis.
+
+        %y = train.pad %x starts [0, 1] : (tensor<2x3xf32>) -> tensor<2x5xf32>
     """
 
     name = "train.pad"
@@ -72,8 +74,9 @@ class PadOp(TrainOp):
 @irdl_op_definition
 class BorderPadOp(TrainOp):
     """
-    `train.border_pad %x starts [0, 2] mode "reflect" : (tensor<4x3xf32>) -> tensor<4x6xf32>`: x placed at `starts`
-    and continued to all sides, mirrored or with copies of its border.
+    x placed at `starts` and continued to all sides, mirrored or with copies of its border.
+
+        %y = train.border_pad %x starts [0, 2] mode "reflect" : (tensor<4x3xf32>) -> tensor<5x6xf32>
     """
 
     name = "train.border_pad"
@@ -95,7 +98,11 @@ class BorderPadOp(TrainOp):
 
 @irdl_op_definition
 class BorderPadDxOp(TrainOp):
-    """`train.border_pad_dx %dy starts [0, 2] mode "reflect"`: each element of dy added to the one it is a copy of."""
+    """
+    Each element of dy added to the one it is a copy of.
+
+        %dx = train.border_pad_dx %dy starts [0, 3] mode "replicate" : (tensor<4x6xf32>) -> tensor<4x3xf32>
+    """
 
     name = "train.border_pad_dx"
     TAKES_RESULT: ClassVar[bool] = True

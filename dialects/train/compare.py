@@ -24,42 +24,66 @@ class CompareOp(BinaryOp):
 
 @irdl_op_definition
 class EqualOp(CompareOp):
-    """`train.equal %a, %b`: whether a = b."""
+    """
+    Whether a = b.
+
+        %y = train.equal %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.equal"
 
 
 @irdl_op_definition
 class NotEqualOp(CompareOp):
-    """`train.not_equal %a, %b`: whether a and b differ."""
+    """
+    Whether a and b differ.
+
+        %y = train.not_equal %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.not_equal"
 
 
 @irdl_op_definition
 class LessOp(CompareOp):
-    """`train.less %a, %b`: whether a < b."""
+    """
+    Whether a < b.
+
+        %y = train.less %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.less"
 
 
 @irdl_op_definition
 class LessEqualOp(CompareOp):
-    """`train.less_equal %a, %b`: whether a <= b."""
+    """
+    Whether a <= b.
+
+        %y = train.less_equal %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.less_equal"
 
 
 @irdl_op_definition
 class GreaterOp(CompareOp):
-    """`train.greater %a, %b`: whether a > b."""
+    """
+    Whether a > b.
+
+        %y = train.greater %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.greater"
 
 
 @irdl_op_definition
 class GreaterEqualOp(CompareOp):
-    """`train.greater_equal %a, %b`: whether a >= b."""
+    """
+    Whether a >= b.
+
+        %y = train.greater_equal %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xi1>
+    """
 
     name = "train.greater_equal"
 
@@ -82,21 +106,33 @@ class LogicalOp(BinaryOp):
 
 @irdl_op_definition
 class LogicalAndOp(LogicalOp):
-    """`train.logical_and %a, %b`: whether both are true."""
+    """
+    Whether both are true.
+
+        %y = train.logical_and %a, %b : (tensor<2x3xi1>, tensor<3xi1>) -> tensor<2x3xi1>
+    """
 
     name = "train.logical_and"
 
 
 @irdl_op_definition
 class LogicalOrOp(LogicalOp):
-    """`train.logical_or %a, %b`: whether one of them is true."""
+    """
+    Whether one of them is true.
+
+        %y = train.logical_or %a, %b : (tensor<3xi1>, tensor<2x3xi1>) -> tensor<2x3xi1>
+    """
 
     name = "train.logical_or"
 
 
 @irdl_op_definition
 class LogicalNotOp(UnaryOp):
-    """`train.logical_not %x`: true for false and false for true."""
+    """
+    True for false and false for true.
+
+        %y = train.logical_not %x : (tensor<2x3xi1>) -> tensor<2x3xi1>
+    """
 
     name = "train.logical_not"
 
@@ -109,7 +145,11 @@ class LogicalNotOp(UnaryOp):
 
 @irdl_op_definition
 class WhereOp(TrainOp):
-    """`train.where %condition, %x, %y`: x where the condition is true, else y; all three broadcast."""
+    """
+    x where the condition is true, else y; all three broadcast.
+
+        %z = train.where %condition, %x, %y : (tensor<2x3xi1>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.where"
 

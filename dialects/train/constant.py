@@ -14,7 +14,11 @@ from npuc.dialects.train.base import TrainOp, Types, encode
 
 @irdl_op_definition
 class ArangeOp(TrainOp):
-    """`train.arange start 1.0 step 0.5 : () -> tensor<4xf32>`: start + i step."""
+    """
+    start + i step.
+
+        %y = train.arange : () -> tensor<4xi64>
+    """
 
     name = "train.arange"
     TAKES_RESULT: ClassVar[bool] = True
@@ -35,7 +39,11 @@ class ArangeOp(TrainOp):
 
 @irdl_op_definition
 class IntegersOp(TrainOp):
-    """`train.integers values [0, 2, 1] : () -> tensor<3xi32>`: a vector of integers."""
+    """
+    A vector of integers.
+
+        %y = train.integers values [0, -2, 1] : () -> tensor<3xi32>
+    """
 
     name = "train.integers"
     TAKES_RESULT: ClassVar[bool] = True
@@ -56,7 +64,11 @@ class IntegersOp(TrainOp):
 
 @irdl_op_definition
 class CausalMaskOp(TrainOp):
-    """`train.causal_mask offset 0 : () -> tensor<4x4xi1>`: true at [i, j] where j <= i + offset."""
+    """
+    True at [i, j] where j <= i + offset.
+
+        %y = train.causal_mask : () -> tensor<4x4xi1>
+    """
 
     name = "train.causal_mask"
     TAKES_RESULT: ClassVar[bool] = True

@@ -199,9 +199,12 @@ class DwOp(ConvOp):
 @irdl_op_definition
 class Conv1dOp(Window1dOp, ForwardOp):
     """
-    `train.conv1d %x, %w stride [2] padding [1, 1]`: convolution (cross-correlation) of x [b, c, l] with w.
+    Convolution (cross-correlation) of x [b, c, l] with w.
 
     `w` is [o, c / groups, s]; padding is [left, right] of zeros.
+
+        %y = train.conv1d %x, %w stride [2] padding [0, 1] dilation [2] groups 2
+            : (tensor<2x4x9xf32>, tensor<6x2x3xf32>) -> tensor<2x6x3xf32>
     """
 
     name = "train.conv1d"
@@ -209,14 +212,24 @@ class Conv1dOp(Window1dOp, ForwardOp):
 
 @irdl_op_definition
 class Conv1dDxOp(Window1dOp, DxOp):
-    """`train.conv1d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+    """
+    The gradient of the input of the convolution with the same arguments.
+
+        %dx = train.conv1d_dx %dy, %w stride [2] groups 2 : (tensor<2x6x4xf32>, tensor<6x2x3xf32>)
+            -> tensor<2x4x9xf32>
+    """
 
     name = "train.conv1d_dx"
 
 
 @irdl_op_definition
 class Conv1dDwOp(Window1dOp, DwOp):
-    """`train.conv1d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+    """
+    The gradient of the weights of the convolution with the same arguments.
+
+        %dw = train.conv1d_dw %x, %dy stride [2] groups 2 : (tensor<2x4x9xf32>, tensor<2x6x4xf32>)
+            -> tensor<6x2x3xf32>
+    """
 
     name = "train.conv1d_dw"
 
@@ -224,9 +237,12 @@ class Conv1dDwOp(Window1dOp, DwOp):
 @irdl_op_definition
 class Conv2dOp(ForwardOp):
     """
-    `train.conv2d %x, %w stride [2, 2] padding [1, 1, 1, 1]`: convolution (cross-correlation) of x with w.
+    Convolution (cross-correlation) of x with w.
 
     `x` is [b, c, h, w], `w` [o, c / groups, r, s]; padding is [top, bottom, left, right] of zeros.
+
+        %y = train.conv2d %x, %w stride [2, 1] padding [1, 0, 1, 1] dilation [1, 2]
+            : (tensor<2x4x8x8xf32>, tensor<6x4x3x3xf32>) -> tensor<2x6x4x6xf32>
     """
 
     name = "train.conv2d"
@@ -234,14 +250,24 @@ class Conv2dOp(ForwardOp):
 
 @irdl_op_definition
 class Conv2dDxOp(DxOp):
-    """`train.conv2d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+    """
+    The gradient of the input of the convolution with the same arguments.
+
+        %dx = train.conv2d_dx %dy, %w padding [1, 1, 1, 1] : (tensor<2x6x8x8xf32>, tensor<6x4x3x3xf32>)
+            -> tensor<2x4x8x8xf32>
+    """
 
     name = "train.conv2d_dx"
 
 
 @irdl_op_definition
 class Conv2dDwOp(DwOp):
-    """`train.conv2d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+    """
+    The gradient of the weights of the convolution with the same arguments.
+
+        %dw = train.conv2d_dw %x, %dy padding [1, 1, 1, 1] groups 2 : (tensor<2x4x8x8xf32>, tensor<2x6x8x8xf32>)
+            -> tensor<6x2x3x3xf32>
+    """
 
     name = "train.conv2d_dw"
 
@@ -249,9 +275,12 @@ class Conv2dDwOp(DwOp):
 @irdl_op_definition
 class Conv3dOp(Window3dOp, ForwardOp):
     """
-    `train.conv3d %x, %w stride [1, 2, 2]`: convolution (cross-correlation) of x [b, c, d, h, w] with w.
+    Convolution (cross-correlation) of x [b, c, d, h, w] with w.
 
     `w` is [o, c / groups, t, r, s]; padding is [front, back, top, bottom, left, right] of zeros.
+
+        %y = train.conv3d %x, %w padding [0, 0, 1, 1, 0, 0] : (tensor<2x4x5x6x7xf32>, tensor<6x4x2x3x3xf32>)
+            -> tensor<2x6x4x6x5xf32>
     """
 
     name = "train.conv3d"
@@ -259,13 +288,23 @@ class Conv3dOp(Window3dOp, ForwardOp):
 
 @irdl_op_definition
 class Conv3dDxOp(Window3dOp, DxOp):
-    """`train.conv3d_dx %dy, %w …`: the gradient of the input of the convolution with the same arguments."""
+    """
+    The gradient of the input of the convolution with the same arguments.
+
+        %dx = train.conv3d_dx %dy, %w padding [0, 0, 1, 1, 0, 0] : (tensor<2x6x4x6x5xf32>, tensor<6x4x2x3x3xf32>)
+            -> tensor<2x4x5x6x7xf32>
+    """
 
     name = "train.conv3d_dx"
 
 
 @irdl_op_definition
 class Conv3dDwOp(Window3dOp, DwOp):
-    """`train.conv3d_dw %x, %dy …`: the gradient of the weights of the convolution with the same arguments."""
+    """
+    The gradient of the weights of the convolution with the same arguments.
+
+        %dw = train.conv3d_dw %x, %dy padding [0, 0, 1, 1, 0, 0] : (tensor<2x4x5x6x7xf32>, tensor<2x6x4x6x5xf32>)
+            -> tensor<6x4x2x3x3xf32>
+    """
 
     name = "train.conv3d_dw"

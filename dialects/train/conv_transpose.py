@@ -77,9 +77,12 @@ class TransposedForwardOp(TransposedOp):
 @irdl_op_definition
 class ConvTranspose1dOp(Window1dOp, TransposedForwardOp):
     """
-    `train.conv_transpose1d %x, %w stride [2] padding [1, 1]`: transposed convolution of x [b, c, l].
+    Transposed convolution of x [b, c, l].
 
     `w` is [c, o / groups, s]; padding is [left, right], taken off the result.
+
+        %y = train.conv_transpose1d %x, %w stride [2] groups 2 : (tensor<2x4x5xf32>, tensor<4x3x3xf32>)
+            -> tensor<2x6x11xf32>
     """
 
     name = "train.conv_transpose1d"
@@ -87,14 +90,24 @@ class ConvTranspose1dOp(Window1dOp, TransposedForwardOp):
 
 @irdl_op_definition
 class ConvTranspose1dDxOp(Window1dOp, TransposedOp, DxOp):
-    """`train.conv_transpose1d_dx %dy, %w …`: the gradient of the input."""
+    """
+    The gradient of the input.
+
+        %dx = train.conv_transpose1d_dx %dy, %w stride [2] groups 2 : (tensor<2x6x12xf32>, tensor<4x3x3xf32>)
+            -> tensor<2x4x5xf32>
+    """
 
     name = "train.conv_transpose1d_dx"
 
 
 @irdl_op_definition
 class ConvTranspose1dDwOp(Window1dOp, TransposedOp, DwOp):
-    """`train.conv_transpose1d_dw %x, %dy …`: the gradient of the weights."""
+    """
+    The gradient of the weights.
+
+        %dw = train.conv_transpose1d_dw %x, %dy stride [2] groups 2 : (tensor<2x4x5xf32>, tensor<2x6x12xf32>)
+            -> tensor<4x3x3xf32>
+    """
 
     name = "train.conv_transpose1d_dw"
 
@@ -102,9 +115,12 @@ class ConvTranspose1dDwOp(Window1dOp, TransposedOp, DwOp):
 @irdl_op_definition
 class ConvTranspose2dOp(TransposedForwardOp):
     """
-    `train.conv_transpose2d %x, %w stride [2, 2] padding [1, 1, 1, 1]`: transposed convolution of x [b, c, h, w].
+    Transposed convolution of x [b, c, h, w].
 
     `w` is [c, o / groups, r, s]; padding is [top, bottom, left, right], taken off the result.
+
+        %y = train.conv_transpose2d %x, %w stride [2, 2] padding [1, 1, 0, 0]
+            : (tensor<2x4x5x3xf32>, tensor<4x6x3x2xf32>) -> tensor<2x6x9x6xf32>
     """
 
     name = "train.conv_transpose2d"
@@ -112,13 +128,23 @@ class ConvTranspose2dOp(TransposedForwardOp):
 
 @irdl_op_definition
 class ConvTranspose2dDxOp(TransposedOp, DxOp):
-    """`train.conv_transpose2d_dx %dy, %w …`: the gradient of the input."""
+    """
+    The gradient of the input.
+
+        %dx = train.conv_transpose2d_dx %dy, %w stride [2, 2] padding [1, 1, 0, 0]
+            : (tensor<2x6x9x6xf32>, tensor<4x6x3x2xf32>) -> tensor<2x4x5x3xf32>
+    """
 
     name = "train.conv_transpose2d_dx"
 
 
 @irdl_op_definition
 class ConvTranspose2dDwOp(TransposedOp, DwOp):
-    """`train.conv_transpose2d_dw %x, %dy …`: the gradient of the weights."""
+    """
+    The gradient of the weights.
+
+        %dw = train.conv_transpose2d_dw %x, %dy stride [2, 2] padding [1, 1, 0, 0]
+            : (tensor<2x4x5x3xf32>, tensor<2x6x9x6xf32>) -> tensor<4x6x3x2xf32>
+    """
 
     name = "train.conv_transpose2d_dw"

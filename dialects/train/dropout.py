@@ -15,7 +15,7 @@ _NONE = encode(())
 @irdl_op_definition
 class DropoutOp(TrainOp):
     """
-    `train.dropout %x, %step p 0.1 seed 3`: x / (1 - p) where a random mask keeps it, else 0.
+    x / (1 - p) where a random mask keeps it, else 0.
 
     The mask is a function of seed, step and the place in the tensor alone, so the same operation on the gradient is the
     derivative. Source: Srivastava et al. (2014).
@@ -23,6 +23,8 @@ class DropoutOp(TrainOp):
     `train.dropout %x, %step, %rows p 0.1 seed 3 axes [0] of [8, 4]`: the same of a part of a tensor of shape [8, 4],
     with its part of the mask. For each of `axes` an operand has the positions of the part in the whole tensor, as an
     integer tensor that broadcasts to x along all other axes; along these the part has all of the tensor.
+
+        %y = train.dropout %x, %step p 0.1 seed 7 : (tensor<2x3xf32>, tensor<i64>) -> tensor<2x3xf32>
     """
 
     name = "train.dropout"

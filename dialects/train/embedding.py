@@ -20,7 +20,11 @@ def _check(ids: Tensor, table: Tensor) -> None:
 
 @irdl_op_definition
 class EmbeddingOp(TrainOp):
-    """`train.embedding %ids, %table`: the row of table [entries, width] for each index."""
+    """
+    The row of table [entries, width] for each index.
+
+        %y = train.embedding %ids, %table : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+    """
 
     name = "train.embedding"
 
@@ -38,7 +42,11 @@ class EmbeddingOp(TrainOp):
 
 @irdl_op_definition
 class EmbeddingDwOp(TrainOp):
-    """`train.embedding_dw %dy, %ids`: the gradient of the table: each row of dy added to the row of its index."""
+    """
+    The gradient of the table: each row of dy added to the row of its index.
+
+        %dtable = train.embedding_dw %dy, %ids : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
+    """
 
     name = "train.embedding_dw"
     TAKES_RESULT: ClassVar[bool] = True

@@ -13,21 +13,34 @@ from npuc.dialects.train.rules import broadcast, check_axis, check_like_output, 
 
 @irdl_op_definition
 class AmaxOp(AxesOp):
-    """`train.amax %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the largest element over axes."""
+    """
+    The largest element over axes.
+
+        %y = train.amax %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
+    """
 
     name = "train.amax"
 
 
 @irdl_op_definition
 class AminOp(AxesOp):
-    """`train.amin %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the smallest element over axes."""
+    """
+    The smallest element over axes.
+
+        %y = train.amin %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
+    """
 
     name = "train.amin"
 
 
 @irdl_op_definition
 class ExtremeGradOp(TrainOp):
-    """`train.extreme_grad %dy, %x, %y`: dy where x equals its extreme y, in equal shares where several do; else 0."""
+    """
+    dy where x equals its extreme y, in equal shares where several do; else 0.
+
+        %dx = train.extreme_grad %dy, %x, %y : (tensor<1x3x1xf32>, tensor<2x3x4xf32>, tensor<1x3x1xf32>)
+            -> tensor<2x3x4xf32>
+    """
 
     name = "train.extreme_grad"
 
@@ -61,14 +74,22 @@ class _PlaceOp(TrainOp):
 
 @irdl_op_definition
 class ArgmaxOp(_PlaceOp):
-    """`train.argmax %x axis 1 : (tensor<2x3xf32>) -> tensor<2x1xi32>`: the index of the first largest element."""
+    """
+    The index of the first largest element.
+
+        %y = train.argmax %x axis 1 : (tensor<2x3x4xf32>) -> tensor<2x1x4xi32>
+    """
 
     name = "train.argmax"
 
 
 @irdl_op_definition
 class ArgminOp(_PlaceOp):
-    """`train.argmin %x axis 1 : (tensor<2x3xf32>) -> tensor<2x1xi32>`: the index of the first smallest element."""
+    """
+    The index of the first smallest element.
+
+        %y = train.argmin %x axis -1 : (tensor<2x3x4xf32>) -> tensor<2x3x1xi32>
+    """
 
     name = "train.argmin"
 

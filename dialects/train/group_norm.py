@@ -32,10 +32,14 @@ def _group_type(x: Tensor, groups: int) -> Tensor:
 @irdl_op_definition
 class GroupNormOp(NormBase):
     """
-    `%y, %mean, %var = train.group_norm %x, %gamma, %beta groups 4`: normalise each group of channels of each image.
+    Normalise each group of channels of each image.
 
     x is [batch, channels, …]; a group is channels / groups neighbouring channels. Mean and var are [batch, groups];
     the scale and shift, one value a channel, may be left out. Source: Wu, He (2018).
+
+        %y, %mean, %var = train.group_norm %x, %gamma, %beta groups 2
+            : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> (tensor<2x4x3xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
     """
 
     name = "train.group_norm"
@@ -52,7 +56,13 @@ class GroupNormOp(NormBase):
 
 @irdl_op_definition
 class GroupNormDxOp(NormDxBase):
-    """`train.group_norm_dx %dy, %x, %gamma, %mean, %var groups 4`: the gradient of group normalisation's input."""
+    """
+    The gradient of group normalisation's input.
+
+        %dx = train.group_norm_dx %dy, %x, %gamma, %mean, %var groups 2
+            : (tensor<2x4x3xf32>, tensor<2x4x3xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+            -> tensor<2x4x3xf32>
+    """
 
     name = "train.group_norm_dx"
 
@@ -68,7 +78,11 @@ class GroupNormDxOp(NormDxBase):
 @irdl_op_definition
 class GroupNormDwOp(NormDwBase):
     """
-    `%dgamma, %dbeta = train.group_norm_dw %dy, %x, %mean, %var groups 4`: the gradients of scale and shift.
+    The gradients of scale and shift.
+
+        %dgamma, %dbeta = train.group_norm_dw %dy, %x, %mean, %var groups 2
+            : (tensor<2x4x3xf32>, tensor<2x4x3xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
+            -> (tensor<4xf32>, tensor<4xf32>)
     """
 
     name = "train.group_norm_dw"

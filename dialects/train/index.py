@@ -14,7 +14,11 @@ from npuc.dialects.train.rules import check_axis
 
 @irdl_op_definition
 class IndexSelectOp(TrainOp):
-    """`train.index_select %x, %index axis 1`: the parts of x at a vector of indices along an axis, in its order."""
+    """
+    The parts of x at a vector of indices along an axis, in its order.
+
+        %y = train.index_select %x, %index axis 1 : (tensor<4x6xf32>, tensor<3xi32>) -> tensor<4x3xf32>
+    """
 
     name = "train.index_select"
 
@@ -32,7 +36,11 @@ class IndexSelectOp(TrainOp):
 
 @irdl_op_definition
 class IndexSelectDxOp(TrainOp):
-    """`train.index_select_dx %dy, %index axis 1`: the gradient of x: each part of dy added at its index."""
+    """
+    The gradient of x: each part of dy added at its index.
+
+        %dx = train.index_select_dx %dy, %index axis 1 : (tensor<4x3xf32>, tensor<3xi32>) -> tensor<4x6xf32>
+    """
 
     name = "train.index_select_dx"
     TAKES_RESULT: ClassVar[bool] = True
@@ -53,7 +61,11 @@ class IndexSelectDxOp(TrainOp):
 
 @irdl_op_definition
 class GatherOp(TrainOp):
-    """`train.gather %x, %index axis 1`: y[i, j] = x[i, index[i, j]], and so for every rank and axis."""
+    """
+    y[i, j] = x[i, index[i, j]], and so for every rank and axis.
+
+        %y = train.gather %x, %index axis 1 : (tensor<4x6xf32>, tensor<4x2xi64>) -> tensor<4x2xf32>
+    """
 
     name = "train.gather"
 
@@ -72,7 +84,11 @@ class GatherOp(TrainOp):
 
 @irdl_op_definition
 class GatherDxOp(TrainOp):
-    """`train.gather_dx %dy, %index axis 1`: the gradient of x: each element of dy added at its index."""
+    """
+    The gradient of x: each element of dy added at its index.
+
+        %dx = train.gather_dx %dy, %index axis 1 : (tensor<4x2xf32>, tensor<4x2xi64>) -> tensor<4x6xf32>
+    """
 
     name = "train.gather_dx"
     TAKES_RESULT: ClassVar[bool] = True
@@ -94,7 +110,11 @@ class GatherDxOp(TrainOp):
 
 @irdl_op_definition
 class OneHotOp(TrainOp):
-    """`train.one_hot %ids : (tensor<5xi32>) -> tensor<5x10xf32>`: 1 at each index along a new last axis, else 0."""
+    """
+    1 at each index along a new last axis, else 0.
+
+        %y = train.one_hot %ids : (tensor<3xi32>) -> tensor<3x10xf32>
+    """
 
     name = "train.one_hot"
     TAKES_RESULT: ClassVar[bool] = True

@@ -24,7 +24,11 @@ from npuc.dialects.train.rules import check_axis, same_element
 
 @irdl_op_definition
 class ConcatOp(TrainOp):
-    """`train.concat %a, %b axis 1`: the operands one behind the other along an axis."""
+    """
+    The operands one behind the other along an axis.
+
+        %y = train.concat %a, %b axis 0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+    """
 
     name = "train.concat"
 
@@ -57,7 +61,11 @@ class ConcatOp(TrainOp):
 
 @irdl_op_definition
 class SplitOp(TrainOp):
-    """`train.split %x sizes [2, 3] axis 0 : (tensor<5x4xf32>) -> (tensor<2x4xf32>, tensor<3x4xf32>)`: parts of x."""
+    """
+    parts of x.
+
+        %parts = train.split %x sizes [4] axis -1 : (tensor<5x4xi32>) -> tensor<5x4xi32>
+    """
 
     name = "train.split"
 
@@ -83,7 +91,11 @@ class SplitOp(TrainOp):
 
 @irdl_op_definition
 class StackOp(TrainOp):
-    """`train.stack %a, %b axis 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>`: operands along a new axis."""
+    """
+    Operands along a new axis.
+
+        %y = train.stack %a, %b axis 1 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x2x6xf32>
+    """
 
     name = "train.stack"
 
@@ -110,7 +122,12 @@ class StackOp(TrainOp):
 
 @irdl_op_definition
 class UnbindOp(TrainOp):
-    """`train.unbind %x axis 0 : (tensor<2x4xf32>) -> (tensor<4xf32>, tensor<4xf32>)`: x at each index of an axis."""
+    """
+    x at each index of an axis.
+
+        %parts, %parts1, %parts2, %parts3 = train.unbind %x axis 1 : (tensor<5x4xi32>)
+            -> (tensor<5xi32>, tensor<5xi32>, tensor<5xi32>, tensor<5xi32>)
+    """
 
     name = "train.unbind"
 

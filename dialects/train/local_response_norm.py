@@ -30,10 +30,12 @@ def _check(x: Tensor, size: int) -> None:
 @irdl_op_definition
 class LocalResponseNormOp(LocalResponseNormBase):
     """
-    `train.local_response_norm %x size 5 alpha 0.0001 beta 0.75 k 1.0`: x / (k + alpha / size s)^beta, s the sum of x^2
-    over `size` channels, from size // 2 before to (size - 1) // 2 behind.
+    x / (k + alpha / size s)^beta, s the sum of x^2 over `size` channels, from size // 2 before to (size - 1) // 2
+    behind.
 
     x is [batch, channels, …]. Source: Krizhevsky, Sutskever, Hinton (2012), with PyTorch's alpha / size.
+
+        %y = train.local_response_norm %x size 5 : (tensor<2x4x3x3xf32>) -> tensor<2x4x3x3xf32>
     """
 
     name = "train.local_response_norm"
@@ -50,7 +52,12 @@ class LocalResponseNormOp(LocalResponseNormBase):
 
 @irdl_op_definition
 class LocalResponseNormGradOp(LocalResponseNormBase):
-    """`train.local_response_norm_grad %dy, %x size 5 …`: the gradient of the input."""
+    """
+    The gradient of the input.
+
+        %dx = train.local_response_norm_grad %dy, %x size 5 : (tensor<2x4x3x3xf32>, tensor<2x4x3x3xf32>)
+            -> tensor<2x4x3x3xf32>
+    """
 
     name = "train.local_response_norm_grad"
 

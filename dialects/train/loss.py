@@ -63,10 +63,12 @@ class CrossEntropyBase(ClassesBase):
 @irdl_op_definition
 class CrossEntropyOp(CrossEntropyBase):
     """
-    `train.cross_entropy %logits, %labels`: mean over rows of -log softmax(logits)[label]; classes on the last axis.
+    Mean over rows of -log softmax(logits)[label]; classes on the last axis.
 
     With `label_smoothing 0.1` the target of a row is 0.9 at its label plus 0.1 / classes everywhere; rows whose label
     is `ignore_index 0` do not count; `reduction "sum"` adds the rows. Source: PyTorch's cross_entropy.
+
+        %loss = train.cross_entropy %logits, %labels : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<f32>
     """
 
     name = "train.cross_entropy"
@@ -89,9 +91,11 @@ class CrossEntropyOp(CrossEntropyBase):
 @irdl_op_definition
 class CrossEntropyGradOp(CrossEntropyBase):
     """
-    `train.cross_entropy_grad %logits, %labels`: (softmax(logits) - one hot labels) / rows, zero in ignored rows.
+    (softmax(logits) - one hot labels) / rows, zero in ignored rows.
 
     `rows` are those that count, 1 for the sum; with label smoothing the one hot labels are smoothed.
+
+        %dlogits = train.cross_entropy_grad %logits, %labels : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<2x3xf32>
     """
 
     name = "train.cross_entropy_grad"
@@ -113,7 +117,11 @@ class CrossEntropyGradOp(CrossEntropyBase):
 
 @irdl_op_definition
 class NllLossOp(ClassesBase):
-    """`train.nll_loss %log_probs, %labels`: mean over rows of -log_probs[label]; classes on the last axis."""
+    """
+    Mean over rows of -log_probs[label]; classes on the last axis.
+
+        %loss = train.nll_loss %log_probs, %labels : (tensor<2x3xf32>, tensor<2xi32>) -> tensor<f32>
+    """
 
     name = "train.nll_loss"
 
@@ -128,7 +136,11 @@ class NllLossOp(ClassesBase):
 
 @irdl_op_definition
 class NllLossGradOp(TrainOp):
-    """`train.nll_loss_grad %labels : (tensor<2xi32>) -> tensor<2x3xf32>`: -1 / rows at each label, else 0."""
+    """
+    -1 / rows at each label, else 0.
+
+        %dlogits = train.nll_loss_grad %labels : (tensor<2xi32>) -> tensor<2x3xf32>
+    """
 
     name = "train.nll_loss_grad"
     TAKES_RESULT: ClassVar[bool] = True

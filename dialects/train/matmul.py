@@ -19,11 +19,13 @@ PRODUCTS = ("X W", "dY W", "W dY", "X dY", "dY X")
 @irdl_op_definition
 class MatmulOp(TrainOp):
     """
-    `train.matmul %a t, %b : (tensor<6x8>, tensor<6x4>) -> tensor<8x4>`: the product of the last two axes.
+    The product of the last two axes.
 
     `t` behind an operand reads its last two axes exchanged, without a copy. Leading (batch) axes broadcast; those
     that the result lacks, or has at size 1, are summed, which is how the gradient of a shared weight is one product.
     `names "X dY"` says which tensors of the forward product Y = X W the operands are, where the role leaves it open.
+
+        %y = train.matmul %a, %b : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
     """
 
     name = "train.matmul"

@@ -142,11 +142,14 @@ class NormDwBase(TrainOp):
 @irdl_op_definition
 class BatchNormOp(NormBase):
     """
-    `%y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 1e-05`: normalise each channel by the statistics of the
-    batch.
+    Normalise each channel by the statistics of the batch.
 
     x is [batch, channels, …]; mean and var are the batch's (var divided by the count), one value a channel. Source:
     Ioffe, Szegedy (2015).
+
+        %y, %mean, %var = train.batch_norm %x, %gamma, %beta eps 0.001
+            : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>)
     """
 
     name = "train.batch_norm"
@@ -161,7 +164,13 @@ class BatchNormOp(NormBase):
 
 @irdl_op_definition
 class BatchNormDxOp(NormDxBase):
-    """`train.batch_norm_dx %dy, %x, %gamma, %mean, %var`: the gradient of batch normalisation's input."""
+    """
+    The gradient of batch normalisation's input.
+
+        %dx = train.batch_norm_dx %dy, %x, %gamma, %mean, %var
+            : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> tensor<2x4x8x8xf32>
+    """
 
     name = "train.batch_norm_dx"
 
@@ -176,8 +185,11 @@ class BatchNormDxOp(NormDxBase):
 @irdl_op_definition
 class BatchNormDxFromSumsOp(TrainOp):
     """
-    `train.batch_norm_dx_from_sums %dy, %x, %gamma, %mean, %var, %dgamma, %dbeta`: the gradient of the input by the
-    gradients of the parameters, which are the sums that it needs.
+    The gradient of the input by the gradients of the parameters, which are the sums that it needs.
+
+        %dx = train.batch_norm_dx_from_sums %dy, %x, %gamma, %mean, %var, %dgamma, %dbeta eps 0.5
+            : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
+            tensor<4xf32>) -> tensor<2x4x8x8xf32>
     """
 
     name = "train.batch_norm_dx_from_sums"
@@ -215,7 +227,11 @@ class BatchNormDxFromSumsOp(TrainOp):
 @irdl_op_definition
 class BatchNormDwOp(NormDwBase):
     """
-    `%dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var`: the gradients of batch normalisation's parameters.
+    The gradients of batch normalisation's parameters.
+
+        %dgamma, %dbeta = train.batch_norm_dw %dy, %x, %mean, %var
+            : (tensor<2x4x8x8xf32>, tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> (tensor<4xf32>, tensor<4xf32>)
     """
 
     name = "train.batch_norm_dw"
@@ -231,9 +247,11 @@ class BatchNormDwOp(NormDwBase):
 @irdl_op_definition
 class EmaOp(TrainOp):
     """
-    `train.ema %running, %new momentum 0.1 scale 1.0`: (1 - momentum) running + momentum scale new.
+    (1 - momentum) running + momentum scale new.
 
     `momentum` is the weight of the new value, as in PyTorch; `scale` turns the batch's variance into the unbiased one.
+
+        %y = train.ema %running, %new momentum 0.01 scale 1.5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
     """
 
     name = "train.ema"
@@ -256,10 +274,13 @@ class EmaOp(TrainOp):
 @irdl_op_definition
 class LayerNormOp(NormBase):
     """
-    `%y, %mean, %var = train.layer_norm %x, %gamma, %beta`: normalise over the last axes; statistics a row.
+    Normalise over the last axes; statistics a row.
 
     The scale has the shape of the axes that are normalised; the shift may be left out. Source: Ba, Kiros, Hinton
     (2016).
+
+        %y, %mean, %var = train.layer_norm %x, %gamma, %beta : (tensor<2x3xf32>, tensor<3xf32>, tensor<3xf32>)
+            -> (tensor<2x3xf32>, tensor<2xf32>, tensor<2xf32>)
     """
 
     name = "train.layer_norm"
@@ -276,7 +297,12 @@ class LayerNormOp(NormBase):
 
 @irdl_op_definition
 class LayerNormDxOp(NormDxBase):
-    """`train.layer_norm_dx %dy, %x, %gamma, %mean, %var`: the gradient of layer normalisation's input."""
+    """
+    The gradient of layer normalisation's input.
+
+        %dx = train.layer_norm_dx %dy, %x, %gamma, %mean, %var
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<3xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.layer_norm_dx"
 
@@ -291,7 +317,10 @@ class LayerNormDxOp(NormDxBase):
 @irdl_op_definition
 class LayerNormDwOp(NormDwBase):
     """
-    `%dgamma, %dbeta = train.layer_norm_dw %dy, %x, %mean, %var`: the gradients of layer normalisation's parameters.
+    The gradients of layer normalisation's parameters.
+
+        %dgamma = train.layer_norm_dw %dy, %x, %mean, %var
+            : (tensor<2x4x6xf32>, tensor<2x4x6xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<4x6xf32>
     """
 
     name = "train.layer_norm_dw"

@@ -32,9 +32,11 @@ from npuc.dialects.train.rules import as_precise, check_precise
 @irdl_op_definition
 class ChannelMeanOp(TrainOp):
     """
-    `train.channel_mean %x : (tensor<2x4x6xf32>) -> tensor<4xf32>`: the mean of each channel of [batch, channels, …].
+    The mean of each channel of [batch, channels, …].
 
     It has x's element type, or wider floats where the result says so.
+
+        %mean = train.channel_mean %x : (tensor<2x4x3xf32>) -> tensor<4xf32>
     """
 
     name = "train.channel_mean"
@@ -54,9 +56,11 @@ class ChannelMeanOp(TrainOp):
 @irdl_op_definition
 class ChannelVarOp(TrainOp):
     """
-    `train.channel_var %x, %mean`: the mean of (x - mean)^2 of each channel.
+    The mean of (x - mean)^2 of each channel.
 
     That is the variance, divided by the count, if `mean` is the mean of x; for a part of x it may be that of the whole.
+
+        %var = train.channel_var %x, %mean : (tensor<2x4x3xf32>, tensor<4xf32>) -> tensor<4xf32>
     """
 
     name = "train.channel_var"
@@ -75,7 +79,12 @@ class ChannelVarOp(TrainOp):
 
 @irdl_op_definition
 class ChannelVarDxOp(TrainOp):
-    """`train.channel_var_dx %dvar, %x, %mean`: the gradient of x, 2 (x - mean) / n dvar."""
+    """
+    The gradient of x, 2 (x - mean) / n dvar.
+
+        %dx = train.channel_var_dx %dvar, %x, %mean : (tensor<4xf32>, tensor<2x4x3xf32>, tensor<4xf32>)
+            -> tensor<2x4x3xf32>
+    """
 
     name = "train.channel_var_dx"
 
@@ -97,9 +106,12 @@ class ChannelVarDxOp(TrainOp):
 @irdl_op_definition
 class NormalizeOp(TrainOp):
     """
-    `train.normalize %x, %gamma, %beta, %mean, %var`: batch normalisation by given statistics, as in inference.
+    Batch normalisation by given statistics, as in inference.
 
     Scale and shift may be left out, both.
+
+        %y = train.normalize %x, %gamma, %beta, %mean, %var
+            : (tensor<2x4x8x8xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4x8x8xf32>
     """
 
     name = "train.normalize"
@@ -127,7 +139,12 @@ class NormalizeOp(TrainOp):
 
 @irdl_op_definition
 class NormalizeDxOp(TrainOp):
-    """`train.normalize_dx %dy, %gamma, %var`: the gradient of the input by given statistics; gamma if there is one."""
+    """
+    The gradient of the input by given statistics; gamma if there is one.
+
+        %dx = train.normalize_dx %dy, %gamma, %var eps 0.5 : (tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> tensor<2x4x3xf32>
+    """
 
     name = "train.normalize_dx"
 
@@ -153,7 +170,11 @@ class NormalizeDxOp(TrainOp):
 @irdl_op_definition
 class NormalizeDstatsOp(NormBackBase):
     """
-    `%dmean, %dvar = train.normalize_dstats %dy, %x, %gamma, %mean, %var`: the gradients of given statistics.
+    The gradients of given statistics.
+
+        %dmean, %dvar = train.normalize_dstats %dy, %x, %gamma, %mean, %var
+            : (tensor<2x4x3xf32>, tensor<2x4x3xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+            -> (tensor<4xf32>, tensor<4xf32>)
     """
 
     name = "train.normalize_dstats"

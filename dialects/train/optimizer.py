@@ -40,12 +40,14 @@ def check_betas(**betas: float) -> None:
 @irdl_op_definition
 class SgdOp(TrainOp):
     """
-    `%w1, %v1 = train.sgd %w, %dw, %v lr 0.1 momentum 0.9`: v1 = momentum v + g, w1 = w - lr v1 with g = dw +
-    weight_decay w.
+    v1 = momentum v + g, w1 = w - lr v1 with g = dw + weight_decay w.
 
     Without momentum there is no v, and w1 = w - lr g. With `dampening` v1 = momentum v + (1 - dampening) g but for the
     first step, where v1 = g; the step count is then the last operand. With `nesterov` w1 = w - lr (g + momentum v1).
     Source: PyTorch's SGD.
+
+        %w1, %v1 = train.sgd %w, %dw, %v lr 0.1 momentum 0.9 weight_decay 0.0001
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.sgd"
@@ -141,11 +143,15 @@ class AdamBase(TrainOp):
 @irdl_op_definition
 class AdamOp(AdamBase):
     """
-    `%w1, %m1, %s1 = train.adam %w, %dw, %m, %s, %step lr 0.001`: Adam (Kingma, Ba 2015) with bias correction.
+    Adam (Kingma, Ba 2015) with bias correction.
 
     m1 = beta1 m + (1 - beta1) g, s1 = beta2 s + (1 - beta2) g^2, w1 = w - lr m1/(1 - beta1^t) / (sqrt(s1/(1 -
     beta2^t)) + eps), g = dw + weight_decay w, t = step + 1. With `amsgrad` (Reddi, Kale, Kumar 2018) the largest s1 so
     far takes the place of s1 in w1: `%w1, %m1, %s1, %l1 = train.adam %w, %dw, %m, %s, %l, %step lr 0.001 amsgrad`.
+
+        %w1, %m1, %s1 = train.adam %w, %dw, %m, %s, %step lr 0.001
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
     """
 
     name = "train.adam"
@@ -153,14 +159,24 @@ class AdamOp(AdamBase):
 
 @irdl_op_definition
 class AdamwOp(AdamBase):
-    """`train.adamw %w, %dw, %m, %s, %step …`: Adam on w - lr weight_decay w, g = dw (Loshchilov, Hutter 2019)."""
+    """
+    Adam on w - lr weight_decay w, g = dw (Loshchilov, Hutter 2019).
+
+        %w1, %m1, %s1 = train.adamw %w, %dw, %m, %s, %step lr 0.001 beta1 0.5 beta2 0.75 eps 1.0e-06 weight_decay 0.01
+            : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>)
+            -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+    """
 
     name = "train.adamw"
 
 
 @irdl_op_definition
 class IncrementOp(TrainOp):
-    """`train.increment %step`: step + 1."""
+    """
+    step + 1.
+
+        %y = train.increment %step : (tensor<i64>) -> tensor<i64>
+    """
 
     name = "train.increment"
 

@@ -11,7 +11,11 @@ from npuc.dialects.train.base import TrainOp, Types, encode
 
 @irdl_op_definition
 class FlipOp(TrainOp):
-    """`train.flip %x axes [0, 1]`: the elements in reverse order along each of the axes."""
+    """
+    The elements in reverse order along each of the axes.
+
+        %y = train.flip %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    """
 
     name = "train.flip"
 
@@ -29,7 +33,11 @@ class FlipOp(TrainOp):
 
 @irdl_op_definition
 class RollOp(TrainOp):
-    """`train.roll %x axes [0, 1] shifts [2, -1]`: elements shifted along each axis, from its end back to its start."""
+    """
+    Elements shifted along each axis, from its end back to its start.
+
+        %y = train.roll %x axes [1, 0] shifts [2, -1] : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    """
 
     name = "train.roll"
 
@@ -51,8 +59,10 @@ class RollOp(TrainOp):
 @irdl_op_definition
 class TriangleOp(TrainOp):
     """
-    `train.triangle %x diagonal 0`: each matrix of the last two axes with zeros where column > row + diagonal; with
-    `upper` zeros where column < row + diagonal.
+    Each matrix of the last two axes with zeros where column > row + diagonal; with `upper` zeros where column < row +
+    diagonal.
+
+        %y = train.triangle %x diagonal -1 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
     """
 
     name = "train.triangle"

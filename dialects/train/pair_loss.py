@@ -78,7 +78,11 @@ class PairGradOp(PairOp):
 
 @irdl_op_definition
 class DotLossOp(TrainOp):
-    """`train.dot_loss %y, %target`: the sum of y * target. Linear, so that gradients stay integers in tests."""
+    """
+    The sum of y * target. Linear, so that gradients stay integers in tests.
+
+        %loss = train.dot_loss %y, %target : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
+    """
 
     name = "train.dot_loss"
 
@@ -96,28 +100,44 @@ class DotLossOp(TrainOp):
 
 @irdl_op_definition
 class MseOp(PairLossOp):
-    """`train.mse %y, %target`: the mean of (y - target)^2 over all elements."""
+    """
+    The mean of (y - target)^2 over all elements.
+
+        %loss = train.mse %y, %target : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
+    """
 
     name = "train.mse"
 
 
 @irdl_op_definition
 class MseGradOp(PairGradOp):
-    """`train.mse_grad %y, %target`: 2 (y - target) / elements, the derivative with respect to y."""
+    """
+    2 (y - target) / elements, the derivative with respect to y.
+
+        %dy = train.mse_grad %y, %target : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.mse_grad"
 
 
 @irdl_op_definition
 class L1LossOp(PairLossOp):
-    """`train.l1_loss %y, %target`: the mean of |y - target| over all elements."""
+    """
+    The mean of |y - target| over all elements.
+
+        %loss = train.l1_loss %y, %target : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
+    """
 
     name = "train.l1_loss"
 
 
 @irdl_op_definition
 class L1LossGradOp(PairGradOp):
-    """`train.l1_loss_grad %y, %target`: the sign of y - target (0 where they are equal) / elements."""
+    """
+    The sign of y - target (0 where they are equal) / elements.
+
+        %dy = train.l1_loss_grad %y, %target reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.l1_loss_grad"
 
@@ -131,7 +151,10 @@ def _smooth_l1(y: Tensor, target: Tensor, reduction: str, beta: float) -> None:
 @irdl_op_definition
 class SmoothL1LossOp(PairLossOp):
     """
-    `train.smooth_l1_loss %y, %target beta 1.0`: d^2 / (2 beta) where d = |y - target| < beta, else d - beta / 2.
+    d^2 / (2 beta) where d = |y - target| < beta, else d - beta / 2.
+
+        %loss = train.smooth_l1_loss %y, %target beta 0.5 reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>)
+            -> tensor<f32>
     """
 
     name = "train.smooth_l1_loss"
@@ -147,7 +170,11 @@ class SmoothL1LossOp(PairLossOp):
 
 @irdl_op_definition
 class SmoothL1LossGradOp(PairGradOp):
-    """`train.smooth_l1_loss_grad %y, %target beta 1.0`: (y - target) / beta limited to [-1, 1], over the elements."""
+    """
+    (y - target) / beta limited to [-1, 1], over the elements.
+
+        %dy = train.smooth_l1_loss_grad %y, %target beta 0.0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.smooth_l1_loss_grad"
 
@@ -169,7 +196,9 @@ def _huber(y: Tensor, target: Tensor, reduction: str, delta: float) -> None:
 @irdl_op_definition
 class HuberLossOp(PairLossOp):
     """
-    `train.huber_loss %y, %target delta 1.0`: d^2 / 2 where d = |y - target| <= delta, else delta (d - delta / 2).
+    d^2 / 2 where d = |y - target| <= delta, else delta (d - delta / 2).
+
+        %loss = train.huber_loss %y, %target delta 0.5 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
     """
 
     name = "train.huber_loss"
@@ -185,7 +214,12 @@ class HuberLossOp(PairLossOp):
 
 @irdl_op_definition
 class HuberLossGradOp(PairGradOp):
-    """`train.huber_loss_grad %y, %target delta 1.0`: y - target limited to [-delta, delta], over the elements."""
+    """
+    y - target limited to [-delta, delta], over the elements.
+
+        %dy = train.huber_loss_grad %y, %target reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>)
+            -> tensor<2x3xf32>
+    """
 
     name = "train.huber_loss_grad"
 

@@ -16,105 +16,165 @@ _SQUARE = encode(2.0)
 
 @irdl_op_definition
 class ExpOp(FloatUnaryOp):
-    """`train.exp %x`: e to the power of x."""
+    """
+    e to the power of x.
+
+        %y = train.exp %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.exp"
 
 
 @irdl_op_definition
 class LogOp(FloatUnaryOp):
-    """`train.log %x`: the natural logarithm."""
+    """
+    The natural logarithm.
+
+        %y = train.log %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.log"
 
 
 @irdl_op_definition
 class SqrtOp(FloatUnaryOp):
-    """`train.sqrt %x`: the square root."""
+    """
+    The square root.
+
+        %y = train.sqrt %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sqrt"
 
 
 @irdl_op_definition
 class SqrtGradOp(UnaryGradOp):
-    """`train.sqrt_grad %dy, %y`: dy / (2 y), y the output."""
+    """
+    dy / (2 y), y the output.
+
+        %dx = train.sqrt_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sqrt_grad"
 
 
 @irdl_op_definition
 class RsqrtOp(FloatUnaryOp):
-    """`train.rsqrt %x`: 1 / sqrt(x)."""
+    """
+    1 / sqrt(x).
+
+        %y = train.rsqrt %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.rsqrt"
 
 
 @irdl_op_definition
 class RsqrtGradOp(UnaryGradOp):
-    """`train.rsqrt_grad %dy, %y`: -dy y^3 / 2, y the output."""
+    """
+    -dy y^3 / 2, y the output.
+
+        %dx = train.rsqrt_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.rsqrt_grad"
 
 
 @irdl_op_definition
 class AbsOp(UnaryOp):
-    """`train.abs %x`: the absolute value."""
+    """
+    The absolute value.
+
+        %y = train.abs %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.abs"
 
 
 @irdl_op_definition
 class AbsGradOp(UnaryGradOp):
-    """`train.abs_grad %dy, %x`: dy times the sign of x, which is 0 for 0."""
+    """
+    dy times the sign of x, which is 0 for 0.
+
+        %dx = train.abs_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.abs_grad"
 
 
 @irdl_op_definition
 class SinOp(FloatUnaryOp):
-    """`train.sin %x`: the sine of an angle in radians."""
+    """
+    The sine of an angle in radians.
+
+        %y = train.sin %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sin"
 
 
 @irdl_op_definition
 class SinGradOp(UnaryGradOp):
-    """`train.sin_grad %dy, %x`: dy cos(x)."""
+    """
+    dy cos(x).
+
+        %dx = train.sin_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sin_grad"
 
 
 @irdl_op_definition
 class CosOp(FloatUnaryOp):
-    """`train.cos %x`: the cosine of an angle in radians."""
+    """
+    The cosine of an angle in radians.
+
+        %y = train.cos %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.cos"
 
 
 @irdl_op_definition
 class CosGradOp(UnaryGradOp):
-    """`train.cos_grad %dy, %x`: -dy sin(x)."""
+    """
+    -dy sin(x).
+
+        %dx = train.cos_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.cos_grad"
 
 
 @irdl_op_definition
 class ErfOp(FloatUnaryOp):
-    """`train.erf %x`: the error function."""
+    """
+    The error function.
+
+        %y = train.erf %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.erf"
 
 
 @irdl_op_definition
 class ErfGradOp(UnaryGradOp):
-    """`train.erf_grad %dy, %x`: dy times 2 / sqrt(pi) exp(-x^2)."""
+    """
+    dy times 2 / sqrt(pi) exp(-x^2).
+
+        %dx = train.erf_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.erf_grad"
 
 
 @irdl_op_definition
 class PowerOp(UnaryOp):
-    """`train.power %x exponent 3.0`: x to the power of a number, by default 2."""
+    """
+    x to the power of a number, by default 2.
+
+        %y = train.power %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.power"
 
@@ -132,7 +192,11 @@ class PowerOp(UnaryOp):
 
 @irdl_op_definition
 class PowerGradOp(UnaryGradOp):
-    """`train.power_grad %dy, %x exponent 3.0`: dy exponent x^(exponent - 1); 0 for exponent 0."""
+    """
+    dy exponent x^(exponent - 1); 0 for exponent 0.
+
+        %dx = train.power_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.power_grad"
 
@@ -146,21 +210,33 @@ class PowerGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class PowOp(NumbersOp):
-    """`train.pow %a, %b`: a to the power of b, elementwise."""
+    """
+    a to the power of b, elementwise.
+
+        %y = train.pow %a, %b : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.pow"
 
 
 @irdl_op_definition
 class MaxOp(BinaryOp):
-    """`train.max %a, %b`: the larger one, elementwise; NaN if one is."""
+    """
+    The larger one, elementwise; NaN if one is.
+
+        %y = train.max %a, %b : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.max"
 
 
 @irdl_op_definition
 class MinOp(BinaryOp):
-    """`train.min %a, %b`: the smaller one, elementwise; NaN if one is."""
+    """
+    The smaller one, elementwise; NaN if one is.
+
+        %y = train.min %a, %b : (tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.min"
 
@@ -189,27 +265,43 @@ class BinaryGradOp(TrainOp):
 
 @irdl_op_definition
 class PowDbaseOp(BinaryGradOp):
-    """`train.pow_dbase %dy, %a, %b`: dy b a^(b - 1); 0 where b is 0."""
+    """
+    dy b a^(b - 1); 0 where b is 0.
+
+        %da = train.pow_dbase %dy, %a, %b : (tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.pow_dbase"
 
 
 @irdl_op_definition
 class PowDexponentOp(BinaryGradOp):
-    """`train.pow_dexponent %dy, %a, %b`: dy a^b log(a); 0 where a is 0 and b is not negative."""
+    """
+    dy a^b log(a); 0 where a is 0 and b is not negative.
+
+        %db = train.pow_dexponent %dy, %a, %b : (tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.pow_dexponent"
 
 
 @irdl_op_definition
 class MaxGradOp(BinaryGradOp):
-    """`train.max_grad %dy, %a, %b`: the gradient of a in max(a, b): dy where a > b, half of it where they are equal."""
+    """
+    The gradient of a in max(a, b): dy where a > b, half of it where they are equal.
+
+        %y = train.max_grad %dy, %a, %b : (tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.max_grad"
 
 
 @irdl_op_definition
 class MinGradOp(BinaryGradOp):
-    """`train.min_grad %dy, %a, %b`: the gradient of a in min(a, b): dy where a < b, half of it where they are equal."""
+    """
+    The gradient of a in min(a, b): dy where a < b, half of it where they are equal.
+
+        %y = train.min_grad %dy, %a, %b : (tensor<2x3xf32>, tensor<3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.min_grad"

@@ -84,7 +84,11 @@ class AvgPoolBase(PoolBase):
 
 @irdl_op_definition
 class MaxPoolOp(MaxPoolBase):
-    """`train.max_pool %x kernel [2, 2] stride [2, 2]`: the largest value of each window; padding never wins."""
+    """
+    The largest value of each window; padding never wins.
+
+        %y = train.max_pool %x kernel [2, 2] stride [2, 2] : (tensor<2x4x8x8xf32>) -> tensor<2x4x4x4xf32>
+    """
 
     name = "train.max_pool"
 
@@ -97,9 +101,12 @@ class MaxPoolOp(MaxPoolBase):
 @irdl_op_definition
 class MaxPoolGradOp(MaxPoolBase):
     """
-    `train.max_pool_grad %dy, %x …`: each gradient goes to the first largest element of its window.
+    Each gradient goes to the first largest element of its window.
 
     Padding takes none; of several NaN, which are larger than all, the last takes it.
+
+        %dx = train.max_pool_grad %dy, %x kernel [2, 2] stride [2, 2] : (tensor<2x4x4x4xf32>, tensor<2x4x8x8xf32>)
+            -> tensor<2x4x8x8xf32>
     """
 
     name = "train.max_pool_grad"
@@ -126,9 +133,11 @@ class MaxPoolGradOp(MaxPoolBase):
 @irdl_op_definition
 class AvgPoolOp(AvgPoolBase):
     """
-    `train.avg_pool %x kernel [2, 2] stride [2, 2]`: the mean of each window, padding counted as zeros.
+    The mean of each window, padding counted as zeros.
 
     Positions of a last window beyond the padding do not count.
+
+        %y = train.avg_pool %x kernel [3, 3] padding [1, 1, 1, 1] : (tensor<2x4x8x8xf32>) -> tensor<2x4x8x8xf32>
     """
 
     name = "train.avg_pool"
@@ -152,7 +161,11 @@ class AvgPoolOp(AvgPoolBase):
 
 @irdl_op_definition
 class AvgPoolGradOp(AvgPoolBase):
-    """`train.avg_pool_grad %dy …`: each gradient is spread evenly over its window."""
+    """
+    Each gradient is spread evenly over its window.
+
+        %dx = train.avg_pool_grad %dy kernel [2, 2] stride [2, 2] : (tensor<2x4x4x4xf32>) -> tensor<2x4x8x8xf32>
+    """
 
     name = "train.avg_pool_grad"
     TAKES_RESULT: ClassVar[bool] = True

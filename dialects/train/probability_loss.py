@@ -39,9 +39,11 @@ class OneOperandGradOp(TrainOp):
 @irdl_op_definition
 class BinaryCrossEntropyOp(PairLossOp):
     """
-    `train.binary_cross_entropy %y, %target`: mean of -(target log y + (1 - target) log(1 - y)), 0 <= y <= 1.
+    Mean of -(target log y + (1 - target) log(1 - y)), 0 <= y <= 1.
 
     Logarithms below -100 count as -100, as in PyTorch.
+
+        %loss = train.binary_cross_entropy %y, %target : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
     """
 
     name = "train.binary_cross_entropy"
@@ -55,14 +57,23 @@ class BinaryCrossEntropyOp(PairLossOp):
 
 @irdl_op_definition
 class BinaryCrossEntropyGradOp(PairGradOp):
-    """`train.binary_cross_entropy_grad %y, %target`: (y - target) / max(y (1 - y), 1e-12), over the elements."""
+    """
+    (y - target) / max(y (1 - y), 1e-12), over the elements.
+
+        %dy = train.binary_cross_entropy_grad %y, %target reduction "sum" : (tensor<2x3xf32>, tensor<2x3xf32>)
+            -> tensor<2x3xf32>
+    """
 
     name = "train.binary_cross_entropy_grad"
 
 
 @irdl_op_definition
 class BinaryCrossEntropyTargetGradOp(OneOperandGradOp):
-    """`train.binary_cross_entropy_target_grad %y`: log(1 - y) - log y, over the elements."""
+    """
+    log(1 - y) - log y, over the elements.
+
+        %dtarget = train.binary_cross_entropy_target_grad %y : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.binary_cross_entropy_target_grad"
 
@@ -75,9 +86,12 @@ def _check_pos_weight(pos_weight: float) -> None:
 @irdl_op_definition
 class LogitsLossOp(PairLossOp):
     """
-    `train.binary_cross_entropy_with_logits %y, %target pos_weight 2.0`: binary cross entropy of sigmoid(y).
+    Binary cross entropy of sigmoid(y).
 
     The term of an element is (1 - target) y + (1 + (pos_weight - 1) target) log(1 + exp(-y)).
+
+        %loss = train.binary_cross_entropy_with_logits %y, %target pos_weight 2.5 reduction "sum"
+            : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<f32>
     """
 
     name = "train.binary_cross_entropy_with_logits"
@@ -95,9 +109,12 @@ class LogitsLossOp(PairLossOp):
 @irdl_op_definition
 class LogitsLossGradOp(PairGradOp):
     """
-    `train.binary_cross_entropy_with_logits_grad %y, %target`: sigmoid(y) - target, over the elements.
+    sigmoid(y) - target, over the elements.
 
     With a weight it is (1 - target) sigmoid(y) - pos_weight target sigmoid(-y).
+
+        %dy = train.binary_cross_entropy_with_logits_grad %y, %target pos_weight 2.5
+            : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
     """
 
     name = "train.binary_cross_entropy_with_logits_grad"
@@ -115,7 +132,10 @@ class LogitsLossGradOp(PairGradOp):
 @irdl_op_definition
 class LogitsLossTargetGradOp(OneOperandGradOp):
     """
-    `train.binary_cross_entropy_with_logits_target_grad %y`: (pos_weight - 1) log(1 + exp(-y)) - y, over the elements.
+    (pos_weight - 1) log(1 + exp(-y)) - y, over the elements.
+
+        %dtarget = train.binary_cross_entropy_with_logits_target_grad %y reduction "sum" : (tensor<2x3xf32>)
+            -> tensor<2x3xf32>
     """
 
     name = "train.binary_cross_entropy_with_logits_target_grad"
@@ -140,9 +160,12 @@ def _check_kl(y: Tensor, target: Tensor, reduction: str) -> None:
 @irdl_op_definition
 class KlDivOp(PairLossOp):
     """
-    `train.kl_div %y, %target log_target`: mean of target (log target - y), y being logarithms of probabilities.
+    Mean of target (log target - y), y being logarithms of probabilities.
 
     `log_target` says that the target holds logarithms too. Source: PyTorch's kl_div.
+
+        %loss = train.kl_div %y, %target log_target reduction "batchmean" : (tensor<2x3xf32>, tensor<2x3xf32>)
+            -> tensor<f32>
     """
 
     name = "train.kl_div"
@@ -158,7 +181,11 @@ class KlDivOp(PairLossOp):
 
 @irdl_op_definition
 class KlDivGradOp(OneOperandGradOp):
-    """`train.kl_div_grad %target`: -target, or -exp(target) with `log_target`, over the elements."""
+    """
+    -target, or -exp(target) with `log_target`, over the elements.
+
+        %dy = train.kl_div_grad %target log_target : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.kl_div_grad"
 
@@ -174,9 +201,12 @@ class KlDivGradOp(OneOperandGradOp):
 @irdl_op_definition
 class KlDivTargetGradOp(PairGradOp):
     """
-    `train.kl_div_target_grad %y, %target`: log target + 1 - y, over the elements.
+    log target + 1 - y, over the elements.
 
     With `log_target` it is exp(target) (target + 1 - y).
+
+        %dtarget = train.kl_div_target_grad %y, %target reduction "batchmean" : (tensor<2x3xf32>, tensor<2x3xf32>)
+            -> tensor<2x3xf32>
     """
 
     name = "train.kl_div_target_grad"

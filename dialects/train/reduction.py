@@ -43,7 +43,11 @@ def _over(x: Tensor, axes: tuple[int, ...]) -> Types:
 
 @irdl_op_definition
 class ProdOp(AxesOp):
-    """`train.prod %x axes [1] : (tensor<2x3xf32>) -> tensor<2x1xf32>`: the product over axes."""
+    """
+    The product over axes.
+
+        %y = train.prod %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
+    """
 
     name = "train.prod"
 
@@ -56,7 +60,11 @@ class ProdOp(AxesOp):
 
 @irdl_op_definition
 class ProdGradOp(TrainOp):
-    """`train.prod_grad %dy, %x axes [1]`: dy times the product of the other elements over the axes."""
+    """
+    dy times the product of the other elements over the axes.
+
+        %dx = train.prod_grad %dy, %x axes [0, 2] : (tensor<1x3x1xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    """
 
     name = "train.prod_grad"
 
@@ -74,7 +82,11 @@ class ProdGradOp(TrainOp):
 
 @irdl_op_definition
 class VarOp(TrainOp):
-    """`train.var %x axes [1] correction 1.0`: the sum of (x - mean)^2 over axes, by their size less `correction`."""
+    """
+    The sum of (x - mean)^2 over axes, by their size less `correction`.
+
+        %y = train.var %x axes [1] correction 1.0 : (tensor<2x3x4xf32>) -> tensor<2x1x4xf32>
+    """
 
     name = "train.var"
 
@@ -93,7 +105,11 @@ class VarOp(TrainOp):
 
 @irdl_op_definition
 class VarGradOp(TrainOp):
-    """`train.var_grad %dy, %x axes [1] correction 1.0`: dy 2 (x - mean) by the size of the axes less `correction`."""
+    """
+    dy 2 (x - mean) by the size of the axes less `correction`.
+
+        %dx = train.var_grad %dy, %x axes [0, 2] : (tensor<1x3x1xf32>, tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    """
 
     name = "train.var_grad"
 
@@ -112,7 +128,11 @@ class VarGradOp(TrainOp):
 
 @irdl_op_definition
 class CumsumOp(TrainOp):
-    """`train.cumsum %x axis 1`: the sum of all elements up to each one along an axis; `reverse` sums from the end."""
+    """
+    The sum of all elements up to each one along an axis; `reverse` sums from the end.
+
+        %y = train.cumsum %x axis -1 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+    """
 
     name = "train.cumsum"
 

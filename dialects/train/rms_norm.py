@@ -30,10 +30,12 @@ def _square_type(x: Tensor, axes: int) -> Tensor:
 @irdl_op_definition
 class RmsNormOp(RmsNormBase):
     """
-    `%y, %square = train.rms_norm %x, %gamma eps 1e-06`: gamma x / sqrt(square + eps), square the mean of x^2 over the
-    last `axes` axes.
+    gamma x / sqrt(square + eps), square the mean of x^2 over the last `axes` axes.
 
     The scale has the shape of these axes and may be left out. Source: Zhang, Sennrich (2019).
+
+        %y, %square = train.rms_norm %x, %gamma : (tensor<2x4x6xf32>, tensor<6xf32>)
+            -> (tensor<2x4x6xf32>, tensor<2x4xf32>)
     """
 
     name = "train.rms_norm"
@@ -54,7 +56,12 @@ class RmsNormOp(RmsNormBase):
 
 @irdl_op_definition
 class RmsNormDxOp(RmsNormBase):
-    """`train.rms_norm_dx %dy, %x, %square, %gamma`: the gradient of the input."""
+    """
+    The gradient of the input.
+
+        %dx = train.rms_norm_dx %dy, %x, %square, %gamma axes 2
+            : (tensor<2x4x6xf32>, tensor<2x4x6xf32>, tensor<2xf32>, tensor<4x6xf32>) -> tensor<2x4x6xf32>
+    """
 
     name = "train.rms_norm_dx"
 
@@ -78,7 +85,12 @@ class RmsNormDxOp(RmsNormBase):
 
 @irdl_op_definition
 class RmsNormDwOp(RmsNormBase):
-    """`train.rms_norm_dw %dy, %x, %square`: the gradient of the scale."""
+    """
+    The gradient of the scale.
+
+        %dgamma = train.rms_norm_dw %dy, %x, %square : (tensor<2x4x6xf32>, tensor<2x4x6xf32>, tensor<2x4xf32>)
+            -> tensor<6xf32>
+    """
 
     name = "train.rms_norm_dw"
 

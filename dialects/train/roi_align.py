@@ -41,11 +41,13 @@ def _pooled(x: Tensor, rois: Tensor, size: tuple[int, ...], ratio: int) -> Types
 @irdl_op_definition
 class RoiAlignOp(RoiAlignBase):
     """
-    `train.roi_align %x, %rois size [7, 7] scale 0.25 aligned`: means of samples of each region, [regions, channels,
-    height, width].
+    Means of samples of each region, [regions, channels, height, width].
 
     A region is [image, x1, y1, x2, y2]. Samples are bilinear; one more than a pixel outside the image is 0. Source:
     He, Gkioxari, Dollár, Girshick (2017), as torchvision computes it.
+
+        %y = train.roi_align %x, %rois size [2, 4] scale 0.25 ratio 3 aligned : (tensor<2x3x8x8xf32>, tensor<5x5xf32>)
+            -> tensor<5x3x2x4xf32>
     """
 
     name = "train.roi_align"
@@ -64,7 +66,12 @@ class RoiAlignOp(RoiAlignBase):
 
 @irdl_op_definition
 class RoiAlignGradOp(RoiAlignBase):
-    """`train.roi_align_grad %dy, %rois size [7, 7] …`: the gradient of the image; the regions have none."""
+    """
+    The gradient of the image; the regions have none.
+
+        %dx = train.roi_align_grad %dy, %rois size [2, 4] scale 0.25 aligned : (tensor<5x3x2x4xf32>, tensor<5x5xf32>)
+            -> tensor<2x3x8x8xf32>
+    """
 
     name = "train.roi_align_grad"
     TAKES_RESULT: ClassVar[bool] = True

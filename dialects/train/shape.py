@@ -16,7 +16,9 @@ from npuc.dialects.train.rules import broadcast
 @irdl_op_definition
 class ReshapeOp(TrainOp):
     """
-    `train.reshape %x : (tensor<2x6xf32>) -> tensor<3x4xf32>`: the same elements in row-major order under another shape.
+    The same elements in row-major order under another shape.
+
+        %y = train.reshape %x : (tensor<2x3xf32>) -> tensor<6xf32>
     """
 
     name = "train.reshape"
@@ -38,7 +40,11 @@ class ReshapeOp(TrainOp):
 
 @irdl_op_definition
 class DetachOp(TrainOp):
-    """`train.detach %x`: x, as a value that no gradient passes."""
+    """
+    x, as a value that no gradient passes.
+
+        %y = train.detach %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.detach"
 
@@ -54,7 +60,11 @@ class DetachOp(TrainOp):
 
 @irdl_op_definition
 class TransposeOp(TrainOp):
-    """`train.transpose %x axes [0, 2, 1]`: axis i of the result is axis axes[i] of x."""
+    """
+    Axis i of the result is axis axes[i] of x.
+
+        %y = train.transpose %x axes [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    """
 
     name = "train.transpose"
 
@@ -74,7 +84,11 @@ class TransposeOp(TrainOp):
 
 @irdl_op_definition
 class ExpandOp(TrainOp):
-    """`train.expand %x : (tensor<3x1xf32>) -> tensor<2x3x4xf32>`: x broadcast to the result's shape by numpy's rule."""
+    """
+    x broadcast to the result's shape by numpy's rule.
+
+        %y = train.expand %x : (tensor<f32>) -> tensor<2xf32>
+    """
 
     name = "train.expand"
     TAKES_RESULT: ClassVar[bool] = True

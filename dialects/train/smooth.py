@@ -13,7 +13,11 @@ _ALPHA = encode(1.0)
 
 @irdl_op_definition
 class GeluOp(FloatUnaryOp):
-    """`train.gelu %x`: x Phi(x), exact through erf, or with `tanh` its approximation (Hendrycks, Gimpel 2016)."""
+    """
+    x Phi(x), exact through erf, or with `tanh` its approximation (Hendrycks, Gimpel 2016).
+
+        %y = train.gelu %x : (tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+    """
 
     name = "train.gelu"
 
@@ -28,7 +32,11 @@ class GeluOp(FloatUnaryOp):
 
 @irdl_op_definition
 class GeluGradOp(UnaryGradOp):
-    """`train.gelu_grad %dy, %x`: dy times the derivative of gelu at x."""
+    """
+    dy times the derivative of gelu at x.
+
+        %dx = train.gelu_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.gelu_grad"
 
@@ -42,77 +50,121 @@ class GeluGradOp(UnaryGradOp):
 
 @irdl_op_definition
 class SigmoidOp(FloatUnaryOp):
-    """`train.sigmoid %x`: 1 / (1 + exp(-x))."""
+    """
+    1 / (1 + exp(-x)).
+
+        %y = train.sigmoid %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sigmoid"
 
 
 @irdl_op_definition
 class SigmoidGradOp(UnaryGradOp):
-    """`train.sigmoid_grad %dy, %y`: dy y (1 - y), y the output."""
+    """
+    dy y (1 - y), y the output.
+
+        %dx = train.sigmoid_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.sigmoid_grad"
 
 
 @irdl_op_definition
 class TanhOp(FloatUnaryOp):
-    """`train.tanh %x`: the hyperbolic tangent."""
+    """
+    The hyperbolic tangent.
+
+        %y = train.tanh %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.tanh"
 
 
 @irdl_op_definition
 class TanhGradOp(UnaryGradOp):
-    """`train.tanh_grad %dy, %y`: dy (1 - y^2), y the output."""
+    """
+    dy (1 - y^2), y the output.
+
+        %dx = train.tanh_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.tanh_grad"
 
 
 @irdl_op_definition
 class SiluOp(FloatUnaryOp):
-    """`train.silu %x`: x sigmoid(x). Source: Elfwing, Uchibe, Doya (2018)."""
+    """
+    x sigmoid(x). Source: Elfwing, Uchibe, Doya (2018).
+
+        %y = train.silu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.silu"
 
 
 @irdl_op_definition
 class SiluGradOp(UnaryGradOp):
-    """`train.silu_grad %dy, %x`: dy times the derivative of silu at x."""
+    """
+    dy times the derivative of silu at x.
+
+        %dx = train.silu_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.silu_grad"
 
 
 @irdl_op_definition
 class SoftplusOp(FloatUnaryOp):
-    """`train.softplus %x`: log(1 + exp(x))."""
+    """
+    log(1 + exp(x)).
+
+        %y = train.softplus %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.softplus"
 
 
 @irdl_op_definition
 class SoftplusGradOp(UnaryGradOp):
-    """`train.softplus_grad %dy, %x`: dy sigmoid(x)."""
+    """
+    dy sigmoid(x).
+
+        %dx = train.softplus_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.softplus_grad"
 
 
 @irdl_op_definition
 class MishOp(FloatUnaryOp):
-    """`train.mish %x`: x tanh(softplus(x)). Source: Misra (2019)."""
+    """
+    x tanh(softplus(x)). Source: Misra (2019).
+
+        %y = train.mish %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.mish"
 
 
 @irdl_op_definition
 class MishGradOp(UnaryGradOp):
-    """`train.mish_grad %dy, %x`: dy times the derivative of mish at x."""
+    """
+    dy times the derivative of mish at x.
+
+        %dx = train.mish_grad %dy, %x : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.mish_grad"
 
 
 @irdl_op_definition
 class EluOp(FloatUnaryOp):
-    """`train.elu %x alpha 1.0`: x where x > 0, else alpha (exp(x) - 1). Source: Clevert et al. (2015)."""
+    """
+    x where x > 0, else alpha (exp(x) - 1). Source: Clevert et al. (2015).
+
+        %y = train.elu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.elu"
 
@@ -127,7 +179,11 @@ class EluOp(FloatUnaryOp):
 
 @irdl_op_definition
 class EluGradOp(UnaryGradOp):
-    """`train.elu_grad %dy, %x alpha 1.0`: dy where x > 0, else dy alpha exp(x)."""
+    """
+    dy where x > 0, else dy alpha exp(x).
+
+        %dx = train.elu_grad %dy, %x alpha 2.0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.elu_grad"
 

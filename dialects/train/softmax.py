@@ -46,27 +46,43 @@ class AlongAxisGradOp(TrainOp):
 
 @irdl_op_definition
 class SoftmaxOp(AlongAxisOp):
-    """`train.softmax %x axis -1`: exp(x) over its sum along an axis."""
+    """
+    exp(x) over its sum along an axis.
+
+        %y = train.softmax %x axis 0 : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.softmax"
 
 
 @irdl_op_definition
 class SoftmaxGradOp(AlongAxisGradOp):
-    """`train.softmax_grad %dy, %y axis -1`: y (dy - sum(dy y))."""
+    """
+    y (dy - sum(dy y)).
+
+        %dx = train.softmax_grad %dy, %y : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.softmax_grad"
 
 
 @irdl_op_definition
 class LogSoftmaxOp(AlongAxisOp):
-    """`train.log_softmax %x axis -1`: x - log(sum(exp(x))) along an axis."""
+    """
+    x - log(sum(exp(x))) along an axis.
+
+        %y = train.log_softmax %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.log_softmax"
 
 
 @irdl_op_definition
 class LogSoftmaxGradOp(AlongAxisGradOp):
-    """`train.log_softmax_grad %dy, %y axis -1`: dy - exp(y) sum(dy)."""
+    """
+    dy - exp(y) sum(dy).
+
+        %dx = train.log_softmax_grad %dy, %y axis 0 : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+    """
 
     name = "train.log_softmax_grad"

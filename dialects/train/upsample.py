@@ -38,9 +38,11 @@ class ResizeBase(TrainOp):
 @irdl_op_definition
 class UpsampleNearestOp(ResizeBase):
     """
-    `train.upsample_nearest %x size [16, 16]`: row i is row floor(i / scale_h) of x, columns likewise.
+    Row i is row floor(i / scale_h) of x, columns likewise.
 
     Where the size doubles it is row i >> 1 for every scale.
+
+        %y = train.upsample_nearest %x size [6, 8] : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
     """
 
     name = "train.upsample_nearest"
@@ -57,7 +59,11 @@ class UpsampleNearestOp(ResizeBase):
 
 @irdl_op_definition
 class UpsampleNearestGradOp(ResizeBase):
-    """`train.upsample_nearest_grad %dy : … -> tensor<2x3x8x8xf32>`: for each element the sum of its copies."""
+    """
+    For each element the sum of its copies.
+
+        %dx = train.upsample_nearest_grad %dy scale_h 1.5 scale_w 1.6 : (tensor<1x2x4x6xf32>) -> tensor<1x2x3x4xf32>
+    """
 
     name = "train.upsample_nearest_grad"
     TAKES_RESULT: ClassVar[bool] = True
@@ -75,10 +81,12 @@ class UpsampleNearestGradOp(ResizeBase):
 @irdl_op_definition
 class UpsampleBilinearOp(ResizeBase):
     """
-    `train.upsample_bilinear %x size [16, 16] corners`: weighted means of the two nearest rows and columns.
+    Weighted means of the two nearest rows and columns.
 
     Row i lies at (i + 0.5) / scale_h - 0.5 of x, not before row 0; with `corners` at i (h - 1) / (size - 1), so that
     the corners of both images meet.
+
+        %y = train.upsample_bilinear %x size [6, 8] corners : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
     """
 
     name = "train.upsample_bilinear"
@@ -99,7 +107,11 @@ class UpsampleBilinearOp(ResizeBase):
 
 @irdl_op_definition
 class UpsampleBilinearGradOp(ResizeBase):
-    """`train.upsample_bilinear_grad %dy : … -> tensor<2x3x8x8xf32>`: the weighted gradients of all that read each."""
+    """
+    The weighted gradients of all that read each.
+
+        %dx = train.upsample_bilinear_grad %dy corners : (tensor<1x2x6x8xf32>) -> tensor<1x2x3x4xf32>
+    """
 
     name = "train.upsample_bilinear_grad"
     TAKES_RESULT: ClassVar[bool] = True

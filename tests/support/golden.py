@@ -16,6 +16,7 @@ SCHEMA = ROOT / "compiler" / "report" / "report_schema.json"
 WRITERS = (
     ("tests.docs.renew",),
     ("tests.docs.tables",),
+    ("tests.docs.reference",),
     ("tests.docs.validation",),
     ("tests.docs.eyeriss",),
     ("tests.docs.study_hypar",),

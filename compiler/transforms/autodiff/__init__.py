@@ -15,7 +15,7 @@ program order; each addition carries the layer and role of the contributor. The 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -291,6 +291,7 @@ class AutodiffPass(ModulePass):
     """Derive the training step of every function that has a loss and is not differentiated yet."""
 
     name = "autodiff"
+    EXAMPLE: ClassVar = "autodiff"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in training_functions(op):

@@ -18,6 +18,7 @@ traffic is not fused, nor is work on contractions without a schedule.
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -49,9 +50,12 @@ class FuseVectorPass(ModulePass):
     """Fuse vector work with its contraction: `what` says which, `only` is a glob of the contraction's layer."""
 
     name = "fuse-vector"
+    EXAMPLE: ClassVar = "autodiff,lower-to-npu,schedule,fuse-vector{what=updates}"
 
     what: str = "all"
+    """Which vector work: all, updates (of optimizers) or elementwise (the rest)."""
     only: str | None = None
+    """A glob of the contraction's layer."""
 
     def __post_init__(self) -> None:
         if self.what not in WHAT:

@@ -15,6 +15,7 @@ The machine is the module's `npu.target`. A contraction whose statements stream 
 
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -34,8 +35,10 @@ class GroupWeightsPass(ModulePass):
     """Move the loops of streamed dimensions inwards; `only` is a glob of layer names."""
 
     name = "group-weights"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16,n:16"},group-weights'
 
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = known_machine(op, f"{self.name} depends on it")

@@ -31,6 +31,7 @@ machine, new ones are searched at once; else `schedule` does that later.
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -62,12 +63,18 @@ class InterleavePass(ModulePass):
     """
 
     name = "interleave"
+    EXAMPLE: ClassVar = "autodiff,lower-to-npu,interleave{mode=fused}"
 
     mode: str = "fused"
+    """One nest (fused), nests in turn (zip), or what costs least (best)."""
     what: str = "gradients"
+    """What shares the operand: gradients (dX and dW of a product), siblings (others) or all."""
     objective: str = "time"
+    """What schedules minimise: time, traffic, energy or edp."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
     tolerance: float = DEFAULT_TOLERANCE
+    """How much more than the least may be spent for the next measure, as a fraction."""
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

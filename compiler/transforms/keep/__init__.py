@@ -12,6 +12,7 @@ Without an `spm` the machine's SPM is written.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -28,9 +29,12 @@ class KeepPass(ModulePass):
     """Set keep depths: `tensors` is "dY:2,W:3", in innermost loops; `only` is a glob of layer names."""
 
     name = "keep"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16,n:16"},keep{tensors="W:1"}'
 
     tensors: str
+    """The number of innermost loops by tensor: `dY:2,W:3`."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
 
     def __post_init__(self) -> None:
         pairs_of("tensors", self.tensors)

@@ -16,6 +16,7 @@ with an epilogue are left as they are.
 
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -51,10 +52,14 @@ class KeepResidentPass(ModulePass):
     """Make values resident in SPM: `what` says which, `only` is a glob of the layers of both operations."""
 
     name = "keep-resident"
+    EXAMPLE: ClassVar = "autodiff,lower-to-npu,schedule,keep-resident{what=pairs}"
 
     what: str = "all"
+    """Between which operations: all, gradients (backward work), or pairs (dX and dW of a layer)."""
     objective: str = "time"
+    """What schedules minimise: time, traffic, energy or edp."""
     only: str | None = None
+    """A glob of the layers of both operations."""
 
     def __post_init__(self) -> None:
         objective_named(self.objective)

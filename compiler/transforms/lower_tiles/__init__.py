@@ -27,7 +27,7 @@ are not emitted.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -54,6 +54,7 @@ class LowerTilesPass(ModulePass):
     """
 
     name = "lower-tiles"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16"},lower-tiles'
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kinds = (npu.InterleaveOp, npu.ContractOp)

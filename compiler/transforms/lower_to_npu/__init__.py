@@ -15,7 +15,7 @@ start of the product's sum. What devices do together (`dist`) stays as it is.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -237,8 +237,10 @@ class LowerToNpuPass(ModulePass):
     """Lower every operation of the train dialect; `conv` chooses how convolutions become contractions."""
 
     name = "lower-to-npu"
+    EXAMPLE: ClassVar = "lower-to-npu"
 
     conv: str = "native"
+    """How convolutions become contractions: native, or im2col (through a matrix of windows)."""
 
     def __post_init__(self) -> None:
         if self.conv not in ("native", "im2col"):

@@ -11,6 +11,7 @@ gradients too; where several statements run over one nest, for the first of them
 """
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -33,11 +34,16 @@ class MapPass(ModulePass):
     """Write mappings: `mapping` is a name, `form` clusters or directives, `num_pes` by default the target's."""
 
     name = "map"
+    EXAMPLE: ClassVar = "lower-to-npu,map{mapping=kcp_ws num-pes=64}"
 
     mapping: str
+    """The name of a dataflow; `npuc list mappings` lists them."""
     form: str = "clusters"
+    """How it is written: clusters, or directives as in MAESTRO's files."""
     num_pes: int | None = None
+    """The processing elements; those of the target where it is not given."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
 
     def __post_init__(self) -> None:
         template_named(self.mapping)

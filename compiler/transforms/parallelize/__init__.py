@@ -16,6 +16,7 @@ pass (again, if it has run). What the pass chose stands on the function, as `dis
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, prod
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
@@ -70,15 +71,24 @@ class ParallelizePass(ModulePass):
     """
 
     name = "parallelize"
+    EXAMPLE: ClassVar = "parallelize{strategy=dp devices=2}"
 
     strategy: str = "hypar"
+    """dp, mp, owt, hypar, joint, accpar or accpar-joint."""
     devices: int | None = None
+    """How many devices, a power of two."""
     convention: str = "table2"
+    """What counts as movement: table2, published or physical."""
     objective: str = "bytes"
+    """What a joint strategy minimises: bytes, memory or time."""
     zero: bool = False
+    """Whether parameters, gradients and states are kept in parts (ZeRO)."""
     memory_mib: int | float | None = None
+    """The most memory of a device, for a joint strategy."""
     mesh: str | None = None
+    """The devices by level, outermost first: `4x3`."""
     exact: bool = False
+    """Whether an integer program goes on where a plan is not proved to be the best."""
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:

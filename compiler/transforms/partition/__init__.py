@@ -21,7 +21,7 @@ predictor names (`analysis/schedule/partition_knn.py`), if any.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import cast, get_args
+from typing import ClassVar, cast, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -80,14 +80,22 @@ class PartitionPass(ModulePass):
     """
 
     name = "partition"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:8"},partition{dim=m parts=2}'
 
     dim: str | None = None
+    """The dimension: its name, or m, n or k of the forward product."""
     parts: int | None = None
+    """How many parts."""
     over: str | None = None
+    """Where the parts are: time or cores."""
     rule: str | None = None
+    """What chooses them: best (by cost) or knn (the published predictor)."""
     objective: str = "time"
+    """What schedules minimise: time, traffic, energy or edp."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
     tolerance: float = DEFAULT_TOLERANCE
+    """How much more than the least may be spent for the next measure, as a fraction."""
 
     def __post_init__(self) -> None:
         goal_of(self.objective, self.tolerance)

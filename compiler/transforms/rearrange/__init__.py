@@ -20,6 +20,7 @@ time (`partition`) remain outermost.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -68,13 +69,20 @@ class RearrangePass(ModulePass):
     """
 
     name = "rearrange"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:8,n:8,k:16"},rearrange{order=n,k,m}'
 
     order: tuple[str, ...] = ()
+    """Dimensions, outermost first: `m,k,n`."""
     rule: str | None = None
+    """What chooses the order of gradients: published or best."""
     orders: str = "published"
+    """Which orders rule=best tries: published or all."""
     objective: str = "time"
+    """What schedules minimise: time, traffic, energy or edp."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
     tolerance: float = DEFAULT_TOLERANCE
+    """How much more than the least may be spent for the next measure, as a fraction."""
 
     def __post_init__(self) -> None:
         goal_of(self.objective, self.tolerance)

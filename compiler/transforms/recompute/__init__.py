@@ -16,6 +16,7 @@ again.
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import ceil, inf
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -49,11 +50,16 @@ class RecomputePass(ModulePass):
     """
 
     name = "recompute"
+    EXAMPLE: ClassVar = "autodiff,recompute{policy=every-k k=3}"
 
     policy: str = "every-k"
+    """Which operations: none, every-k or optimal."""
     k: int | None = None
+    """The layers of a segment, with every-k; by default the root of their number."""
     budget_mib: int | float | None = None
+    """The memory of all tensors that optimal may use."""
     only: str | None = None
+    """A glob of the layers that may run again."""
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:

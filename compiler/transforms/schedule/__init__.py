@@ -15,6 +15,7 @@ more than the least, as a fraction, the next measure decides (`analysis/schedule
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,10 +37,14 @@ class SchedulePass(ModulePass):
     """Write loops, keep and spm on contractions without a schedule; `only` is a glob of layer names."""
 
     name = "schedule"
+    EXAMPLE: ClassVar = "lower-to-npu,schedule"
 
     objective: str = "time"
+    """What schedules minimise: time, traffic, energy or edp."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
     tolerance: float = DEFAULT_TOLERANCE
+    """How much more than the least may be spent for the next measure, as a fraction."""
 
     def __post_init__(self) -> None:
         goal_of(self.objective, self.tolerance)

@@ -18,6 +18,7 @@ f32. A training step that `autodiff` made is undone and derived again.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -63,8 +64,10 @@ class SetPrecisionPass(ModulePass):
     """
 
     name = "set-precision"
+    EXAMPLE: ClassVar = "set-precision{to=mixed}"
 
     to: str
+    """as-written, f32, f16, bf16 or mixed."""
 
     def __post_init__(self) -> None:
         if self.to not in PRECISIONS:

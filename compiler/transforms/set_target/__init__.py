@@ -8,8 +8,8 @@ attribute): `set-target{rows=128 cols=128 spm-bytes=4194304 clock-mhz=1050 gb-pe
 what a schedule may use: half of the SPM where it is double buffered.
 """
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -42,10 +42,11 @@ def _with_facts(cls: type["SetTargetPass"]) -> type["SetTargetPass"]:
     """The pass with an option for every fact; those without a default come first, and what may lack has none."""
     for row in sorted(TABLE, key=lambda row: not row.required or row.default is not None):
         cls.__annotations__[row.name] = _type_of(row.kind) if row.required else _type_of(row.kind) | None
-        if not row.required or row.default is not None:
-            setattr(cls, row.name, row.default if row.required else None)
+        has_default = not row.required or row.default is not None
+        default = (row.default if row.required else None) if has_default else MISSING
+        setattr(cls, row.name, field(default=default, metadata={"meaning": row.note.meaning}))
     cls.__annotations__[PES] = int | None
-    setattr(cls, PES, None)
+    setattr(cls, PES, field(default=None, metadata={"meaning": "processing elements, for mappings"}))
     return dataclass(frozen=True)(cls)
 
 
@@ -54,6 +55,7 @@ class SetTargetPass(ModulePass):
     """Write `npu.target`; keys and units as in a hardware file, the last part of each name."""
 
     name = "set-target"
+    EXAMPLE: ClassVar = "set-target{rows=16 cols=16 spm-bytes=65536 clock-mhz=1000 gb-per-s=10 lanes=16}"
 
     if TYPE_CHECKING:
 
@@ -62,10 +64,10 @@ class SetTargetPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         reals = {row.name for row in TABLE if isinstance(row.kind, Real)}
         facts: dict[str, Fact] = {}
-        for field in fields(self):
-            value: Fact | None = getattr(self, field.name)
-            if field.name != "name" and value is not None:
-                facts[field.name] = float(value) if field.name in reals else value
+        for one in fields(self):
+            value: Fact | None = getattr(self, one.name)
+            if one.name != "name" and value is not None:
+                facts[one.name] = float(value) if one.name in reals else value
         try:
             machine_from(facts)
         except UsageError as e:

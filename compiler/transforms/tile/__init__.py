@@ -19,6 +19,7 @@ them: the inner dimensions whole, one in steps, the outer ones in steps of 1. Ov
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -45,9 +46,12 @@ class TilePass(ModulePass):
     """Set the steps of loops: `steps` is "m:64,n:128", `only` a glob of layer names."""
 
     name = "tile"
+    EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16,n:8"}'
 
     steps: str
+    """The step of each dimension: `m:64,n:128`."""
     only: str | None = None
+    """A glob of layer names; others stay as they are."""
 
     def __post_init__(self) -> None:
         pairs_of("steps", self.steps)

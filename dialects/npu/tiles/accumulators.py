@@ -34,7 +34,11 @@ from npuc.dialects.npu.widths import is_sum, widths_of
 
 @irdl_op_definition
 class ZeroOp(BoxOp):
-    """A block of zeros at the place of a box: what an accumulator starts from that was never visited before."""
+    """
+    A block of zeros at the place of a box: what an accumulator starts from that was never visited before.
+
+        %a = npu.zero [m, n] over (m = %m : 2, n = 0 : 4) : !npu.block<2x4xf32>
+    """
 
     name = "npu.zero"
 
@@ -47,6 +51,7 @@ class ZeroOp(BoxOp):
         super().__init__(operands=[indices], result_types=[block], properties={"map": map_, "box": box})
 
     def verify_(self) -> None:
+        """The block has the shape that the map reaches in the box."""
         super().verify_()
         self.check_map(self.map_attr.data, self.block)
         shape = shape_of(self.block)
@@ -84,6 +89,9 @@ class StartOp(BoxOp):
     earlier `npu.start`) excepted.
 
     Each axis of the start indexes like one axis of the accumulator and is repeated over the others.
+
+        %y = npu.start %a[m, n] from %b[n] over (m = %m : 2 in %end, n = 0 : 4)
+            : !npu.block<2x4xf32>, !npu.block<4xf32>
     """
 
     name = "npu.start"
@@ -112,6 +120,7 @@ class StartOp(BoxOp):
         )
 
     def verify_(self) -> None:
+        """Each index of the start is one of the accumulator; the accumulator's type stays."""
         super().verify_()
         self.check_map(self.acc_map.data, self.acc)
         self.check_map(self.source_map.data, self.source)
@@ -149,7 +158,12 @@ class StartOp(BoxOp):
 
 @irdl_op_definition
 class MacOp(BoxOp):
-    """One statement of a nest on a box: `acc[…] += lhs[…] * rhs[…]`, all three in SPM."""
+    """
+    One statement of a nest on a box: `acc[…] += lhs[…] * rhs[…]`, all three in SPM.
+
+        %y = npu.mac %a[m, n] += %x[m, k] * %w[k, n] over (m = %m : 2 in %end, n = 0 : 4, k = 0 : 8)
+            : !npu.block<2x4xf32>, !npu.block<2x8xf32>, !npu.block<8x4xf32>
+    """
 
     name = "npu.mac"
 
@@ -173,6 +187,9 @@ class MacOp(BoxOp):
         )
 
     def verify_(self) -> None:
+        """
+        The maps have the ranks of their blocks; the accumulator's type stays, and is as wide as the target says.
+        """
         super().verify_()
         self.check_map(self.acc_map.data, self.acc)
         self.check_map(self.lhs_map.data, self.lhs)
@@ -217,7 +234,11 @@ class MacOp(BoxOp):
 
 @irdl_op_definition
 class ConvertOp(IRDLOperation):
-    """The finished sums of a block as elements of the result's type; the new block takes the place of the old one."""
+    """
+    The finished sums of a block as elements of the result's type; the new block takes the place of the old one.
+
+        %y = npu.convert %a : !npu.block<2x4xf32> -> !npu.block<2x4xbf16>
+    """
 
     name = "npu.convert"
 
@@ -231,6 +252,7 @@ class ConvertOp(IRDLOperation):
         super().__init__(operands=[block], result_types=[BlockType(shape, element)])
 
     def verify_(self) -> None:
+        """The shape stays; sums become elements, as wide as the accumulators say."""
         own, new = cast(BlockType, self.block.type), self.result.type
         if own.get_shape() != new.get_shape():
             raise VerifyException(f"expected a block of the shape of {own}, got {new}")

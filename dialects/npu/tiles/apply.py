@@ -38,6 +38,9 @@ class ApplyOp(BoxOp):
     The operation `train.<kind>` on the elements of blocks: those of its box; a smaller operand is repeated.
 
     The results take the place of the blocks `into`, which must not be looked at any more; they may be operands.
+
+        %w1 = npu.apply sgd(%w, %dw) <{lr = 1.0 : f64}> into (%w) on 6x4[m, n] over (m = %m : 2, n = 0 : 4)
+            : (!npu.block<2x4xf32>, !npu.block<2x4xf32>) -> !npu.block<2x4xf32>
     """
 
     name = "npu.apply"
@@ -93,6 +96,10 @@ class ApplyOp(BoxOp):
         return tuple(cast("DenseArrayBase[IntegerType]", self.shape_attr).get_values())
 
     def verify_(self) -> None:
+        """
+        The results have the types of the blocks whose place they take; each operand is a block of the box, or repeated
+        in it.
+        """
         super().verify_()
         if not self.outs or [value.type for value in self.into] != list(self.result_types):
             raise VerifyException("its results must have the types of the blocks whose place they take, one for one")

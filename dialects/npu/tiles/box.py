@@ -30,6 +30,9 @@ class BoxOp(IRDLOperation):
     indices = var_operand_def(base(IndexType))
 
     def verify_(self) -> None:
+        """
+        Every dimension stands in the box once, with an extent of at least 1; it takes as many indices as it names.
+        """
         ranges = self.box_attr.data
         names = [r.dim for r in ranges]
         for name in sorted({n for n in names if names.count(n) > 1}):

@@ -39,7 +39,11 @@ _UNIT = UnitAttr()
 
 @irdl_op_definition
 class EmptyOp(IRDLOperation):
-    """A tensor in DRAM that nothing was written to yet."""
+    """
+    A tensor in DRAM that nothing was written to yet.
+
+        %y = npu.empty : tensor<6x4xf32>
+    """
 
     name = "npu.empty"
 
@@ -68,6 +72,8 @@ class LoadOp(BoxOp):
 
     With `partial` the tensor is one of partial sums, and elements that were not written yet are not read but 0. With
     `when` false nothing is read, and the block must not be looked at.
+
+        %b = npu.load %x[m, k] over (m = %m : 2, k = 0 : 8) : tensor<6x8xf32> -> !npu.block<2x8xf32>
     """
 
     name = "npu.load"
@@ -105,6 +111,7 @@ class LoadOp(BoxOp):
         return self.partial_attr is not None
 
     def verify_(self) -> None:
+        """The map has the tensor's rank and dimensions of the box; the block has room for what it reaches."""
         super().verify_()
         self.check_block(self.map_attr.data, self.tensor, self.block)
 
@@ -143,7 +150,11 @@ class LoadOp(BoxOp):
 
 @irdl_op_definition
 class StoreOp(BoxOp):
-    """Write a block to DRAM; the result is the tensor after it."""
+    """
+    Write a block to DRAM; the result is the tensor after it.
+
+        %y = npu.store %b into %x[m, n] over (m = %m : 2, n = 0 : 4) : !npu.block<2x4xf32>, tensor<6x4xf32>
+    """
 
     name = "npu.store"
 
@@ -158,6 +169,7 @@ class StoreOp(BoxOp):
         )
 
     def verify_(self) -> None:
+        """The map has the tensor's rank and dimensions of the box; the block has the shape that it reaches."""
         super().verify_()
         self.check_block(self.map_attr.data, self.tensor, self.block)
         if self.result.type != self.tensor.type:

@@ -40,6 +40,8 @@ class FinishOp(IRDLOperation):
 
     Of a tensor of partial sums the result has the result's type. That moves nothing: the last store of an element
     finishes it and writes it in that type. The indices of the loops tell the last one, so that no condition is written.
+
+        %y = npu.finish %x : tensor<6x4xf32>
     """
 
     name = "npu.finish"
@@ -70,6 +72,7 @@ class FinishOp(IRDLOperation):
         return () if attr is None else tuple(cast(DenseArrayBase[IntegerType], attr).get_values())
 
     def verify_(self) -> None:
+        """The shape stays; sums become elements as wide as the accumulators say; a start has axes that match it."""
         if self.result.type != self.tensor.type:
             if shape_of(self.result) != shape_of(self.tensor):
                 raise VerifyException(f"expected a tensor of the shape of {self.tensor.type}, got {self.result.type}")
@@ -112,6 +115,8 @@ class FillOp(IRDLOperation):
 
     It is to a block that stays in SPM what `npu.finish` is to a tensor in DRAM: axis i of the start runs along axis
     `axes[i]` of the block and is repeated over the others, and elements of the start that were taken are not read.
+
+        %y = npu.fill %b from %s axes [1] : !npu.block<6x4xf32>, tensor<4xf32>
     """
 
     name = "npu.fill"
@@ -134,6 +139,7 @@ class FillOp(IRDLOperation):
         return tuple(cast(DenseArrayBase[IntegerType], self.axes_attr).get_values())
 
     def verify_(self) -> None:
+        """The block stays as it is; the start's sizes are those of its axes."""
         if self.result.type != self.block.type:
             raise VerifyException(f"expected {self.block.type}, got {self.result.type}")
         own = cast(BlockType, self.block.type)
@@ -192,7 +198,11 @@ def _check_same(tensor: SSAValue, block: SSAValue) -> None:
 
 @irdl_op_definition
 class AsBlockOp(IRDLOperation):
-    """The block of a whole tensor that is resident in SPM: nothing is read."""
+    """
+    The block of a whole tensor that is resident in SPM: nothing is read.
+
+        %b = npu.as_block %x : tensor<6x8xf32> -> !npu.block<6x8xf32>
+    """
 
     name = "npu.as_block"
 
@@ -206,12 +216,17 @@ class AsBlockOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[BlockType(type_.get_shape(), type_.get_element_type())])
 
     def verify_(self) -> None:
+        """The block is that of the whole tensor."""
         _check_same(self.value, self.result)
 
 
 @irdl_op_definition
 class AsTensorOp(IRDLOperation):
-    """The tensor of a whole block that is left resident in SPM for later operations: nothing is written."""
+    """
+    The tensor of a whole block that is left resident in SPM for later operations: nothing is written.
+
+        %x = npu.as_tensor %b : !npu.block<6x8xf32> -> tensor<6x8xf32>
+    """
 
     name = "npu.as_tensor"
 
@@ -225,4 +240,5 @@ class AsTensorOp(IRDLOperation):
         super().__init__(operands=[value], result_types=[TensorType(type_.element_type, type_.get_shape())])
 
     def verify_(self) -> None:
+        """The tensor has the shape and elements of the block."""
         _check_same(self.result, self.value)

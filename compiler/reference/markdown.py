@@ -1,0 +1,70 @@
+"""Pages of the reference as Markdown, for docs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import dedent
+
+from npuc.compiler.reference.docstrings import is_code
+from npuc.compiler.reference.operations import FieldPage, OperationPage
+from npuc.compiler.reference.passes import PassExample, PassPage, cut
+
+
+def operation_markdown(page: OperationPage) -> Iterator[str]:
+    """The section of an operation, line by line."""
+    yield from (f"### `{page.name}`", "", page.summary)
+    for text in page.details:
+        yield from ("", text)
+    if page.example:
+        yield from ("", "```mlir", *page.example.splitlines(), "```")
+    rows = [
+        _row(kind, field)
+        for kind, fields in (
+            ("operand", page.operands),
+            ("property", page.properties),
+            ("region", page.regions),
+            ("result", page.results),
+        )
+        for field in fields
+    ]
+    if rows:
+        yield from ("", "| | name | type | meaning |", "|---|---|---|---|", *rows)
+    if page.verified:
+        yield from ("", f"Verified: {' '.join(page.verified)}")
+    facts = [*([page.work] if page.work else []), *page.traits]
+    if facts:
+        yield from ("", f"{_capital('; '.join(facts))}.")
+    yield ""
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _row(kind: str, field: FieldPage) -> str:
+    form = f", {field.many}" if field.many else "" if field.default is None else f", default `{field.default}`"
+    return f"| {kind} | `{field.name}` | {field.type}{form} | {field.meaning or ''} |"
+
+
+def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
+    """The section of a pass, line by line."""
+    yield from (f"## `{page.name}`", "", page.summary)
+    for block in page.text:
+        yield ""
+        yield from ("```mlir", *dedent(block).splitlines(), "```") if is_code(block) else block.splitlines()
+    if page.options:
+        yield from ("", "| option | type | default | meaning |", "|---|---|---|---|")
+        for option in page.options:
+            default = "needed" if option.required else "" if option.default is None else f"`{option.default}`"
+            yield f"| `{option.name}` | {option.type} | {default} | {option.meaning or ''} |"
+    if example is not None:
+        after = f", after `{example.before}`" if example.before else ""
+        yield from ("", f"For example `{example.step}`{after}:", "", "```diff")
+        yield from _lines("-", example.gone)
+        yield from _lines("+", example.new)
+        yield "```"
+    yield ""
+
+
+def _lines(mark: str, lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"{mark} {line}" for line in cut(lines))

@@ -1,0 +1,77 @@
+"""
+The pages docs/dialects.md and docs/passes.md, from the definitions of operations and passes.
+
+    python -m tests.docs.reference       writes them anew
+"""
+
+from collections.abc import Iterator
+
+from npuc.compiler.driver.passes import available_passes
+from npuc.compiler.reference.markdown import operation_markdown, pass_markdown
+from npuc.compiler.reference.operations import operation_page, own_operations
+from npuc.compiler.reference.passes import MACHINE, NETWORK, example_of, pass_named, pass_page
+from npuc.compiler.transforms import get_all_passes
+from npuc.dialects import get_all_dialects
+from tests.docs.pages import FOLDER
+
+DIALECTS = """\
+# Operations
+
+The operations of npuc's dialects: what they mean, what their fields hold, what is verified beside the types, and an
+example that parses. `npuc explain --op NAME` shows one of them; `npuc opt` reads and writes them. What every `train`
+operation has beside its own properties is in [architecture.md](architecture.md): a layer, a role, a place in the
+source.
+"""
+ABOUT = {
+    "train": "Tensor operations of forward and backward pass and of optimizers, on static shapes.",
+    "dist": "Exchanges between the devices of a mesh. The examples run on a mesh of 2 x 3 devices.",
+    "npu": "Work of an NPU: loop nests with schedules, vector work, data movement, and the tile operations of loops.",
+}
+PASSES = f"""\
+# Passes
+
+What each pass of `-p` does, its options, and what it changes in an example. `npuc explain --pass NAME` shows one of
+them, `npuc list passes` lists them; [writing-a-pass.md](writing-a-pass.md) adds one. The examples start from this
+network, on the machine `{MACHINE}`, and show the
+operations that differ, without their types:
+
+```dsl
+{NETWORK}```
+"""
+
+
+def dialect_lines() -> Iterator[str]:
+    """The page of operations, line by line."""
+    yield from DIALECTS.splitlines()
+    known = own_operations()
+    for dialect in ABOUT:
+        names = sorted(name for name in known if name.startswith(f"{dialect}."))
+        yield from ("", f"## {dialect}", "", ABOUT[dialect], "")
+        yield ", ".join(f"[`{name.partition('.')[2]}`](#{name.replace('.', '')})" for name in names)
+        yield ""
+        for name in names:
+            yield from operation_markdown(operation_page(known[name]))
+
+
+def pass_lines() -> Iterator[str]:
+    """The page of passes, line by line."""
+    yield from PASSES.splitlines()
+    yield ""
+    available = available_passes()
+    for name in get_all_passes():
+        page = pass_page(pass_named(name, available))
+        assert page.pipeline is not None, f"{name} has no EXAMPLE"
+        yield from pass_markdown(page, example_of(page.pipeline, available))
+
+
+def texts() -> dict[str, str]:
+    """The pages by name."""
+    assert set(ABOUT) == {name for name, factory in get_all_dialects().items() if list(factory().operations)}
+    return {name: "\n".join(lines()).rstrip() + "\n" for name, lines in PAGES.items()}
+
+
+PAGES = {"dialects": dialect_lines, "passes": pass_lines}
+
+if __name__ == "__main__":
+    for name, text in texts().items():
+        (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
