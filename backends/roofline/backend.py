@@ -12,6 +12,7 @@ from xdsl.ir import Operation
 from npuc.backends.base import Backend
 from npuc.backends.operations import sparsity_warnings
 from npuc.backends.roofline.iteration.build import iteration_of
+from npuc.backends.roofline.iteration.repeats import sharing_problem
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, least_rows
 from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.lowered.steps import lowered_iteration_of
@@ -25,7 +26,6 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import Report, make_report
 from npuc.compiler.report.sections import ProgramFacts, columns
 from npuc.dialects.npu import ConstantOp, ContractOp, InterleaveOp, ViewOp, YieldOp
-from npuc.dialects.provenance import repeat_of
 from npuc.dialects.train.base import TrainOp
 from npuc.hardware import Hardware
 
@@ -72,9 +72,9 @@ class RooflineBackend(Backend):
         return []
 
     def supports(self, op: Operation) -> str | None:
-        """None for operations of the train level."""
+        """None for operations of the train level whose runs, where there are several, can be told apart."""
         if isinstance(op, (TrainOp, FuncOp, ReturnOp, ModuleOp)):
-            return None
+            return sharing_problem(op)
         return "it is not an operation of the train level"
 
     def score(self, module: ModuleOp, hardware: Hardware) -> Report:
@@ -165,8 +165,8 @@ class LoweredRoofline(RooflineBackend):
         """None for operations of the npu level without a mapping."""
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
             return "it has a mapping, which this backend does not follow"
-        if repeat_of(op) > 1:
-            return f"it stands for {repeat_of(op):,} operations, whose tensors this model would have to tell apart"
+        if (problem := sharing_problem(op)) is not None:
+            return problem
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *WORK, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"

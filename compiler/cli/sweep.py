@@ -20,7 +20,7 @@ from npuc.compiler.core.outputs import write_file
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.explore.sweep.partial import Partial
-    from npuc.compiler.explore.sweep.points import SweepPoint
+    from npuc.compiler.explore.sweep.point import SweepPoint
     from npuc.compiler.explore.sweep.sweep import Sweep
     from npuc.compiler.explore.sweep.table import SweepRows
 

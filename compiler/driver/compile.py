@@ -9,7 +9,7 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
@@ -17,18 +17,17 @@ from typing_extensions import Unpack
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
-from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import BACKENDS, CompileKeywords, Options, Say
 from npuc.compiler.core.stages import tell
-from npuc.compiler.driver.lower_program import follow_program, lower_program
+from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import score_program
 from npuc.compiler.driver.session import Session, silent
-from npuc.compiler.driver.together import leader, scoring, scoring_together
+from npuc.compiler.driver.together import Together, scoring, scoring_together
 from npuc.compiler.driver.unread import unread_warnings, with_warnings
 from npuc.compiler.report import Report
 from npuc.frontends.source import Source, open_source, text_source
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
     from npuc.backends.base import Backend
     from npuc.compiler.core.verify import SourceTexts
-    from npuc.compiler.driver.lower import Lowered
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.hardware import Hardware
 
@@ -150,7 +148,10 @@ def compile_program(
             Session(source, options, model, machine, sources, say, list(remarks), watchers)
             for model, machine in zip(scoring_together(models, options.pipeline, module), result.machines, strict=True)
         ]
-        for program, session, lowered in _lowered_programs(module, sessions):
+        together = Together(module, sessions)
+        together.check()
+        for number, session in enumerate(sessions):
+            program, lowered = together.lowered(number)
             result.reports.append(score_program(program, session, lowered))
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
@@ -158,46 +159,6 @@ def compile_program(
         for warning in unread:
             say(f"warning: {warning}")
         return result
-
-
-def _lowered_programs(module: ModuleOp, sessions: Sequence[Session]) -> Iterator[tuple[ModuleOp, Session, Lowered]]:
-    """What each session's backend scores, in their order; backends that score one program get copies of it."""
-    if len(sessions) > 1:
-        for session in sessions:
-            session.model.check(session.machine)
-    first = leader([session.model for session in sessions], [session.machine for session in sessions], module)
-    shared: tuple[ModuleOp, Lowered] | None = None
-    if first is not None:
-        session, program = sessions[first], module.clone()
-        session.say(f"the program that is lowered for {session.model.name} on {session.machine.name} is scored by all")
-        shared = program, lower_program(program, session)
-    for number, session in enumerate(sessions):
-        copy = module.clone() if len(sessions) > 1 else module
-        if shared is None or session.model.level != "npu":
-            yield copy, session, lower_program(copy, session)
-        elif number == first:
-            yield shared[0].clone(), session, shared[1]
-        else:
-            yield _followed(module, session, *shared)
-
-
-def _followed(
-    module: ModuleOp, session: Session, shared: ModuleOp, lowered: Lowered
-) -> tuple[ModuleOp, Session, Lowered]:
-    """
-    What a session's backend scores of the `shared` program, which was lowered for another one.
-
-    Where it cannot score what the passes of -O made of the source, it gets a program of its own, and a warning says so.
-    """
-    program, told = shared.clone(), [*session.warnings]
-    try:
-        return program, session, follow_program(program, session, lowered)
-    except (SourceError, UsageError) as error:
-        if session.options.pipeline is not None:
-            raise
-        session.warnings[:] = [*told, f"scored without the passes of -O that the others have: {error.message}"]
-    program = module.clone()
-    return program, session, lower_program(program, session)
 
 
 def lowered_module(

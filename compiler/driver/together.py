@@ -9,8 +9,12 @@ program: that of the first which wants schedules, on its machine, else of the fi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.passes import LOWER, names_in, state_of
 from npuc.dialects.provenance import mapping_of
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.backends.base import Backend
+    from npuc.compiler.driver.lower import Lowered
+    from npuc.compiler.driver.session import Session
     from npuc.hardware import Hardware
 
 
@@ -37,7 +43,7 @@ def scoring_together(models: Sequence[Backend], pipeline: str | None, module: Mo
     return [model if model.level == "npu" else model.lowered() or model for model in found]
 
 
-def leader(models: Sequence[Backend], machines: Sequence[Hardware], module: ModuleOp) -> int | None:
+def _leader(models: Sequence[Backend], machines: Sequence[Hardware], module: ModuleOp) -> int | None:
     """
     The number of the backend whose program the others of the level npu score, too; None where each has its own.
 
@@ -49,6 +55,53 @@ def leader(models: Sequence[Backend], machines: Sequence[Hardware], module: Modu
     wanting = [number for number in numbers if models[number].needs_schedules(machines[number])]
     free = [number for number in numbers if models[number].mapping_pass(machines[number], None) is None]
     return next(iter([*wanting, *free]), None)
+
+
+@dataclass
+class Together:
+    """A program as it was read, and the compilations of it for several backends, a session each."""
+
+    module: ModuleOp
+    sessions: list[Session]
+
+    def check(self) -> None:
+        """Raise `UsageError` before anything is lowered where a machine lacks what one of several backends needs."""
+        if len(self.sessions) > 1:
+            for session in self.sessions:
+                session.model.check(session.machine)
+
+    @cached_property
+    def leading(self) -> int | None:
+        """The number of the session whose program others score, too."""
+        models, machines = [one.model for one in self.sessions], [one.machine for one in self.sessions]
+        return _leader(models, machines, self.module)
+
+    @cached_property
+    def _shared(self) -> tuple[ModuleOp, Lowered]:
+        """The program that several backends score."""
+        assert self.leading is not None
+        session, program = self.sessions[self.leading], self.module.clone()
+        session.say(f"the program that is lowered for {session.model.name} on {session.machine.name} is scored by all")
+        return program, lower_program(program, session)
+
+    def lowered(self, number: int) -> tuple[ModuleOp, Lowered]:
+        """What the backend of a session scores: a module of its own. Adds to the session's warnings."""
+        session = self.sessions[number]
+        if self.leading is None or session.model.level != "npu":
+            program = self.module.clone()
+            return program, lower_program(program, session)
+        module, lowered = self._shared
+        if number == self.leading:
+            return module.clone(), lowered
+        program, told = module.clone(), [*session.warnings]
+        try:
+            return program, follow_program(program, session, lowered)
+        except (SourceError, UsageError) as error:
+            if session.options.pipeline is not None:
+                raise
+            session.warnings[:] = [*told, f"scored without the passes of -O that the others have: {error.message}"]
+        program = self.module.clone()
+        return program, lower_program(program, session)
 
 
 def _is_lowered(module: ModuleOp) -> bool:

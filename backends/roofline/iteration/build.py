@@ -17,6 +17,7 @@ from npuc.backends.roofline.iteration.graph import Graph, GraphLayer, is_bias, r
 from npuc.backends.roofline.iteration.memory import TensorNumbers
 from npuc.backends.roofline.iteration.order import ordered_layers
 from npuc.backends.roofline.iteration.parts import MemoryPart
+from npuc.backends.roofline.iteration.repeats import written_out
 from npuc.backends.roofline.iteration.rules import (
     Backward,
     StepWork,
@@ -29,7 +30,7 @@ from npuc.backends.roofline.iteration.rules import (
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep, Phase
 from npuc.backends.roofline.iteration.update import update_steps
 from npuc.compiler.analysis.nest.elements import element_bits
-from npuc.dialects.provenance import location_text
+from npuc.dialects.provenance import location_text, repeat_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
 
@@ -54,7 +55,7 @@ def iteration_of(func: FuncOp, conventions: Conventions, *, training: bool = Tru
         steps, live_out = update_steps(func, memory, steps, conventions)
     else:
         live_out = {number for part in graph.outputs for number in memory.known(part)}
-    return Iteration(memory.tensors(), tuple(steps), frozenset(live_out), graph.samples)
+    return written_out(Iteration(memory.tensors(), tuple(steps), frozenset(live_out), graph.samples))
 
 
 def with_recomputed(backward: Sequence[IterationStep], recomputed: Sequence[IterationStep]) -> list[IterationStep]:
@@ -240,6 +241,7 @@ class _Builder:
             layer.matrix,
             location_text(main),
             width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
+            repeat=repeat_of(main),
         )
 
 

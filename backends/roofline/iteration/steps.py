@@ -67,7 +67,8 @@ class IterationStep:
 
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else of type II.
     `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands. `whole`:
-    tensors that have to be in the cache all together, even where the step streams.
+    tensors that have to be in the cache all together, even where the step streams. `repeat`: how often it runs, once
+    when its iteration is written out.
     """
 
     name: str
@@ -83,6 +84,7 @@ class IterationStep:
     recomputed: bool = False
     width: int = 0
     whole: frozenset[int] = frozenset()
+    repeat: int = 1
 
 
 @dataclass(frozen=True)

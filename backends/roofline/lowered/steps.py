@@ -12,12 +12,13 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
 from npuc.backends.roofline.iteration.graph import samples_of
+from npuc.backends.roofline.iteration.repeats import written_out
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep
 from npuc.backends.roofline.lowered.memory import Memory
 from npuc.backends.roofline.lowered.units import Unit, is_unused, units_of
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.dialects.npu.resident import block_residency
-from npuc.dialects.provenance import is_recomputed, layer_of, location_text, role_of
+from npuc.dialects.provenance import is_recomputed, layer_of, location_text, repeat_of, role_of
 from npuc.dialects.train.signature import results_of
 
 
@@ -31,7 +32,7 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
     passing = block_residency(block).passing
     steps = [_step(unit, memory, passing.get(unit.main, ()), conventions) for unit in units_of(block.ops)]
     steps = [step for step in steps if step.reads or step.writes]
-    return Iteration(tuple(memory.tensors), tuple(steps), memory.known(_live_out(func)), samples_of(func))
+    return written_out(Iteration(tuple(memory.tensors), tuple(steps), memory.known(_live_out(func)), samples_of(func)))
 
 
 def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions: Conventions) -> IterationStep:
@@ -52,6 +53,7 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         recomputed=is_recomputed(main),
         width=element_bits(product[0].operands[0].type, conventions.element_bytes) if product else 0,
         whole=frozenset(whole),
+        repeat=repeat_of(main),
     )
 
 

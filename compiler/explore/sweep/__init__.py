@@ -19,7 +19,7 @@ from typing_extensions import Unpack
 
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.axes import Vary
-from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import open_source, text_source
 

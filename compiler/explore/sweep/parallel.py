@@ -18,7 +18,8 @@ from traceback import format_exc
 
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.explore.sweep.points import Points, SweepPoint
+from npuc.compiler.explore.sweep.point import SweepPoint
+from npuc.compiler.explore.sweep.points import Points
 
 CHUNKS_AHEAD = 4
 """The chunks queued for each process, so that none waits for the reader."""

@@ -26,7 +26,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
-from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.report.as_csv import cell, csv_text, nested_totals, total_names
 
 HEAD = "# npuc sweep "

@@ -10,12 +10,11 @@ time; one of level `npu` gets schedules for each machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from npuc.backends.base import Backend
-from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.gc_pause import collect_cycles, without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
@@ -26,13 +25,14 @@ from npuc.compiler.driver.options import fields_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
-from npuc.compiler.driver.together import scoring
+from npuc.compiler.driver.together import Together
 from npuc.compiler.driver.unread import unread_in_sweep
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.explore.sweep.messages import Said, one_line, point_text, warned
-from npuc.compiler.report import Report, Totals
-from npuc.compiler.report.as_csv import flat_totals, total_names
+from npuc.compiler.explore.sweep.models import Models
+from npuc.compiler.explore.sweep.point import SweepPoint
+from npuc.compiler.report import Report
 from npuc.frontends.source import Source
 
 if TYPE_CHECKING:
@@ -49,36 +49,6 @@ POINTS_BETWEEN_COLLECTIONS = 8
 """Modules are reference cycles: the most points between two collections of their memory."""
 POINTS_BETWEEN_FULL_COLLECTIONS = 64
 """The most points between two collections of all memory, also of programs that several points shared."""
-
-
-@dataclass(frozen=True)
-class SweepPoint:
-    """
-    One point: the varied keys and what the step costs there.
-
-    `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
-    `messages` are other messages, among them warnings; `moved` is the movement of plans for several devices, None in a
-    sweep without such plans. `unread` are hardware keys that were set and have no effect there, with the reason; None
-    where nobody knows.
-    """
-
-    index: int
-    values: Mapping[str, Any]
-    totals: Totals | None
-    error: str | None = None
-    messages: tuple[str, ...] = ()
-    moved: Moved | None = None
-    unread: Mapping[str, str] | None = None
-
-    def row(self) -> dict[str, Any]:
-        """
-        The row of a CSV file: the varied keys, all totals, the plan's movement, the error; None is an empty cell.
-
-        Nested totals are dotted.
-        """
-        known = {} if self.totals is None else flat_totals(self.totals)
-        totals = {name: known.get(name) for name in total_names()}
-        return {**self.values, **totals, **(self.moved or {}), "error": self.error}
 
 
 @dataclass(frozen=True)
@@ -102,7 +72,8 @@ class Points:
     backend: str
     options: CompileKeywords
     _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
-    _backends: dict[str, Backend] = field(default_factory=dict[str, Backend])
+    _models: Models | None = None
+    _together: dict[str, tuple[Together, list[Said]]] = field(default_factory=dict[str, "tuple[Together, list[Said]]"])
     _single: dict[str, SweepPoint] = field(default_factory=dict[str, SweepPoint])
     _scored: int = 0
     _right: bool | None = None
@@ -119,13 +90,21 @@ class Points:
             yield from self._score_run(range(indices.start, end))
             indices = range(end, indices.stop)
 
+    @property
+    def models(self) -> Models:
+        """The models of the backends of all points."""
+        if self._models is None:
+            varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
+            self._models = Models(tuple(map(str, varied)), self.options.get("pipeline"))
+        return self._models
+
     def backend_of(self, index: int) -> Backend:
         """The backend that scores a point."""
-        chosen = self._chosen(index)
-        name = str(chosen.get("backend", self.backend))
-        if name not in self._backends:  # the lookup searches installed backends each time
-            self._backends[name] = get_backend(name)
-        return scoring(self._backends[name], chosen.get("pipeline", self.options.get("pipeline")))
+        return self.models.by_name[self.models.names[self._number(index)]]
+
+    def _number(self, index: int) -> int:
+        """The number of the backend that scores a point."""
+        return self.models.names.index(str(self._chosen(index).get("backend", self.backend)))
 
     def _chosen(self, index: int) -> dict[str, Any]:
         """The options that a point varies, by keyword."""
@@ -168,11 +147,10 @@ class Points:
         model, messages = self.backend_of(index), Said()
         try:
             with without_cycle_collection():
-                options = self.options_of(index)
-                machine = machine_for(model, options, messages.add, self.source.format)
-                program = self._program(machine, options, index)
-                module, session = program.module.clone(), self._session(options, model, machine, program, messages)
-                lowered = lower_program(module, session)
+                together, said = self._together_of(index, self.options_of(index))
+                session, messages = together.sessions[self._number(index)], said[self._number(index)]
+                module, lowered = together.lowered(self._number(index))
+                machine = session.machine
                 if (remark := model.forecast(module, machine)) is not None:
                     messages.add(remark)
                 report = score_lowered(module, model, machine)
@@ -180,6 +158,25 @@ class Points:
                 return self._point(index, report, lowered, module, machine, messages_of_point)
         except NpucError as error:
             return self._failed(index, error, messages)
+
+    def _together_of(self, index: int, options: Options) -> tuple[Together, list[Said]]:
+        """The compilations of a point for all backends, which score one program, and what each says."""
+        backend = next((axis.key for axis in self.grid.axes if axis.target == "backend"), None)
+        key = repr([value for name, value in self.grid.values(index).items() if name != backend])
+        if backend is None or key not in self._together:
+            said = [Said() for _ in self.models.names]
+            models = [self.models.by_name[name] for name in self.models.names]
+            machines = [
+                machine_for(model, options, one.add, self.source.format)
+                for model, one in zip(models, said, strict=True)
+            ]
+            program = self._program(machines[self._number(index)], options, index)
+            sessions = [
+                self._session(options, model, machine, program, one)
+                for model, machine, one in zip(models, machines, said, strict=True)
+            ]
+            self._together = {key: (Together(program.module, sessions), said)}
+        return self._together[key]
 
     def _score_together(self, indices: range) -> Iterator[SweepPoint]:
         """A run of points on a program that is lowered once."""

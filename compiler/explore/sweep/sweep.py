@@ -20,7 +20,8 @@ from npuc.compiler.driver.score import version
 from npuc.compiler.driver.together import scoring
 from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
-from npuc.compiler.explore.sweep.points import Points, SweepPoint
+from npuc.compiler.explore.sweep.point import SweepPoint
+from npuc.compiler.explore.sweep.points import Points
 from npuc.frontends.source import Source
 from npuc.hardware import load_hardware
 

@@ -13,7 +13,7 @@ from typing_extensions import Unpack
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.partial import HEAD, Partial
-from npuc.compiler.explore.sweep.points import SweepPoint
+from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import text_source
 from tests.unit.sweep.conftest import NET

@@ -1,0 +1,41 @@
+"""A point of a sweep: what the step costs there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from npuc.compiler.explore.sweep.devices import Moved
+from npuc.compiler.report import Totals
+from npuc.compiler.report.as_csv import flat_totals, total_names
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """
+    One point: the varied keys and what the step costs there.
+
+    `totals` is None where the program does not fit the machine, or is none with these parameters; `error` says why.
+    `messages` are other messages, among them warnings; `moved` is the movement of plans for several devices, None in a
+    sweep without such plans. `unread` are hardware keys that were set and have no effect there, with the reason; None
+    where nobody knows.
+    """
+
+    index: int
+    values: Mapping[str, Any]
+    totals: Totals | None
+    error: str | None = None
+    messages: tuple[str, ...] = ()
+    moved: Moved | None = None
+    unread: Mapping[str, str] | None = None
+
+    def row(self) -> dict[str, Any]:
+        """
+        The row of a CSV file: the varied keys, all totals, the plan's movement, the error; None is an empty cell.
+
+        Nested totals are dotted.
+        """
+        known = {} if self.totals is None else flat_totals(self.totals)
+        totals = {name: known.get(name) for name in total_names()}
+        return {**self.values, **totals, **(self.moved or {}), "error": self.error}
