@@ -20,9 +20,9 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
 from npuc.compiler.analysis.schedule.near_ties import NEXT
-from npuc.compiler.analysis.schedule.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
 
 ALIKE = 1.0001
@@ -157,26 +157,19 @@ def _best(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates) -
         return FoundSchedule(schedule, float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    left: Grid = np.arange(len(score))
-    needs = found.needs
-    done = np.zeros(len(score), dtype=np.bool_)
+    needs = LeastNeeds(found.needs)
     for number in map(int, np.lexsort((moved, bound, score))):
-        if done[number] or bound[number] > ROUNDING * least[0]:
+        if bound[number] > ROUNDING * least[0]:
             continue
-        mine = found.needs[:, number : number + 1]
-        better = left[(needs <= mine).all(axis=0)]
-        equal = better[(found.needs[:, better] == mine).all(axis=0)]
-        done[equal] = True
-        if len(equal) < len(better):
+        first = needs.take(number)
+        if first is None:
             continue
-        first = int(equal[0])
         schedule = costs.schedule(choices, int(found.row[first]), int(found.at[first]))
         exact, _ = exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
         entry = exact, float(moved[first]), float(room[first]), float(first)
         if entry < least:
             best, least = FoundSchedule(schedule, exact, float(moved[first])), entry
             # What needs less than a candidate has no larger bound.
-            left = np.flatnonzero(bound <= ROUNDING * exact)
-            needs = found.needs[:, left]
+            needs.keep(bound <= ROUNDING * exact)
     assert best is not None, "what needs least is among the candidates"
     return best

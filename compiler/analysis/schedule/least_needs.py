@@ -1,0 +1,50 @@
+"""
+The candidates of a schedule search that are worth timing: no other one needs less of something and more of nothing.
+
+A candidate *covers* another one if it needs no more of anything and less of something (`Candidates.needs`). A candidate
+is compared with the others when it is the next to be timed, and each comparison leaves out all that one uncovered
+candidate covers. So there are about as many comparisons as uncovered candidates, however many are covered.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.schedule.space import Grid, Reals
+
+Mask = NDArray[np.bool_]
+
+
+class LeastNeeds:
+    """Candidates with their `needs`, a row each, of which covered ones are left out bit by bit."""
+
+    def __init__(self, needs: Reals):
+        self._all, self._needs = needs, needs
+        self._left: Grid = np.arange(needs.shape[1])
+        self._out = np.zeros(needs.shape[1], dtype=np.bool_)
+
+    def take(self, number: int) -> int | None:
+        """
+        The first candidate with the needs of this one, all of which are then left out; None if it is left out or
+        covered.
+        """
+        if self._out[number]:
+            return None
+        mine = self._all[:, number]
+        better = self._left[(self._needs <= mine[:, None]).all(axis=0)]
+        # The least by all needs, one after the other, is covered by none.
+        first = int(better[np.lexsort(self._all[:, better])[0]])
+        leading = self._all[:, first]
+        taken = bool((leading == mine).all())
+        out: Mask = np.all(self._needs >= leading[:, None], axis=0)
+        if not taken:
+            out = out & np.any(self._needs > leading[:, None], axis=0)
+        self._out[self._left[out]] = True
+        self._keep(np.logical_not(out))
+        return first if taken else None
+
+    def keep(self, chosen: Mask) -> None:
+        """Compare only with chosen candidates (a mask over all); what covers a chosen one must be chosen."""
+        self._keep(chosen[self._left])
+
+    def _keep(self, mask: Mask) -> None:
+        self._left, self._needs = self._left[mask], self._needs[:, mask]
