@@ -288,12 +288,15 @@ def _attribute_list(func: FuncOp, count: int) -> list[DictionaryAttr]:
 
 @dataclass(frozen=True)
 class AutodiffPass(ModulePass):
-    """Derive the training step of every function that has a loss and is not differentiated yet."""
+    """Derive the training step of every function that has a loss, if it is not one yet. Some function must have one."""
 
     name = "autodiff"
     EXAMPLE: ClassVar = "autodiff"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in training_functions(op):
-            if any(r.loss for r in results_of(func)) and not is_differentiated(func):
-                differentiate(func)
+        functions = training_functions(op)
+        forward = [func for func in functions if has_loss(func) and not is_differentiated(func)]
+        if not forward and not any(map(is_differentiated, functions)):
+            forward = functions  # each is refused, with what is expected
+        for func in forward:
+            differentiate(func)

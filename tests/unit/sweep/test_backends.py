@@ -29,8 +29,9 @@ def test_several_backends_score_one_program(backends: list[str], opt_level: int 
 
 def test_points_with_a_machine_each_score_the_program_of_that_machine() -> None:
     vary = {"array.rows": [8, 128], "backend": ["cycle", "roofline"], "memory.cache_mib": [0.01, 1]}
-    options = {"hardware": "igo-large", "overrides": {"compute.tflops": 10.0}, "opt_level": 3}
-    for point in sweep_source(NETWORK, vary=vary, **options):
+    for point in sweep_source(
+        NETWORK, vary=vary, hardware="igo-large", overrides={"compute.tflops": 10.0}, opt_level=3
+    ):
         keys = {"compute.tflops": 10.0, **{key: value for key, value in point.values.items() if key != "backend"}}
         reports = compile_source(
             NETWORK, backend=["cycle", "roofline"], hardware="igo-large", overrides=keys, opt_level=3

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from npuc.compiler import CapacityError, SourceError, compile_source
+from npuc.compiler import CapacityError, SourceError, compile_file, compile_source
 from npuc.compiler.cli import run_command
 
 PLAIN = """func.func @{name}(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8xf32> {{
@@ -46,7 +46,38 @@ def test_plain_numbers_are_no_arguments_of_a_step(name: str) -> None:
 
 def test_recompute_says_that_a_function_without_a_loss_has_no_backward_pass() -> None:
     with pytest.raises(SourceError, match="a function without a loss gets none"):
-        compile_source(PLAIN.format(name="f"), "mlir", "f.mlir", pipeline="autodiff,recompute")
+        compile_source(PLAIN.format(name="f"), "mlir", "f.mlir", pipeline="recompute")
+
+
+@pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
+@pytest.mark.parametrize("text", [PLAIN.format(name="f"), TWO])
+def test_autodiff_says_that_it_takes_a_loss(backend: str, text: str) -> None:
+    if text == TWO and backend == "roofline":
+        return  # it takes one function
+    with pytest.raises(SourceError, match="autodiff: found a function without a loss, expected one") as caught:
+        compile_source(text, "mlir", "f.mlir", backend=backend, pipeline="autodiff")
+    assert str(caught.value.location) == "f.mlir:1:1"
+    assert caught.value.exit_code == 1
+
+
+def test_autodiff_of_a_network_for_inference_is_refused() -> None:
+    with pytest.raises(SourceError, match="autodiff: found a function without a loss"):
+        compile_file("samples:mlp", pipeline="autodiff,lower-to-npu", inference=True)
+
+
+def test_autodiff_leaves_training_steps_and_what_stands_beside_a_loss() -> None:
+    once, twice = (compile_file("samples:mlp", pipeline=f"{a},lower-to-npu") for a in ("autodiff", "autodiff,autodiff"))
+    assert once.totals == twice.totals
+    loss = """func.func @g(%w: tensor<4xf32> {train.param = "w"}) -> (tensor<f32> {train.loss}) {
+      %l = train.dot_loss %w, %w {layer = "l"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+      func.return %l : tensor<f32>
+    }
+    """
+    named = PLAIN.format(name="f").replace("%a: tensor<4x8xf32>", '%a: tensor<4x8xf32> {train.input = "a"}')
+    two = compile_source(named + loss, "mlir", "f.mlir", pipeline="autodiff,lower-to-npu")
+    assert {(row.name, row.phase) for row in two.ops} >= {("f", "forward"), ("l", "dw")}
+    gradients = compile_source("layer,M,N,K,has_dX\na,4,4,4,1\n", "csv", "t.csv", pipeline="autodiff,lower-to-npu")
+    assert [row.phase for row in gradients.ops] == ["forward", "dx", "dw"]
 
 
 @pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
