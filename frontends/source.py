@@ -23,8 +23,7 @@ def text_source(content: str | bytes, format: str, filename: str) -> Source:
     Raises `UsageError` for an unknown format and for a text where the format wants bytes, `SourceError` for bytes that
     are not UTF-8.
     """
-    argument("text", content, str | bytes)
-    argument("filename", filename, str)
+    content, filename = argument("text", content, str | bytes), argument("filename", filename, str)
     frontend = get_frontend(argument("format", format, str))
     if frontend.binary and isinstance(content, str):
         raise UsageError(f"found a text, expected bytes: {frontend.title} is no text")

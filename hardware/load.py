@@ -16,8 +16,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 
+from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
+from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.core.texts import decoded
 from npuc.hardware.description import Hardware
 from npuc.hardware.readers.maestro import read_maestro_file
@@ -62,7 +64,7 @@ def preset_names() -> tuple[str, ...]:
 
 
 def load_hardware(
-    hardware: str | os.PathLike[str] | Mapping[str, object],
+    hardware: HardwareLike,
     overrides: Mapping[str, object] | None = None,
     precision: str | None = None,
 ) -> Hardware:
@@ -73,8 +75,11 @@ def load_hardware(
     `overrides` win over it, key by key, and `precision` over its key of this name. Of `precision` and
     `memory.element_bytes` the one given last wins: a preset's width gives way to a precision that is asked for,
     a preset's precision to a width. Raises `UsageError` for an unknown name, a file that cannot be read, every value
-    that the schema does not allow, and for both keys together.
+    that the schema does not allow, and for both keys together; `TypeError` for an argument of another type.
     """
+    hardware = argument("hardware", hardware, HardwareLike)
+    overrides = argument("overrides", overrides, Mapping[str, object] | None)
+    precision = argument("precision", precision, str | None)
     if isinstance(hardware, Mapping):
         values, whose = _checked(hardware, _Origin("hardware")), "the hardware"
     else:

@@ -30,6 +30,7 @@ from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.analysis.mapping.exact.directives import cluster_levels
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import PeArray, analyse
+from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.dialects.mapping import KINDS, KindName, Mapping, Problem
 from npuc.hardware import Hardware, load_hardware
@@ -60,7 +61,7 @@ def evaluate(
 
     NaN is a mapping that is refused: sizes below 1, R or S cut over time; in mode parity what MAESTRO dies of, in mode
     exact what does not compute everything exactly once or has no cluster form. Memory does not grow with B, but for
-    the result. Raises `UsageError`.
+    the result. Raises `UsageError`; `TypeError` for an argument of another type.
     """
     layer, order = _problem(problem)
     rows = _mappings(mappings, layer, order)
@@ -155,6 +156,7 @@ def _problem(problem: Table[str, object] | Problem) -> tuple[Problem, tuple[str,
     """The layer, and its dimensions in the order in which they were given."""
     if isinstance(problem, Problem):
         return problem, tuple(problem.sizes)
+    argument("problem", problem, Table[str, object])
     unknown = [key for key in problem if key not in ("type", "dims", "stride")]
     if unknown:
         raise UsageError(f"problem: unknown key {unknown[0]!r}", hint="known: type, dims, stride")
@@ -190,6 +192,7 @@ def _mappings(mappings: Table[str, object] | Mappings, problem: Problem, order: 
     """The arrays, checked; dimensions by their place in `Problem.named`."""
     if isinstance(mappings, Mappings):
         return mappings
+    argument("mappings", mappings, Table[str, object])
     names = ("dim", "size", "offset", "spatial", "cluster")
     missing = [name for name in names if name not in mappings]
     if missing:

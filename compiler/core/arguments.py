@@ -35,7 +35,7 @@ _SEVERAL = (list, tuple, Sequence, Iterable)
 
 def argument(name: str, value: object, hint: object) -> Any:
     """
-    The value of an argument, with numbers of numpy's as Python's.
+    The value of an argument, plain (see `plain`).
 
     Raises `TypeError`, which names the argument and what was expected, for a value of another type than `hint`.
     """
@@ -46,7 +46,7 @@ def argument(name: str, value: object, hint: object) -> Any:
 
 def keywords_of(given: KeywordsT, kind: type) -> KeywordsT:
     """
-    Keywords, with numbers of numpy's as Python's, by the annotations of a `TypedDict`.
+    Keywords, plain (see `plain`), by the annotations of a `TypedDict`.
 
     Raises `TypeError` for a keyword that does not exist and for a value of a wrong type.
     """
@@ -90,7 +90,16 @@ def _fits(value: object, hint: object) -> bool:
 
 
 def plain(value: object) -> Any:
-    """A number or truth value of numpy's, or an array of one, as Python's; other values as they are."""
+    """
+    A number or truth value of numpy's, or an array of one, as Python's, and a value of a class derived from `str`,
+    `int` or `float`, such as a member of an enumeration, as one of that type itself; other values as they are.
+    """
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
     return cast("Any", value).item() if getattr(value, "size", None) == 1 and hasattr(value, "item") else value
 
 

@@ -132,7 +132,7 @@ class Text:
             raise WrongValue(f"{wanted}, got {show(value)}")
         if not value.strip() or not value.isprintable():
             raise WrongValue(f"{wanted}, got an empty or unprintable one")
-        return value
+        return str.__str__(value)  # of a derived class, too
 
 
 @dataclass(frozen=True)

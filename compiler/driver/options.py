@@ -77,7 +77,7 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
 
 def plain_defines(defines: Mapping[str, Any] | None) -> dict[str, Any]:
     """Network parameters with numpy's numbers as Python's."""
-    return {name: plain(value) for name, value in (defines or {}).items()}
+    return {plain(name): plain(value) for name, value in (defines or {}).items()}
 
 
 def check_options(options: CompileKeywords) -> CompileKeywords:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
+from enum import IntEnum, StrEnum
 from itertools import islice
 from typing import Any, cast
 
@@ -9,9 +10,11 @@ import numpy as np
 import pytest
 
 from npuc import compiler
+from npuc.backends.maestro import evaluate
 from npuc.compiler import InternalError, NpucError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.run import RunKeywords
+from npuc.hardware import load_hardware
 
 NET = """network n(batch=2) {
   input x: f32[batch, 3]
@@ -115,3 +118,55 @@ def test_a_wrong_type_is_named(function: str, name: str, value: object, message:
     with pytest.raises(TypeError) as caught:
         getattr(compiler, function)(**{**GIVEN[function][0], name: value})
     assert str(caught.value).startswith(message)
+
+
+MAPPINGS = {
+    "dim": np.zeros((1, 1, 1), int),
+    "size": np.ones((1, 1, 1), int),
+    "offset": np.ones((1, 1, 1), int),
+    "spatial": np.zeros((1, 1, 1), bool),
+    "cluster": np.ones((1, 0), int),
+}
+BORDERS: Mapping[Callable[..., Any], dict[str, Any]] = {
+    load_hardware: {"hardware": "igo-small", "overrides": {"array.rows": 8}, "precision": "f32"},
+    evaluate: {
+        "problem": {"type": "CONV", "dims": {"K": 4, "C": 4, "R": 1, "S": 1, "Y": 8, "X": 8}},
+        "mappings": MAPPINGS,
+        "hardware": {"maestro.num_pes": 4},
+    },
+}
+
+
+@pytest.mark.parametrize(("call", "name"), [(call, name) for call, given in BORDERS.items() for name in given])
+def test_any_value_at_other_borders(call: Callable[..., Any], name: str) -> None:
+    call(**BORDERS[call])
+    for value in (
+        *POOL,
+        *({**BORDERS[call][name], key: 3} for key in MAPPINGS if isinstance(BORDERS[call][name], dict)),
+    ):
+        try:
+            call(**{**BORDERS[call], name: value})
+        except NpucError as error:
+            error.render()
+        except TypeError as error:
+            if not str(error).startswith(f"{name}: expected "):
+                raise
+
+
+class Word(StrEnum):
+    BATCH = "batch"
+    FILE = "net.dsl"
+    NAME = "other"
+
+
+class Number(IntEnum):
+    TWO = 2
+
+
+def test_members_of_enumerations_are_what_they_stand_for() -> None:
+    report = compiler.compile_source(
+        NET, "dsl", Word.FILE, defines={Word.BATCH: Number.TWO}, overrides={"name": Word.NAME}
+    )
+    plain = compiler.compile_source(NET, "dsl", "net.dsl", defines={"batch": 2}, overrides={"name": "other"})
+    assert report.to_json() == plain.to_json()
+    assert report.to_csv() == plain.to_csv()
