@@ -13,16 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
-from typing import get_type_hints
+from types import MappingProxyType, NoneType
+from typing import Literal, get_args, get_origin, get_type_hints
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
+from xdsl.utils.hints import isa
 
-from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean, either
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import DEFAULT_LEVEL, DEFAULT_TOLERANCE, LEVELS
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
@@ -162,7 +163,7 @@ def names_in(text: str) -> list[str]:
     """The names of the passes that a text names; none where it does not parse, which `read_pipeline` tells of."""
     try:
         return [spec.name for spec in parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))] if text.strip() else []
-    except ArgSpecParseError:
+    except (ArgSpecParseError, ValueError):
         return []
 
 
@@ -182,8 +183,11 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
             hint = did_you_mean(option, options) if options else f"'{spec.name}' has no options"
             raise UsageError(f"pass '{spec.name}' has no option '{option}'", hint=hint)
     with Foreign(lambda e: UsageError(f"pass '{spec.name}': {e if isinstance(e, ValueError) else summary(e)}")):
+        if spec.parameters:
+            spec = _with_reals(spec, found)
+            _check_types(spec, found)
         # Reading a specification resolves the types of all options, which takes longer than many a pass.
-        return found.from_spec(_with_reals(spec, found)) if spec.parameters or found.required_fields() else found()
+        return found.from_spec(spec) if spec.parameters or found.required_fields() else found()
 
 
 def _with_reals(spec: ArgSpec, found: type[ModulePass]) -> ArgSpec:
@@ -198,6 +202,28 @@ def _with_reals(spec: ArgSpec, found: type[ModulePass]) -> ArgSpec:
             for option, values in spec.parameters.items()
         },
     )
+
+
+def _check_types(spec: ArgSpec, found: type[ModulePass]) -> None:
+    """Raise `UsageError` for an option whose value is of another type than the pass takes."""
+    types = get_type_hints(found)
+    for option, values in spec.parameters.items():
+        wanted = types[option.replace("-", "_")]
+        if values and not (len(values) == 1 and isa(values[0], wanted)) and not isa(values, wanted):
+            shown = ",".join(str(value) for value in values)
+            raise UsageError(f"pass '{spec.name}': {option}: found '{shown}', expected {either(_expected(wanted))}")
+
+
+def _expected(hint: object) -> list[str]:
+    """What an option of a type takes, in words."""
+    if isinstance(hint, type) and hint in _WORDS:
+        return [_WORDS[hint]]
+    if get_origin(hint) is Literal:
+        return [str(word) for word in get_args(hint)]
+    return [word for one in get_args(hint) if one not in (NoneType, ...) for word in _expected(one)] or ["another type"]
+
+
+_WORDS: Mapping[type, str] = {int: "an integer", float: "a number", bool: "true or false", str: "a text"}
 
 
 def write_pipeline(passes: Sequence[ModulePass]) -> str:
