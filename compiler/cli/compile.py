@@ -16,6 +16,7 @@ from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import (
     Verb,
     check_folder,
+    check_rows,
     check_target,
     is_defect,
     make_console,
@@ -100,19 +101,19 @@ def command(
         ),
     ] = "npuc",
     emit: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--emit", metavar=EMITTED, help="Format of -o; scalesim writes SCALE-Sim's input files into a folder."
         ),
-    ] = "mlir",
+    ] = None,
     rows: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--rows",
             metavar="|".join(ROWS),
             help="Rows of the table: layers folded by block, all layers, or all cores.",
         ),
-    ] = "folded",
+    ] = None,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print the passes that ran.")] = False,
 ) -> None:
     """Compile a network and print the cost of one training step."""
@@ -121,10 +122,11 @@ def command(
         from npuc.compiler.driver.machine import backend_for
         from npuc.frontends.source import open_source
 
-        shown: Rows | None = next((known for known in ROWS if known == rows), None)
+        shown: Rows | None = next((known for known in ROWS if known == (rows or "folded")), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = _outputs(output, csv_format, emit, rows=shown)
+        check_rows(rows, *outputs.files)
         if check and devices.plan_objective == "time":
             raise UsageError(
                 "--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time"
@@ -143,14 +145,14 @@ def command(
             )
 
 
-def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> CompileOutputs:
+def _outputs(asked: Output, csv_format: str, emit: str | None, *, rows: Rows) -> CompileOutputs:
     """Where results go. Raises `UsageError` for an unknown format."""
     csv, output = asked.csv, asked.output
     from npuc.compiler.emit.base import get_emitter
 
     if csv_format not in ("npuc", "scalesim"):
         raise UsageError(f"--csv-format {csv_format}: expected npuc or scalesim")
-    emitter = get_emitter(emit)
+    emitter = get_emitter(emit or "mlir")
     for option, in_folder, target, needed in (
         (f"--csv-format {csv_format}", csv_format == "scalesim", csv, "--csv"),
         (f"--emit {emit}", emitter.folder, output, "-o"),
@@ -159,6 +161,8 @@ def _outputs(asked: Output, csv_format: str, emit: str, *, rows: Rows) -> Compil
             raise UsageError(f"{option} needs {needed} FOLDER")
     if emitter.printed and output is None:
         output = "-"
+    if emit is not None and output is None:
+        raise UsageError(f"--emit {emit} needs -o FILE")
     reports = csv if csv_format == "scalesim" else None
     return CompileOutputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports)
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
-from npuc.compiler.cli.shared import check_target, make_console, write_result
+from npuc.compiler.cli.shared import check_rows, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import PLAN_OBJECTIVES, Options
 
@@ -87,6 +87,7 @@ def show_plan(
     from npuc.frontends.source import open_source
 
     check_target(json)
+    check_rows(rows, json)
     choose: Choose | None = None if layer is None else lambda names: number_of(names, layer)
     if heterogeneous is None:
         from npuc.compiler.driver.lower import EXACT

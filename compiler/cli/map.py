@@ -14,7 +14,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console, whole, write_result
+from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.options import objective_named
 from npuc.compiler.core.outputs import write_file
@@ -96,15 +96,17 @@ def command(
         str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
     ] = None,
     rows: Annotated[
-        str, typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all.")
-    ] = "folded",
+        str | None,
+        typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all."),
+    ] = None,
 ) -> None:
     """Search for the best mapping of every contraction. Mappings place its loops on processing elements."""
     quiet = output.quiet
     with Verb(output.debug):
         settings = _settings(optimisation.objective, mapper, budget, seed, levels, parallel, tiles)
-        if rows not in ("folded", "all"):
+        if rows not in (None, "folded", "all"):
             raise UsageError(f"--rows {rows}: expected folded or all")
+        check_rows(rows, output.json, output.csv, output.output)
         outputs = _outputs(output, all_rows=rows == "all")
         keys = machine.keywords()
         if mode is not None:

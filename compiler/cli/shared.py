@@ -219,6 +219,15 @@ def make_console() -> Console:
     )
 
 
+def check_rows(rows: str | None, *targets: str | None) -> None:
+    """Raise `UsageError` for rows of a table that is not printed, since a result goes to standard output."""
+    if rows is not None and "-" in targets:
+        raise UsageError(
+            f"--rows {rows} is about the table, which is not printed where a result goes to standard output",
+            hint="leave it out, or give the result a file",
+        )
+
+
 def check_target(path: str | None) -> None:
     """
     Raise `UsageError` when a result cannot be written to `path` since it has no folder; before work is done for it.

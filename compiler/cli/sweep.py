@@ -13,7 +13,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_target, make_console, whole
+from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -65,8 +65,9 @@ def command(
         bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")
     ] = False,
     rows: Annotated[
-        str, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: layers folded by block, or all.")
-    ] = "folded",
+        str | None,
+        typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: layers folded by block, or all."),
+    ] = None,
     jobs: Annotated[
         int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
     ] = 1,
@@ -80,9 +81,10 @@ def command(
         from npuc.frontends.source import open_source
 
         varied = read_vary(vary or [])
-        shown: SweepRows | None = next((known for known in ROWS if known == rows), None)
+        shown: SweepRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded or all")
+        check_rows(rows, csv)
         if restart and csv in (None, "-"):
             raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
         for target in (csv, plot):
