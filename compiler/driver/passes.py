@@ -35,7 +35,7 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
 
 _ODD_BLANK = re.compile(r"[^\S \t\r\n]")
-UPSTREAM = ("canonicalize", "cse", "dce")
+UPSTREAM = ("cse", "dce")
 AUTODIFF, LOWER, SCHEDULE = "autodiff", "lower-to-npu", "schedule"
 
 

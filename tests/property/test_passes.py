@@ -14,6 +14,7 @@ from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.canonicalize import CanonicalizePass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
@@ -34,6 +35,7 @@ from tests.networks import integer_data, integer_networks
 
 PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
+    [CanonicalizePass(), AutodiffPass(), CanonicalizePass(), LowerToNpuPass(), SchedulePass()],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(objective="traffic"), GroupWeightsPass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), InterleavePass(what="all"), SchedulePass(), LowerTilesPass()],

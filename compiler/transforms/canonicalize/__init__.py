@@ -1,0 +1,41 @@
+"""
+Pass `canonicalize`: what a program need not compute, it does not: identities, repeated and undone work, dead code.
+
+    %a = train.transpose %x axes [1, 0] : …
+    %b = train.transpose %a axes [1, 0] : …
+    %h = train.relu %b : …
+    %y = train.relu %h : …                   ->      %h = train.relu %x : …
+
+Its patterns work on the `train` level, before `autodiff` or after it, and keep every value and every gradient: products
+and sums are not reordered. Operations that compute the same are computed once, those that nobody reads are erased.
+Constants are folded up to a size. Other dialects are canonicalised as xDSL does it.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
+from xdsl.transforms.canonicalize import CanonicalizePass as UpstreamCanonicalizePass
+
+from npuc.compiler.transforms.canonicalize.common import drop_dead, merge_equal
+from npuc.compiler.transforms.canonicalize.patterns import PATTERNS
+from npuc.dialects.train.signature import training_functions
+
+
+@dataclass(frozen=True)
+class CanonicalizePass(ModulePass):
+    """Leave out what need not be computed: identities, undone and repeated work, equal operations, dead code."""
+
+    name = "canonicalize"
+    EXAMPLE: ClassVar = "set-precision{to=mixed},set-precision{to=f32},canonicalize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        UpstreamCanonicalizePass().apply(ctx, op)
+        for func in training_functions(op):
+            walker = PatternRewriteWalker(GreedyRewritePatternApplier([kind() for kind in PATTERNS]))
+            while walker.rewrite_region(func.body) | bool(merge_equal(func)):
+                drop_dead(func)
+            drop_dead(func)

@@ -1,0 +1,151 @@
+"""Programs with needless work: `canonicalize` keeps every value and gradient, before autodiff and after."""
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from npuc.compiler.driver.check import run_results
+from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.transforms.autodiff import AutodiffPass
+from npuc.compiler.transforms.canonicalize import CanonicalizePass
+from npuc.dialects.tensors import shape_of
+from tests.networks import Net, dot_loss, integer_data
+
+Step = Callable[[Net, SSAValue, st.DataObject], SSAValue]
+
+
+def _axis(x: SSAValue, data: st.DataObject) -> int:
+    return data.draw(st.integers(0, len(shape_of(x)) - 1))
+
+
+def _permuted(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call("transpose", x, data.draw(st.permutations(range(len(shape_of(x))))))
+
+
+def _reshaped(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    shape = shape_of(x)
+    flat = net.call("reshape", x, [shape[0] * shape[1], *shape[2:]])
+    return net.call("reshape", flat, data.draw(st.sampled_from([shape, (shape[1], shape[0], *shape[2:])])))
+
+
+def _limited(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    function = data.draw(st.sampled_from(["relu", "relu6", "abs", "clip"]))
+    return net.call(function, net.call(function, x))
+
+
+def _turned(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axes = [_axis(x, data) for _ in range(2)]
+    return net.call("flip", net.call("flip", x, axes[0]), axes[1])
+
+
+def _rolled(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call("roll", x, data.draw(st.integers(-1, 1)), _axis(x, data))
+
+
+def _chosen(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    other = data.draw(st.sampled_from([x, net.call("relu", x)]))
+    return net.call(data.draw(st.sampled_from(["max", "min"])), x, other)
+
+
+def _where(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call("where", net.call("greater", x, 0), x, data.draw(st.sampled_from([x, net.call("abs", x)])))
+
+
+def _parted(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axis = _axis(x, data)
+    parts = list(net.call_all("split", x, [1, shape_of(x)[axis] - 1], axis)) if shape_of(x)[axis] > 1 else [x]
+    if data.draw(st.booleans()):
+        parts.reverse()
+    whole = net.call("concat", parts, axis)
+    return net.call("concat", list(net.call_all("split", whole, [shape_of(p)[axis] for p in parts], axis)), axis)
+
+
+def _unbound(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    axis, other = _axis(x, data), _axis(x, data)
+    return net.call("stack", list(net.call_all("unbind", x, axis)), other)
+
+
+def _sliced(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    for _ in range(2):
+        axis = _axis(x, data)
+        step = data.draw(st.integers(1, 2))
+        x = net.call("slice", x, axis, data.draw(st.integers(0, shape_of(x)[axis] - 1)), step=step)
+    return x
+
+
+def _cast(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    return net.call("cast", net.call("cast", x, data.draw(st.sampled_from(["f32", "f64"]))), "f64")
+
+
+def _scaled(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    for _ in range(2):
+        x = net.call("mul", x, data.draw(st.sampled_from([1, -1, 2])))
+    return x
+
+
+def _constant(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    ones = net.call("full", list(shape_of(x)), 2.0, dtype="f64")
+    return net.call("add", x, net.call("mul", ones, net.call("relu", ones)))
+
+
+def _twice(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    function = data.draw(st.sampled_from(["relu", "abs"]))
+    return net.call("add", net.call(function, x), net.call(function, x))
+
+
+def _unread(net: Net, x: SSAValue, data: st.DataObject) -> SSAValue:
+    net.call("relu", net.call("abs", x))
+    return x
+
+
+STEPS: tuple[Step, ...] = (
+    *(_permuted, _reshaped, _limited, _turned, _rolled, _chosen, _where, _parted, _unbound, _sliced, _cast, _scaled),
+    *(_constant, _twice, _unread),
+)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> ModuleOp:
+    """A product, whose weight gets a gradient through some of the steps above."""
+    data = draw(st.data())
+    net = Net()
+    sizes = draw(st.tuples(st.integers(1, 3), st.integers(2, 3), st.integers(2, 3)))
+    x = net.call("matmul", net.input("x", sizes[0], sizes[1], 2), net.param("w", 2, sizes[2]))
+    for step in draw(st.lists(st.sampled_from(STEPS), max_size=6)):
+        x = step(net, x, data)
+    return net.finish(dot_loss(net, x))
+
+
+@settings(max_examples=150)
+@given(module=networks(), seed=st.integers(0, 99))
+def test_every_value_and_gradient_stays(module: ModuleOp, seed: int) -> None:
+    data = integer_data(module, seed)
+    whole, early = module.clone(), module.clone()
+    forward = run_results(module, data)
+    AutodiffPass().apply(Context(), whole)
+    expected = run_results(whole, data)
+
+    CanonicalizePass().apply(Context(), early)
+    early.verify()
+    assert compare(forward, run_results(early, data)).exact
+    AutodiffPass().apply(Context(), early)
+    late = whole.clone()
+    for program in (early, late):
+        CanonicalizePass().apply(Context(), program)
+        program.verify()
+        outcome = compare(expected, run_results(program, data))
+        assert outcome.equal, outcome
+        assert outcome.exact
+        text = str(program)
+        CanonicalizePass().apply(Context(), program)
+        assert str(program) == text, "a canonical program stays as it is"
+    assert _count(early) <= _count(whole)
+    assert _count(late) <= _count(whole)
+
+
+def _count(module: ModuleOp) -> int:
+    return sum(1 for _ in module.walk())
