@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.run import warn_of_unread
 from npuc.compiler.cli.shared import Verb, real, whole
 from npuc.compiler.core.options import DEFAULT_LEVEL, Only
@@ -56,12 +56,16 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     from npuc.compiler.driver.run import run_options
     from npuc.frontends.source import open_source
 
-    def show(outcome: PassCheck) -> None:
-        if out or not quiet:
-            text = f"{outcome.step}: {outcome.comparison}"
-            print(text if out else f"npuc: check: {text}", file=sys.stdout if out else sys.stderr)
+    with stages(quiet=quiet) as line:
 
-    checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
+        def show(outcome: PassCheck) -> None:
+            text = f"{outcome.step}: {outcome.comparison}"
+            if out:
+                line(text, out=True)
+            elif not quiet:
+                line(f"npuc: check: {text}")
+
+        checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:
         asked = run_options(options)
         warn_of_unread(asked, lowered=True, quiet=quiet)

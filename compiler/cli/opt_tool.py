@@ -14,8 +14,10 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from npuc.compiler.cli.progress import stages
 from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline
@@ -74,12 +76,19 @@ class OptTool(xDSLOptMain):
                 verify_module(module, self.sources, after=None if previous is None else previous.name)
             if usual is not None:
                 usual(previous, module, following)
+            if following is not None:
+                tell(following.name)
 
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        """Run the pipeline; what a pass raises that is no message of xDSL's becomes one of npuc's."""
-        with self.sources.quoted(), Foreign(_translate):
+        """
+        Run the pipeline, whose pass is shown if it takes long; what a pass raises that is no message of xDSL's becomes
+        one of npuc's.
+        """
+        # What is printed between passes and the stage would be in each other's way.
+        prints = self.args.print_between_passes or self.args.time_passes
+        with self.sources.quoted(), Foreign(_translate), stages(quiet=prints):
             super().apply_passes(prog)
 
     def register_all_frontends(self) -> None:

@@ -64,15 +64,21 @@ def progress(name: str, count: int, done: int = 0, *, bar: bool) -> Generator[tu
         yield advance, lambda text: shown.console.print(escape(f"npuc: {text}"), highlight=False, soft_wrap=True)
 
 
+class Line(Protocol):
+    """Writes a line on standard error, or on standard output as a part of the result (`out`)."""
+
+    def __call__(self, text: str, *, out: bool = False) -> None: ...
+
+
 @contextmanager
-def stages(*, quiet: bool) -> Generator[Callable[[str], None]]:
+def stages(*, quiet: bool) -> Generator[Line]:
     """
-    What writes a line on standard error while a compilation runs, whose stage is shown there if it takes long.
+    What writes a line while a compilation runs, whose stage is shown on standard error if it takes long.
 
     Nothing but such lines is written with `quiet`, and where standard error is no terminal.
     """
     if quiet or not sys.stderr.isatty():
-        yield lambda text: print(text, file=sys.stderr)
+        yield lambda text, *, out=False: print(text, file=sys.stdout if out else sys.stderr)
         return
     shown = _Stages()
     try:
@@ -99,11 +105,16 @@ class _Stages:
         if bar is not None:
             bar.update(bar.task_ids[0], description=_text(stage))
 
-    def line(self, text: str) -> None:
+    def line(self, text: str, *, out: bool = False) -> None:
         """Write a line, above the stage if that is shown."""
         with self._lock:
             if self._bar is None:
-                print(text, file=sys.stderr)
+                print(text, file=sys.stdout if out else sys.stderr)
+            elif out:
+                # Standard output may be the same terminal: the stage is erased while the line is written.
+                self._bar.stop()
+                print(text, flush=True)
+                self._bar.start()
             else:
                 self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 

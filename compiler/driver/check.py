@@ -19,6 +19,7 @@ from xdsl.traits import IsTerminator
 
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
 from npuc.compiler.core.options import Only
+from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
 from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
@@ -83,6 +84,7 @@ def check_program(
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.seed)
+    tell("run")
     with sources.quoted():
         before = run_results(module, data)
     done: list[PassCheck] = []
@@ -92,6 +94,7 @@ def check_program(
             run_pipeline(module, [step], make_context(), sources)
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)
+            tell(f"run after {step.name}")
             after = run_results(module, data)
         except CapacityError:
             # the program is right, and so is a pass that refuses it

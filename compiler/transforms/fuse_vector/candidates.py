@@ -1,14 +1,16 @@
 """Legal epilogues of a contraction, and the gain of fusing them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, footprint_bytes
-from npuc.compiler.analysis.schedule.core_partitions import core_partitions
+from npuc.compiler.analysis.schedule.core_partitions import PartitionBounds, core_partitions
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles
@@ -27,6 +29,8 @@ from npuc.dialects.train.signature import Writes, writes_of
 
 Wanted = Callable[[VectorOp], bool]
 Place = tuple[int, int]
+Price = tuple[int, int]
+"""Cycles and bytes."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ class Fusing:
             wider = (*found, more)
             apart = self._stream(more.op)
             limit = best[0] + apart[0], best[1] + apart[1]
-            prices = [(self._price(contract, s, wider), s) for s in self._schedules(contract, schedule, wider)]
-            if prices and min(p for p, _ in prices) < limit:
-                best, schedule = min(prices, key=lambda entry: entry[0])
+            cheaper = self._best(contract, schedule, wider, limit)
+            if cheaper is not None:
+                best, schedule = cheaper
                 found = wider
         return Choice(found, schedule) if found != before else None
 
@@ -132,18 +136,36 @@ class Fusing:
                 return True
         return False
 
-    def _schedules(self, contract: ContractOp, now: Schedule, fused: Sequence[Fused]) -> Iterator[Schedule]:
-        """The schedule as it is and the best for the bytes that now move with an output, if they finish and fit."""
+    def _best(
+        self, contract: ContractOp, now: Schedule, fused: Sequence[Fused], limit: Price
+    ) -> tuple[Price, Schedule] | None:
+        """
+        The cheapest of the schedule as it is and the best for the bytes that now move with an output, with its price;
+        None if none finishes, fits and costs less than `limit`. Partitions over cores that are no faster are not
+        searched.
+        """
         nest, machine = contract.nest, self.machine
         widths = contract_widths(contract, machine)
-        work = epilogues(contract, fused, machine, len(fused))
-        wide = self._wide(contract, fused, widths, fused_widths(nest, widths, work))
-        for schedule in (now, *_searched(nest, machine, wide, {f.output for f in fused})):
-            if any(incomplete_reason(nest, schedule, f.output) is not None for f in fused):
+        moving = fused_widths(nest, widths, epilogues(contract, fused, machine, len(fused)))
+        wide = self._wide(contract, fused, widths, moving)
+        best: tuple[Price, int] | None = None
+        chosen = now
+
+        def most() -> int:
+            return limit[0] if best is None else best[0][0]
+
+        outputs = {f.output for f in fused}
+        searched = _searched(nest, machine, wide, moving, outputs, most)
+        for number, schedule in chain([(0, now)], searched):
+            if any(incomplete_reason(nest, schedule, output) is not None for output in outputs):
                 continue
             room = footprint_bytes(nest, schedule, widths) + room_bytes(contract, schedule, fused, machine)
-            if room <= min(machine.spm_bytes, schedule.spm or machine.spm_bytes):
-                yield schedule
+            if room > min(machine.spm_bytes, schedule.spm or machine.spm_bytes):
+                continue
+            entry = self._price(contract, schedule, fused), number
+            if entry[0] < limit and (best is None or entry < best):
+                best, chosen = entry, schedule
+        return None if best is None else (best[0], chosen)
 
     def _wide(self, contract: ContractOp, fused: Sequence[Fused], widths: Bits, moving: Bits) -> Bits:
         """Bits to search with: at least those of the contraction, and the room of what is held beside its blocks."""
@@ -155,7 +177,7 @@ class Fusing:
         stored = tuple(map(max, zip(moving.stored, widths.stored, strict=True)))
         return Bits(stored, widths.sums, tuple(rooms.values()))
 
-    def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> tuple[int, int]:
+    def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> Price:
         """Cycles and bytes of a contraction with what is fused."""
         if fused:
             timing = stage(contract, schedule, fused, self.machine)
@@ -164,30 +186,37 @@ class Fusing:
             timing = pipeline(contract.nest, schedule, self.machine, widths)
         return timing.cycles, timing.moved // BYTE
 
-    def _stream(self, op: VectorOp) -> tuple[int, int]:
+    def _stream(self, op: VectorOp) -> Price:
         """Cycles and bytes of vector work by itself."""
         moved = streamed(op, self.machine).moved()
         return stream_cycles(op.ops, moved, self.machine), moved
 
 
-def _searched(nest: Nest, machine: Machine, widths: Bits, outputs: Collection[str]) -> Iterator[Schedule]:
+def _searched(
+    nest: Nest, machine: Machine, widths: Bits, moving: Bits, outputs: Collection[str], most: Callable[[], int]
+) -> Iterator[tuple[int, Schedule]]:
     """
-    The best schedule for these bits of an element, and on several cores the best of each cut that leaves every block
-    of the outputs to one core.
+    The best schedule for these bits of an element, and on several cores the best of each partition that leaves every
+    block of the outputs to one core and may take at most so many cycles, each with its number. Those that may be
+    fastest come first, so that `most` falls early.
     """
-    cuts = [cut for cut in core_partitions(nest, machine.cores) if cut] if machine.cores > 1 else []
-    for cut in [None, *cuts]:
-        if cut is not None and any(loop.dim not in nest.tensors[name].dims for loop in cut for name in outputs):
-            continue
-        try:
-            if cut is None:
-                found = best_schedule(nest, machine, "time", widths)
-            else:
-                part, count = first_part(nest, Schedule(cut)), core_count(nest, Schedule(cut))
-                found = best_schedule(part, machine.core(count), "time", widths)
-        except CapacityError:
-            continue
-        yield Schedule((*(cut or ()), *found.loops), found.keep, machine.spm_bytes)
+    with suppress(CapacityError):
+        found = best_schedule(nest, machine, "time", widths)
+        yield 1, Schedule(found.loops, found.keep, machine.spm_bytes)
+    if machine.cores == 1:
+        return
+    own = frozenset[str].intersection(*(nest.tensors[name].dims for name in outputs))
+    cuts = [cut for cut in core_partitions(nest, machine.cores) if cut and all(loop.dim in own for loop in cut)]
+    bounds = PartitionBounds(nest, machine, "time", moving)
+    for bound, number in sorted((bounds.of_all_cores(cut), number) for number, cut in enumerate(cuts, 2)):
+        # Both are whole cycles, so that the rounding of the bound does not count.
+        if int(bound) > most():
+            return
+        cut = cuts[number - 2]
+        part, count = first_part(nest, Schedule(cut)), core_count(nest, Schedule(cut))
+        with suppress(CapacityError):
+            found = best_schedule(part, machine.core(count), "time", widths)
+            yield number, Schedule((*cut, *found.loops), found.keep, machine.spm_bytes)
 
 
 def _is_elementwise(op: VectorOp) -> bool:

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -73,6 +75,32 @@ def test_an_error_comes_after_the_stage_is_erased() -> None:
     assert "npuc: schedule 1 of 5 contractions" in before
     assert ERASE in before
     assert "npuc: schedule" not in error
+
+
+def test_check_shows_the_stage_between_its_lines() -> None:
+    status, out, shown = on_terminal("check", "samples:mlp", "-O0")
+    assert status == 0
+    assert "npuc: schedule 1 of 5 contractions" in shown
+    assert ERASE in shown.split("contractions")[-1]
+    assert b"\x1b" not in out
+    assert [line.split(b":")[0] for line in out.splitlines()][-2].startswith(b"schedule")
+    assert "equal" not in shown
+
+
+def test_opt_shows_the_pass_and_it_is_erased(tmp_path: Path) -> None:
+    net = tmp_path / "net.dsl"
+    net.write_text((files("npuc.samples") / "mlp.dsl").read_text(), encoding="utf-8")
+    passes = (
+        "autodiff,lower-to-npu,set-target{rows=16 cols=16 spm-bytes=16384 clock-mhz=1000 gb-per-s=10 lanes=16},schedule"
+    )
+    status, out, shown = on_terminal("opt", str(net), "-p", passes)
+    assert status == 0
+    assert "npuc: schedule" in shown
+    assert ERASE in shown.split("npuc: schedule")[-1]
+    assert out.startswith(b"builtin.module")
+    status, _, shown = on_terminal("opt", str(net), "-p", passes, "--print-between-passes")
+    assert status == 0
+    assert shown == ""
 
 
 @pytest.mark.parametrize("arguments", [("--quiet",), ()])

@@ -1,6 +1,7 @@
 """When `fuse-vector` fuses and when it does not: one test a condition."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,14 +11,17 @@ from xdsl.parser import Parser
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
 from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.driver.passes import available_passes, read_pipeline
 from npuc.compiler.interpreter.execute import execute
-from npuc.compiler.transforms.fuse_vector import FuseVectorPass
+from npuc.compiler.transforms.fuse_vector import FuseVectorPass, candidates
 from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.nest import Schedule
+from npuc.frontends import read_source
 from npuc.frontends.mlir import make_context
 
 FACTS: dict[str, bool | int | float | str] = {
@@ -46,6 +50,13 @@ SGD = """  %w1 = npu.vector sgd(%w, %dw) <{lr = 1.0 : f64}> ops 64 {layer = "w",
 END = "  func.return %w1 : tensor<8x4xf32>\n}"
 W1 = "tensor<8x4xf32> {train.updates = 2 : i64}"
 BOTH = f"{W1}, tensor<8x8xf32>"
+NETWORK = """network f(batch=24) {
+  input x: f32[batch, 40]
+  labels y: i32[batch]
+  loss cross_entropy(linear(relu(linear(x, 56)), 10), y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
 END_BOTH = "  func.return %w1, %dx : tensor<8x4xf32>, tensor<8x8xf32>\n}"
 
 
@@ -187,3 +198,31 @@ def test_the_gradient_of_a_fused_update_is_known_at_the_level_of_tiles() -> None
 def test_the_mark_and_parts_of_tensors() -> None:
     with pytest.raises(VerifyException, match="it says no reads and writes"):
         parse(DW, SGD.replace("ops 64", "ops 64 reads [4, 32] fused"), END)
+
+
+@pytest.mark.parametrize("cores", [6, 20])
+def test_partitions_are_left_out_unless_they_may_be_the_best(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    """The program is that of a search of all partitions over cores, of which fewer are searched."""
+    facts = {**FACTS, "cores": cores, "spm_bytes": 1 << 14, "gb_per_s": 0.5}
+
+    def found() -> tuple[str, int]:
+        searches = 0
+
+        def counted(*arguments: Any) -> Schedule:
+            nonlocal searches
+            searches += 1
+            return best_schedule(*arguments)
+
+        monkeypatch.setattr(candidates, "best_schedule", counted)
+        module = read_source(NETWORK, format="dsl")
+        module.attributes[TARGET] = target_attr(facts)
+        for step in read_pipeline("autodiff,lower-to-npu,schedule,fuse-vector", available_passes()):
+            step.apply(make_context(), module)
+        return str(module), searches
+
+    pruned, few = found()
+    assert "fused" in pruned
+    monkeypatch.setattr(candidates.PartitionBounds, "of_all_cores", lambda self, loops: 0.0)
+    unpruned, many = found()
+    assert pruned == unpruned
+    assert few < many
