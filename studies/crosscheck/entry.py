@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ class _Outcome(Outcome):
         from npuc.studies.crosscheck.view import to_json
 
         return to_json(self.found)
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.found.warnings
 
     def csv(self) -> str:
         from npuc.studies.crosscheck.view import to_csv

@@ -18,15 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from npuc.backends.cycle.facts import ArrayFacts
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.mapping.systolic import MappedTime, mapped_time
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import EdgeFacts
 from npuc.dialects.npu import ContractOp
@@ -34,6 +36,10 @@ from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.frontends.source import open_source
+
+if TYPE_CHECKING:
+    from npuc.backends.base import Backend
+    from npuc.hardware import Hardware
 
 Dataflow = Literal["os", "ws", "is"]
 DATAFLOWS: tuple[Dataflow, ...] = ("os", "ws", "is")
@@ -89,12 +95,16 @@ class ProductRow:
 
 @dataclass(frozen=True)
 class CrossCheckResults:
-    """The rows, with the source, the machine's name and the network's elements per cycle."""
+    """
+    The rows, with the source, the machine's name and the network's elements per cycle; `warnings` name the keys that
+    were set and have no effect.
+    """
 
     source: str
     hardware: str
     noc_bw: int
     rows: tuple[ProductRow, ...]
+    warnings: tuple[str, ...] = ()
 
     def of(self, dataflow: str) -> tuple[ProductRow, ...]:
         """The rows of a dataflow."""
@@ -118,6 +128,9 @@ def run_crosscheck(
     """
     rows: list[ProductRow] = []
     name, width = "", 0
+    if "array.dataflow" in (overrides or {}):
+        raise UsageError("--set array.dataflow: the study varies this key itself", hint="--preset os, ws or is")
+    scored: list[tuple[Backend, Hardware]] = []
     for dataflow in dataflows:
         options: CompileKeywords = {
             "hardware": hardware,
@@ -132,13 +145,14 @@ def run_crosscheck(
         facts = machine_of(module)
         assert facts is not None, "the driver writes the machine into the module"
         written = machine.get("maestro.noc_bw", int) if "maestro.noc_bw" in (overrides or {}) else None
+        scored.append((model, machine))
         name, width = machine.name, written or facts.array.rows + facts.array.cols
         ops = [op for op in module.walk() if isinstance(op, ContractOp)]
         costs = [row for row in report.ops if row.op == ContractOp.name]
         for op, cost in zip(ops, costs, strict=True):
             rows.append(_row(op, cost, facts.array, width))
         done(dataflow, 1)
-    return CrossCheckResults(source, name, width, tuple(rows))
+    return CrossCheckResults(source, name, width, tuple(rows), tuple(unread_warnings(overrides or {}, scored)))
 
 
 def _row(op: ContractOp, cost: OpRow, array: Array, noc_bw: int) -> ProductRow:

@@ -247,6 +247,7 @@ MEANINGLESS = {
     "study thesis --figure 5.1": "--figure chooses what --plot draws",
     "study igo --figure 5.1": "--figure is an option of",
     "study thesis --pipeline own=autodiff": "--pipeline is an option of",
+    "study crosscheck --preset os --network net.dsl --set array.dataflow=ws": "the study varies this key itself",
     "study crosscheck --set array.rows=8 --set array.rows=16": "--set array.rows is given twice",
     "list hardware --load own.py": "--load does not apply",
 }
@@ -265,6 +266,7 @@ WARNED = {
     "check net.dsl --set maestro.num_pes=8": "maestro.num_pes has no effect",
     "reuse net.dsl --set array.rows=8": "array.rows has no effect",
     "map net.dsl --hw nvdla --budget 4 --set array.rows=8": "array.rows has no effect",
+    "study crosscheck --preset os --network net.dsl --set maestro.num_pes=8": "maestro.num_pes has no effect",
     "sweep net.dsl --vary array.rows=8,16 -b roofline": "array.rows has no effect",
     "sweep net.dsl --vary batch=4,8 -b roofline --set roofline.bound=true": "roofline.bound has no effect",
     "sweep net.dsl --vary devices=1,2 -b roofline --set roofline.bound=true": "roofline.bound has no effect",
