@@ -12,9 +12,15 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+else:
+    # Its module loads thirty others, and this one is loaded before signals are taken over.
+    Loader = object
 
 FORMER_NAMES = {
     "npuc.backends.hardware": "npuc.hardware",

@@ -69,3 +69,12 @@ def test_nobody_here_uses_one() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_little_is_loaded_before_signals_are_taken_over() -> None:
+    """A signal while modules load ends in a traceback as long as nobody has taken it over."""
+    code = "import sys; old = set(sys.modules); import npuc.compiler.core.interrupts; print(*set(sys.modules) - old)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "npuc.compiler.core.interrupts" in loaded
+    assert not {"importlib.abc", "importlib.resources", "tempfile", "shutil", "lzma"}.intersection(loaded)
