@@ -30,14 +30,14 @@ class LeastNeeds:
         if self._out[number]:
             return None
         mine = self._all[:, number]
-        better = self._left[(self._needs <= mine[:, None]).all(axis=0)]
+        better = self._left[_at_most(self._needs, mine)]
         # The least by all needs, one after the other, is covered by none.
         first = int(better[np.lexsort(self._all[:, better])[0]])
         leading = self._all[:, first]
         taken = bool((leading == mine).all())
-        out: Mask = np.all(self._needs >= leading[:, None], axis=0)
+        out = _at_least(self._needs, leading)
         if not taken:
-            out = out & np.any(self._needs > leading[:, None], axis=0)
+            out &= ~_at_most(self._needs, leading)
         self._out[self._left[out]] = True
         self._keep(np.logical_not(out))
         return first if taken else None
@@ -48,3 +48,19 @@ class LeastNeeds:
 
     def _keep(self, mask: Mask) -> None:
         self._left, self._needs = self._left[mask], self._needs[:, mask]
+
+
+def _at_most(needs: Reals, limits: Reals) -> Mask:
+    """Which candidates need no more than `limits` of anything; row by row, which numpy does faster than `all`."""
+    mask: Mask = needs[0] <= limits[0]
+    for row, limit in zip(needs[1:], limits[1:], strict=True):
+        mask &= row <= limit
+    return mask
+
+
+def _at_least(needs: Reals, limits: Reals) -> Mask:
+    """Which candidates need no less than `limits` of everything."""
+    mask: Mask = needs[0] >= limits[0]
+    for row, limit in zip(needs[1:], limits[1:], strict=True):
+        mask &= row >= limit
+    return mask
