@@ -9,15 +9,17 @@ from typing import Protocol
 import numpy as np
 import pytest
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import busy_cycles_lower_bound, compute, cycles_lower_bound, tile_cycles
 from npuc.compiler.analysis.machine.row_choice import busiest, choices, configured, row_stationary
 from npuc.compiler.analysis.machine.row_factors import factors_of
 from npuc.compiler.analysis.machine.row_passes import tile_work
 from npuc.compiler.analysis.machine.row_roles import roles_of
+from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.blocks import lengths
 from npuc.compiler.analysis.nest.cores import core_count, core_parts
-from npuc.compiler.analysis.nest.elements import footprint_bytes
+from npuc.compiler.analysis.nest.elements import footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.loop_orders import all_choices
@@ -25,7 +27,7 @@ from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.compiler.analysis.timing.timeline import timeline
 from npuc.compiler.core.errors import CapacityError
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
 from tests.row_arrays import draw_row_array
 from tests.schedules import fitting, gemm
 from tests.widths import draw_bits, moved_width, of_bytes
@@ -212,3 +214,15 @@ def test_the_timeline_has_the_states_of_the_array(seed: int, draw: Draw) -> None
         assert found.total("fill") + found.total("drain") == p * work.filling
         assert found.total("edge") == p * work.edge
         assert found.total("stall") == p * (timing.cycles - work.cycles)
+
+
+def test_a_search_times_tiles_whose_bounds_are_loose() -> None:
+    """Fewer cycles of the busiest resource are no reason to leave out other tiles, which may wait less."""
+    own = RowStationary(12, 224, 24, 1, 4, 4)
+    array = Array(12, 14, "rs", row_stationary=own)
+    machine, nest = Machine(array, 54 << 10, Fraction(1280), 250.0, 14, element_bytes=4), gemm(256, 4096, 1000)
+    widths = uniform_widths(nest, machine)
+    rival = Schedule((Loop("m", 56), Loop("n", 128), Loop("k", 32)), (), machine.spm_bytes)
+    assert footprint_bytes(nest, rival, widths) <= machine.spm_bytes
+    found = best_schedule(nest, machine, "time", widths)
+    assert exact_cost(nest, found, machine, "time", widths) <= exact_cost(nest, rival, machine, "time", widths)

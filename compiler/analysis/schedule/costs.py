@@ -51,7 +51,7 @@ class Candidates:
     `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
     and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs` are
     what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
-    uneven its loads are (the sum of their squares) and, where the objective has it, energy.
+    uneven its loads are (the sum of their squares), energy where the objective has it, tiles where cycles are bounds.
     """
 
     row: Grid
@@ -70,9 +70,7 @@ class Candidates:
 
 
 class Places:
-    """
-    Positions `at` in a flat grid, at which arrays are read; `maps` caches the positions in arrays of smaller shape.
-    """
+    """Positions `at` in a flat grid, to read arrays there; `maps` caches the positions in arrays of smaller shape."""
 
     def __init__(self, at: Grid, shape: tuple[int, ...], maps: dict[tuple[int, ...], Grid]):
         self.at, self.shape, self.maps = at, shape, maps
@@ -191,12 +189,14 @@ class CandidateCosts:
             costs.append(np.stack([values[found, there] for values in (*own, bound)]))
         row, step = np.concatenate(rows), np.concatenate(columns)
         taken, sent, end, low = np.concatenate(costs, axis=1)
-        which = numbers[choices.order[row]]
-        worked, accessed = cycles[which, step], accesses[which, step]
+        worked, accessed = (values[numbers[choices.order[row]], step] for values in (cycles, accesses))
         time, uneven = self._time(choices, row, place, step, worked, sent, end, moved)
         score, joules = self._scale(time, sent, accessed), self._joules(sent, accessed)
-        needs = [taken, sent, worked, end, uneven, *([joules] if self.objective in ("energy", "edp") else [])]
-        return Candidates(row, place.at[step], score, time, low, sent, taken, joules, np.stack(needs))
+        at, joule = place.at[step], [joules] if self.objective in ("energy", "edp") else []
+        # Cycles of a row-stationary array are a lower bound (`row_work.py`): only candidates of equal tiles compare.
+        tiles = [at, -at] if self.machine.array.row_stationary is not None else []
+        needs = np.stack([taken, sent, worked, end, uneven, *joule, *tiles])
+        return Candidates(row, at, score, time, low, sent, taken, joules, needs)
 
     def _work(self, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """
