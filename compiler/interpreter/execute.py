@@ -194,11 +194,12 @@ def _run(
     """The results of a function, with an interpreter for each device, and the traffic between the devices of a mesh."""
     mesh = mesh_of(func)
     try:
-        if mesh is None:
-            given = (entering(value, arg.type) for value, arg in zip(values, func.body.block.args, strict=True))
-            return _whole(func, interpreters[0].call_op(func, tuple(given)), numbers), None
-        outcome = run_on_devices(func, mesh, values, interpreters, numbers)
-        return outcome.results, outcome.traffic
+        with np.errstate(all="ignore"):  # infinities and NaN are values like others, at every level
+            if mesh is None:
+                given = (entering(value, arg.type) for value, arg in zip(values, func.body.block.args, strict=True))
+                return _whole(func, interpreters[0].call_op(func, tuple(given)), numbers), None
+            outcome = run_on_devices(func, mesh, values, interpreters, numbers)
+            return outcome.results, outcome.traffic
     except (NpucError, MemoryError):
         raise
     except Exception as error:
