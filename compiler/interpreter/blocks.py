@@ -7,6 +7,7 @@ error instead of a wrong number.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -83,16 +84,23 @@ def updated(value: Block | Dram) -> int:
 
 def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None = None) -> Places:
     """The distinct positions that an index map reaches in a box; only those inside the sizes, if any are given."""
-    found: list[npt.NDArray[np.int64]] = []
-    for number, axis in enumerate(axes):
-        positions = np.array([axis.offset], np.int64)
-        for dim, coefficient in axis.terms:
-            reached = coefficient * np.arange(*ranges[dim])
-            positions = positions + reached if len(positions) == 1 else np.unique(np.add.outer(positions, reached))
-        if sizes is not None:
-            positions = positions[(positions >= 0) & (positions < sizes[number])]
-        found.append(positions)
-    return tuple(found)
+    return tuple(
+        _positions(axis, tuple(ranges[dim] for dim, _ in axis.terms), None if sizes is None else sizes[number])
+        for number, axis in enumerate(axes)
+    )
+
+
+@lru_cache(maxsize=4096)
+def _positions(axis: Axis, ranges: tuple[tuple[int, int], ...], size: int | None) -> npt.NDArray[np.int64]:
+    """The distinct positions of an axis for the ranges of its terms; read-only, as tiles share them."""
+    positions = np.array([axis.offset], np.int64)
+    for (low, high), (_, coefficient) in zip(ranges, axis.terms, strict=True):
+        reached = coefficient * np.arange(low, high)
+        positions = positions + reached if len(positions) == 1 else np.unique(np.add.outer(positions, reached))
+    if size is not None:
+        positions = positions[(positions >= 0) & (positions < size)]
+    positions.flags.writeable = False
+    return positions
 
 
 def new_block(places: Places, dtype: npt.DTypeLike) -> Block:

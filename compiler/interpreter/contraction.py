@@ -8,6 +8,7 @@ longest are stepped through, one product each, so that each product updates dist
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, TypeAlias
@@ -37,7 +38,13 @@ class View:
     @property
     def dims(self) -> tuple[str, ...]:
         """The dimensions of the map, in its order."""
-        return tuple(d for axis in self.axes for d in axis.dims)
+        return _dims(self.axes)
+
+
+@lru_cache(maxsize=4096)
+def _dims(axes: tuple[Axis, ...]) -> tuple[str, ...]:
+    """The dimensions of an index map, in its order."""
+    return tuple(d for axis in axes for d in axis.dims)
 
 
 def whole(tensor: Tensor, array: Array) -> View:
