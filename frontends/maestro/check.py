@@ -19,6 +19,8 @@ from npuc.frontends.maestro.words import Word
 from npuc.frontends.source_text import Diagnostics, SourceText
 
 MOST_SPATIAL = 2
+MOST_MAPS = 10
+"""The most maps of a level: each dimension, and three again. Each one more has thrice as many cases to cost."""
 _CONVOLUTION = ("N", "G", "K", "C", "R", "S", "Y", "X", "Y'", "X'")
 _GEMM = ("M", "N", "K")
 
@@ -103,12 +105,15 @@ class Checker:
         return sizes[dim] + sizes[SLIDES[dim[0]]] - 1
 
     def _levels(self, levels: list[list[Written]]) -> None:
-        """Check the number of clusters, and of spatial maps at each level."""
+        """Check the number of clusters, and of maps at each level."""
         for written in levels[MOST_CLUSTERS + 1 :]:
             hint = f"MAESTRO has at most {MOST_CLUSTERS} Cluster directives"
             self._note(written[0].at, f"found a Cluster after {MOST_CLUSTERS} others", hint)
         for number, level in enumerate(levels):
             spatial = [w for w in level if isinstance(w.directive, Map) and w.directive.spatial]
+            maps = [w for w in level if isinstance(w.directive, Map)]
+            if len(maps) > MOST_MAPS:
+                self._note(maps[MOST_MAPS].at, f"level {number} has {len(maps)} maps, expected at most {MOST_MAPS}")
             if not spatial:
                 at = level[0].at if number else self.body.parts.get("Dataflow", self.name)
                 hint = "spread a dimension over the sub-clusters: SpatialMap(1, 1) K;"

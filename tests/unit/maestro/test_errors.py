@@ -142,6 +142,12 @@ WRONG = [
     ("SpatialMap(T", "TemporalMap(T", "10:7: error: level 1 has no SpatialMap, expected one or two", ""),
     ("(1,1) K;", "(1,1) K; SpatialMap(1,1) C; SpatialMap(1,1) X;", "8:45: error: level 0 has 3 spatial maps", ""),
     (
+        "(1,1) K;",
+        "(1,1) K;" + " TemporalMap(1,1) K;" * 10,
+        "8:206: error: level 0 has 12 maps, expected at most 10",
+        "",
+    ),
+    (
         ") C;",
         ") C;" + " Cluster(1,P); SpatialMap(1,1) K;" * 3,
         "11:95: error: found a Cluster after 3 others",
