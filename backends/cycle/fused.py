@@ -38,12 +38,12 @@ from npuc.compiler.report import OpRow, TensorBytes
 from npuc.compiler.report.sections import CoreFacts, EdgeFacts, FusedFacts, TransferFacts, UnstoredFacts, columns
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.fused_blocks import is_stored
-from npuc.dialects.npu.vector import Fused, fused_with
+from npuc.dialects.npu.vector import FusedVector, fused_with
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 
 
-def fused_groups(ops: Sequence[Operation], machine: Machine) -> dict[Operation, tuple[Fused, ...]]:
+def fused_groups(ops: Sequence[Operation], machine: Machine) -> dict[Operation, tuple[FusedVector, ...]]:
     """
     The operations that are fused with each contraction that has any.
 
@@ -51,7 +51,7 @@ def fused_groups(ops: Sequence[Operation], machine: Machine) -> dict[Operation, 
     """
     if not any(isinstance(op, VectorOp) and op.fused for op in ops):
         return {}
-    groups: dict[Operation, tuple[Fused, ...]] = {op: fused_with(op) for op in ops if isinstance(op, ContractOp)}
+    groups: dict[Operation, tuple[FusedVector, ...]] = {op: fused_with(op) for op in ops if isinstance(op, ContractOp)}
     found = {op: fused for op, fused in groups.items() if fused}
     problem = refusal(machine)
     if problem is not None:
@@ -60,7 +60,7 @@ def fused_groups(ops: Sequence[Operation], machine: Machine) -> dict[Operation, 
     return found
 
 
-def fused_rows(contract: ContractOp, fused: Sequence[Fused], machine: Machine, index: int) -> list[OpRow]:
+def fused_rows(contract: ContractOp, fused: Sequence[FusedVector], machine: Machine, index: int) -> list[OpRow]:
     """
     The rows of a contraction and of what is fused with it, from `index` on.
 
@@ -82,7 +82,9 @@ def fused_rows(contract: ContractOp, fused: Sequence[Fused], machine: Machine, i
     return rows
 
 
-def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machine: Machine, needed: int) -> OpRow:
+def _contraction(
+    row: OpRow, contract: ContractOp, fused: Sequence[FusedVector], machine: Machine, needed: int
+) -> OpRow:
     """The row of the contraction without the writes of outputs that only fused work uses."""
     inside = [f.op for f in fused]
     dropped = {f.output for f in fused if not is_stored(contract.result_of(f.output), inside)}
@@ -134,7 +136,7 @@ def _contraction(row: OpRow, contract: ContractOp, fused: Sequence[Fused], machi
 
 
 def _core_facts(
-    row: OpRow, contract: ContractOp, fused: Sequence[Fused], machine: Machine, dropped: Collection[str]
+    row: OpRow, contract: ContractOp, fused: Sequence[FusedVector], machine: Machine, dropped: Collection[str]
 ) -> CoreFacts | None:
     """What each core of a contraction takes and writes without the outputs that it does not store."""
     cores = CoreFacts.found_in(row)
@@ -157,7 +159,7 @@ def _core_facts(
 
 
 def _fused(
-    contract: ContractOp, fused: Sequence[Fused], number: int, machine: Machine, before: Sequence[OpRow]
+    contract: ContractOp, fused: Sequence[FusedVector], number: int, machine: Machine, before: Sequence[OpRow]
 ) -> OpRow:
     """The row of the operation of this number: what it adds to the rows before it."""
     one, inside = fused[number - 1], [f.op for f in fused]

@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, whole_bytes
-from npuc.compiler.analysis.programs.cheapest import Fused, fused_program, round_robin_program, sequential_program
+from npuc.compiler.analysis.programs.cheapest import FusedNest, fused_program, round_robin_program, sequential_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.programs.sequential import statement_nests
@@ -57,7 +57,7 @@ def _round_robin_costs(op: InterleaveOp, machine: Machine) -> tuple[ReportedCost
 def _fused_costs(op: ContractOp, machine: Machine) -> tuple[ReportedCost, ReportedCost] | None:
     """None where several statements add up to one sum."""
     widths, resident = contract_widths(op, machine), unmoved_tensors(op)
-    fused = Fused(op.nest, widths.without(op.nest, resident) if resident else widths)
+    fused = FusedNest(op.nest, widths.without(op.nest, resident) if resident else widths)
     parts = statement_nests(fused.nest, fused.widths)
     if parts is None:
         return None

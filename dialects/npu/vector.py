@@ -209,11 +209,11 @@ class VectorOp(HasResidency, TensorWorkOp):
             printer.print_string(f" {self.resident}")
 
 
-Fused: TypeAlias = FusedWork[VectorOp]
+FusedVector: TypeAlias = FusedWork[VectorOp]
 """A fused operation with the output of the contraction whose blocks it works on."""
 
 
-def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
+def fused_with(contract: ContractOp) -> tuple[FusedVector, ...]:
     """
     The fused operations that stand right behind a contraction, in order.
 
@@ -221,7 +221,7 @@ def fused_with(contract: ContractOp) -> tuple[Fused, ...]:
     """
     sources = {r: t.name for r, t in zip(contract.results, contract.nest.outs, strict=True)}
     made: dict[SSAValue, str] = {**sources}
-    found: list[Fused] = []
+    found: list[FusedVector] = []
     op = contract.next_op
     while isinstance(op, VectorOp) and op.fused:
         outputs = {made[v] for v in op.operands if v in made}

@@ -13,18 +13,18 @@ from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import FusedFacts, ResidencyFacts
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.fused_blocks import is_stored
-from npuc.dialects.npu.vector import Fused
+from npuc.dialects.npu.vector import FusedVector
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 
 
-def unstored_outputs(op: ContractOp, fused: Sequence[Fused]) -> frozenset[str]:
+def unstored_outputs(op: ContractOp, fused: Sequence[FusedVector]) -> frozenset[str]:
     """The outputs that are not stored, as only fused work uses them."""
     inside = [f.op for f in fused]
     return frozenset(f.output for f in fused if not is_stored(op.result_of(f.output), inside))
 
 
-def epilogue_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
+def epilogue_lines(fused: Sequence[FusedVector]) -> dict[str, tuple[str, ...]]:
     """The epilogue of each output: pseudocode for the work on a completed block."""
     inside = [f.op for f in fused]
     lines: dict[str, list[str]] = {}
@@ -40,14 +40,14 @@ def epilogue_lines(fused: Sequence[Fused]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(own) for name, own in lines.items()}
 
 
-def _name(f: Fused, value: SSAValue) -> str:
+def _name(f: FusedVector, value: SSAValue) -> str:
     """The name of a value in the program, otherwise its name in the report."""
     own = {v: f"in{number}" for number, v in reversed(list(enumerate(f.op.operands)))}
     own |= {v: f"out{number}" for number, v in enumerate(f.op.results)}
     return value.name_hint or own[value]
 
 
-def fused_facts(op: ContractOp, fused: Sequence[Fused]) -> Iterator[tuple[str, str]]:
+def fused_facts(op: ContractOp, fused: Sequence[FusedVector]) -> Iterator[tuple[str, str]]:
     """The epilogue of a contraction, and the outputs that it makes unnecessary to store."""
     kept = unstored_outputs(op, fused)
     for number, f in enumerate(fused):

@@ -58,7 +58,7 @@ class CostedProgram:
 
 
 @dataclass(frozen=True)
-class Fused:
+class FusedNest:
     """The one nest of all statements, with the bits of an element of each of its tensors."""
 
     nest: Nest
@@ -69,7 +69,7 @@ class Fused:
 def best_program(
     problem: InterleaveProblem,
     own: tuple[Schedule, ...],
-    fused: Fused | None,
+    fused: FusedNest | None,
     objective: Objective = "time",
     tolerance: float = 0.0,
     strict: tuple[Schedule, ...] = (),
@@ -151,7 +151,7 @@ def _fused_orders(nest: Nest) -> list[tuple[str, ...]]:
 
 
 def _fused(
-    fused: Fused | None, machine: Machine, objective: Objective, order: tuple[str, ...], tolerance: float
+    fused: FusedNest | None, machine: Machine, objective: Objective, order: tuple[str, ...], tolerance: float
 ) -> list[CostedProgram]:
     """The nest in this order; empty where none fits."""
     if fused is None:
@@ -163,7 +163,7 @@ def _fused(
     return [replace(fused_program(fused, schedule, machine), order=order)]
 
 
-def fused_program(fused: Fused, schedule: Schedule, machine: Machine) -> CostedProgram:
+def fused_program(fused: FusedNest, schedule: Schedule, machine: Machine) -> CostedProgram:
     """One nest with a schedule."""
     nest, widths = fused.nest, fused.widths
     if machine.policy == "lru":

@@ -27,7 +27,7 @@ from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.fused_blocks import fused_room, is_stored
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.vector import Fused
+from npuc.dialects.npu.vector import FusedVector
 from npuc.dialects.tensors import shape_of
 
 
@@ -75,7 +75,7 @@ def readers(nest: Nest, schedule: Schedule, machine: Machine) -> int:
 
 
 def moved_bytes(
-    fused: Fused, inside: Sequence[VectorOp], machine: Machine, readers: int
+    fused: FusedVector, inside: Sequence[VectorOp], machine: Machine, readers: int
 ) -> tuple[dict[SSAValue, int], ...]:
     """The bytes that a fused operation reads from DRAM, by operand, and those it writes, by result."""
 
@@ -86,12 +86,12 @@ def moved_bytes(
     return reads, sized([v for v in fused.op.results if is_stored(v, inside)])
 
 
-def _follows(fused: Fused, value: SSAValue) -> bool:
+def _follows(fused: FusedVector, value: SSAValue) -> bool:
     """Whether a value moves block by block: it has the shape of the output."""
     return shape_of(value) == shape_of(fused.op.results[0])
 
 
-def epilogues(contract: ContractOp, fused: Sequence[Fused], machine: Machine, count: int) -> tuple[Epilogue, ...]:
+def epilogues(contract: ContractOp, fused: Sequence[FusedVector], machine: Machine, count: int) -> tuple[Epilogue, ...]:
     """The work of the first `count` of all operations that are fused with a contraction, an entry an output."""
     inside = [f.op for f in fused]
     found: list[Epilogue] = []
@@ -136,7 +136,7 @@ def fused_pipeline(
 
 
 def stage(
-    contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine, count: int | None = None
+    contract: ContractOp, schedule: Schedule, fused: Sequence[FusedVector], machine: Machine, count: int | None = None
 ) -> Timing:
     """The time of a contraction under a schedule with the first `count` of all operations that are fused with it."""
     widths = contract_widths(contract, machine)
@@ -144,7 +144,7 @@ def stage(
     return fused_pipeline(contract.nest, schedule, machine, widths, work)
 
 
-def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[Fused], machine: Machine) -> int:
+def room_bytes(contract: ContractOp, schedule: Schedule, fused: Sequence[FusedVector], machine: Machine) -> int:
     """The bytes of SPM that fused operations need beside the blocks of their contraction."""
     held = fused_room(contract, schedule, fused)
     return sum(size_bytes(value.type, count, machine.element_bytes) for value, count in held)

@@ -93,9 +93,9 @@ def keeps_values(own: Attribute, wide: Attribute) -> bool:
             return wide.bitwidth > 16
         return wide.bitwidth >= own.bitwidth
     if isinstance(own, IntegerType) and isinstance(wide, IntegerType):
-        return wide.width.data >= own.width.data
+        return wide.bitwidth >= own.bitwidth
     if isinstance(own, IntegerType) and isinstance(wide, AnyFloat):
-        return own.width.data == 1 or (own.width.data, wide.bitwidth) == (32, 64)
+        return own.bitwidth == 1 or (own.bitwidth, wide.bitwidth) == (32, 64)
     return False
 
 

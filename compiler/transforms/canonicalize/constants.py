@@ -58,5 +58,5 @@ def _value(op: ConstantOp) -> float:
 def _type_of(op: ConstantOp) -> type[np.generic]:
     element = tensor_type(op.out).element_type
     if isinstance(element, IntegerType):
-        return np.bool_ if element.width.data == 1 else np.int64
+        return np.bool_ if element.bitwidth == 1 else np.int64
     return np.float64

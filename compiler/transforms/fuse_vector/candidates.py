@@ -21,7 +21,7 @@ from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.fused_blocks import FusedWork, fused_room
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.vector import Fused, fused_with
+from npuc.dialects.npu.vector import FusedVector, fused_with
 from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.provenance import is_recomputed, repeat_of
 from npuc.dialects.tensors import shape_of
@@ -37,7 +37,7 @@ Price = tuple[int, int]
 class Choice:
     """What a contraction is best fused with, and the schedule for that."""
 
-    fused: tuple[Fused, ...]
+    fused: tuple[FusedVector, ...]
     schedule: Schedule
 
 
@@ -80,7 +80,7 @@ class Fusing:
                 found = wider
         return Choice(found, schedule) if found != before else None
 
-    def _candidates(self, contract: ContractOp, fused: Sequence[Fused]) -> Iterator[Fused]:
+    def _candidates(self, contract: ContractOp, fused: Sequence[FusedVector]) -> Iterator[FusedVector]:
         """The operations that may be fused next, in their order, each with the output that it works on."""
         made: dict[SSAValue, str] = {}
         for value, tensor in zip(contract.results, contract.nest.outs, strict=True):
@@ -137,7 +137,7 @@ class Fusing:
         return False
 
     def _best(
-        self, contract: ContractOp, now: Schedule, fused: Sequence[Fused], limit: Price
+        self, contract: ContractOp, now: Schedule, fused: Sequence[FusedVector], limit: Price
     ) -> tuple[Price, Schedule] | None:
         """
         The cheapest of the schedule as it is and the best for the bytes that now move with an output, with its price;
@@ -167,7 +167,7 @@ class Fusing:
                 best, chosen = entry, schedule
         return None if best is None else (best[0], chosen)
 
-    def _wide(self, contract: ContractOp, fused: Sequence[Fused], widths: Bits, moving: Bits) -> Bits:
+    def _wide(self, contract: ContractOp, fused: Sequence[FusedVector], widths: Bits, moving: Bits) -> Bits:
         """Bits to search with: at least those of the contraction, and the room of what is held beside its blocks."""
         nest, rooms = contract.nest, widths.occupied(contract.nest)
         held = {value for value, _ in fused_room(contract, contract.schedule, fused)}
@@ -177,7 +177,7 @@ class Fusing:
         stored = tuple(map(max, zip(moving.stored, widths.stored, strict=True)))
         return Bits(stored, widths.sums, tuple(rooms.values()))
 
-    def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[Fused]) -> Price:
+    def _price(self, contract: ContractOp, schedule: Schedule, fused: Sequence[FusedVector]) -> Price:
         """Cycles and bytes of a contraction with what is fused."""
         if fused:
             timing = stage(contract, schedule, fused, self.machine)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
-from npuc.compiler.analysis.programs.cheapest import Fused, best_program
+from npuc.compiler.analysis.programs.cheapest import FusedNest, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.transforms.interleave.fuse import fuse, joined_nest
@@ -53,11 +53,11 @@ def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:
     return InterleaveProblem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
 
 
-def _fused(found: Sharing, machine: Machine) -> Fused | None:
+def _fused(found: Sharing, machine: Machine) -> FusedNest | None:
     joined = joined_nest(found)
     if joined is None:
         return None
     operands = [found.ops[part].operands[number] for part, number in joined.sources]
     results = [result for op in found.ops for result in op.results]
     inputs = len(joined.nest.ins)
-    return Fused(joined.nest, value_widths(operands[:inputs], results, operands[inputs:], machine))
+    return FusedNest(joined.nest, value_widths(operands[:inputs], results, operands[inputs:], machine))

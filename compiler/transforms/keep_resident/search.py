@@ -36,7 +36,7 @@ from npuc.compiler.transforms.keep_resident.spans import (
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import HasResidency, Resident, bytes_of, memory_of
-from npuc.dialects.npu.vector import Fused, fused_with
+from npuc.dialects.npu.vector import FusedVector, fused_with
 from npuc.dialects.provenance import repeat_of
 
 REACH = 8
@@ -65,7 +65,9 @@ class ResidencySearch:
         self.order: dict[Operation, int] = {op: number for number, op in enumerate(self.operations)}
         contracts = [op for op in self.operations if isinstance(op, ContractOp)]
         self.widths: dict[Operation, Bits] = {op: contract_widths(op, machine) for op in contracts}
-        self.fused: dict[Operation, tuple[Fused, ...]] = {op: fused for op in contracts if (fused := fused_with(op))}
+        self.fused: dict[Operation, tuple[FusedVector, ...]] = {
+            op: fused for op in contracts if (fused := fused_with(op))
+        }
         self.accesses: dict[SSAValue, list[Access]] = {}
         self.read_from_dram: set[SSAValue] = set()
         """The values with a use that reads them from DRAM whatever is chosen."""

@@ -18,7 +18,7 @@ from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.nest import Tensor, start_axes
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.sums import sum_type
-from npuc.dialects.npu.vector import Fused
+from npuc.dialects.npu.vector import FusedVector
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.tensors import tensor_of, tensor_type
 
@@ -32,7 +32,9 @@ class TileLowering(TileWriter):
     `loaded` are blocks of whole inputs that are in SPM already, by name. Resident tensors are whole blocks, too.
     """
 
-    def __init__(self, op: npu.ContractOp, loaded: Mapping[str, SSAValue] | None = None, fused: Sequence[Fused] = ()):
+    def __init__(
+        self, op: npu.ContractOp, loaded: Mapping[str, SSAValue] | None = None, fused: Sequence[FusedVector] = ()
+    ):
         super().__init__(op)
         self.loaded = dict(loaded or {})
         self.unmoved, self.left = unmoved_tensors(op), frozenset(op.resident.outs) & op.named_results().keys()

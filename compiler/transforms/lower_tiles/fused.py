@@ -18,7 +18,7 @@ from npuc.dialects import npu
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.fused_blocks import fused_places, is_stored
 from npuc.dialects.npu.nest import Tensor
-from npuc.dialects.npu.vector import Fused
+from npuc.dialects.npu.vector import FusedVector
 from npuc.dialects.tensors import shape_of
 
 
@@ -29,11 +29,11 @@ class FusedBlocks:
     `stored` are the results that go to DRAM, by the name under which the loops carry them.
     """
 
-    def __init__(self, writer: TileWriter, fused: Sequence[Fused]):
+    def __init__(self, writer: TileWriter, fused: Sequence[FusedVector]):
         self.writer, self.fused = writer, tuple(fused)
         self.inside = {f.op for f in fused}
         self.places = fused_places(writer.op, fused)
-        self.stored: dict[str, tuple[Fused, int]] = {}
+        self.stored: dict[str, tuple[FusedVector, int]] = {}
         for f in fused:
             for number, result in enumerate(f.op.results):
                 if is_stored(result, self.inside):
@@ -98,14 +98,14 @@ class FusedBlocks:
             found[f.op.results[number]] = finish.result
         return found
 
-    def _load_all(self, f: Fused, value: SSAValue) -> SSAValue:
+    def _load_all(self, f: FusedVector, value: SSAValue) -> SSAValue:
         load = npu.LoadOp(value, *whole_place(shape_of(value)))
         load = self.writer.emit(load, f"in{list(f.op.operands).index(value)}", f.op)
         return self.writer.named(load.block, f"{value.name_hint or f.op.kind}_b")
 
     def _room(
         self,
-        f: Fused,
+        f: FusedVector,
         number: int,
         out: Tensor,
         place: tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]],

@@ -30,7 +30,13 @@ from xdsl.rewriter import Rewriter
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_view
-from npuc.compiler.analysis.programs.cheapest import CostedProgram, Fused, cheapest, fused_program, round_robin_program
+from npuc.compiler.analysis.programs.cheapest import (
+    CostedProgram,
+    FusedNest,
+    cheapest,
+    fused_program,
+    round_robin_program,
+)
 from npuc.compiler.analysis.programs.published_order import major_orders, published_order
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
@@ -161,7 +167,7 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bo
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
         return
-    fused = Fused(contract.nest, contract_widths(contract, machine))
+    fused = FusedNest(contract.nest, contract_widths(contract, machine))
     schedules = _schedules(contract, machine, goal, every)
     programs = [fused_program(fused, schedule, machine) for schedule in schedules]
     if isinstance(op, InterleaveOp):

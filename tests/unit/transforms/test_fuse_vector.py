@@ -222,7 +222,11 @@ def test_partitions_are_left_out_unless_they_may_be_the_best(monkeypatch: pytest
 
     pruned, few = found()
     assert "fused" in pruned
-    monkeypatch.setattr(candidates.PartitionBounds, "of_all_cores", lambda self, loops: 0.0)
+
+    def nothing(_self: object, _loops: object) -> float:
+        return 0.0
+
+    monkeypatch.setattr(candidates.PartitionBounds, "of_all_cores", nothing)
     unpruned, many = found()
     assert pruned == unpruned
     assert few < many
