@@ -16,13 +16,13 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 from xdsl.transforms.canonicalize import CanonicalizePass as UpstreamCanonicalizePass
 
 from npuc.compiler.transforms.canonicalize.common import drop_dead, merge_equal
 from npuc.compiler.transforms.canonicalize.patterns import PATTERNS
-from npuc.dialects.train.signature import training_functions
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,9 @@ class CanonicalizePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         UpstreamCanonicalizePass().apply(ctx, op)
-        for func in training_functions(op):
+        for func in op.walk():
+            if not isinstance(func, FuncOp) or len(func.body.blocks) != 1:
+                continue
             walker = PatternRewriteWalker(GreedyRewritePatternApplier([kind() for kind in PATTERNS]))
             while walker.rewrite_region(func.body) | bool(merge_equal(func)):
                 drop_dead(func)
