@@ -194,8 +194,8 @@ class CandidateCosts:
         score, joules = self._scale(time, sent, accessed), self._joules(sent, accessed)
         at, joule = place.at[step], [joules] if self.objective in ("energy", "edp") else []
         # Cycles of a row-stationary array are a lower bound (`row_work.py`): only candidates of equal tiles compare.
-        tiles = [at * 1.0, at * -1.0] if self.machine.array.row_stationary is not None else []
-        needs = np.stack([taken, sent, worked, end, uneven, *joule, *tiles])
+        tiles = [at, -at] if self.machine.array.row_stationary is not None else []
+        needs = np.stack([taken, sent, worked, end, uneven, *joule, *tiles], dtype=np.float64)
         return Candidates(row, at, score, time, low, sent, taken, joules, needs)
 
     def _work(self, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
