@@ -178,8 +178,7 @@ def test_private_modules_are_used_in_their_own_folder() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_files_are_short_enough_to_read(path: Path) -> None:
-    limit = 600 if "dialects" in path.parts else 310
-    assert len(path.read_text().splitlines()) <= limit
+    assert len(path.read_text().splitlines()) <= 310
 
 
 def test_folders_are_small_enough_to_look_through() -> None:

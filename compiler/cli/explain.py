@@ -69,18 +69,12 @@ def command(
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
         if op is not None or step is not None:
-            own: dict[str, object] = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg}
-            own |= {"-b": backend, "--rows": rows}
-            for group in (program, machine, optimisation, devices):
-                own |= {name: value for name, value in group.given().items() if name != "--load"}
-            check_alone(own)
+            own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg, "-b": backend, "--rows": rows}
+            check_alone(own, program, machine, optimisation, devices)
             show_reference(op, step, optimisation.load or [], output.json)
             return
         if not source:
-            raise UsageError(
-                "missing argument SOURCE",
-                hint="npuc explain samples:mlp fc1, or --op npu.contract",
-            )
+            raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
         shared = devices.shared(passes=optimisation.pipeline is not None)
         if (devices.devices or 1) > 1 or devices.mesh is not None:
             unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}
@@ -98,26 +92,39 @@ def command(
                 "missing argument LAYER", hint="name a layer, or add --devices N to explain the plan of all layers"
             )
         check_needless({"--json": output.json, "--rows": rows})
-        from npuc.compiler.driver.machine import backend_for
-        from npuc.compiler.report.rows import Phase
-        from npuc.frontends.source import open_source
-
-        if phase is not None and phase not in get_args(Phase):
-            raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
-        opened = open_source(source)
-        model = _explaining(backend or backend_for(opened))
-        if svg is not None and not model.draws_layers:
-            raise UsageError(
-                f"the backend '{model.name}' draws no picture of a layer",
-                hint=f"leave out --svg, or -b {DEFAULT}",
-            )
-        check_target(svg)
         options = collected(machine, program, optimisation)
-        answer = _answer(opened, model, layer, phase, options, quiet=quiet)
-        if svg is not None and answer.picture is not None:
-            write_result(svg, answer.picture())
-        if svg != "-":
-            print(answer.text(terminal_width()), end="")
+        _show_layer(source, layer, phase, svg, backend, options, quiet=quiet)
+
+
+def _show_layer(
+    source: str,
+    layer: str,
+    phase: str | None,
+    svg: str | None,
+    backend: str | None,
+    options: CompileKeywords,
+    *,
+    quiet: bool,
+) -> None:
+    """Print where the time of a layer goes, and write its picture where one is asked for."""
+    from npuc.compiler.driver.machine import backend_for
+    from npuc.compiler.report.rows import Phase
+    from npuc.frontends.source import open_source
+
+    if phase is not None and phase not in get_args(Phase):
+        raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
+    opened = open_source(source)
+    model = _explaining(backend or backend_for(opened))
+    if svg is not None and not model.draws_layers:
+        raise UsageError(
+            f"the backend '{model.name}' draws no picture of a layer", hint=f"leave out --svg, or -b {DEFAULT}"
+        )
+    check_target(svg)
+    answer = _answer(opened, model, layer, phase, options, quiet=quiet)
+    if svg is not None and answer.picture is not None:
+        write_result(svg, answer.picture())
+    if svg != "-":
+        print(answer.text(terminal_width()), end="")
 
 
 def _explaining(name: str) -> Backend:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import terminal_width, write_result
 from npuc.compiler.core.errors import UsageError
 
@@ -40,11 +41,12 @@ def _show(page: object, text: str, json: str | None) -> None:
         print(text, end="")
 
 
-def check_alone(options: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an option or argument that means nothing beside `--op` or `--pass`."""
-    for name, value in options.items():
-        if value:
-            raise UsageError(
-                f"{name} does not apply with --op and --pass, which explain the IR and its passes",
-                hint="npuc explain --op npu.contract",
-            )
+def check_alone(own: Mapping[str, str | None], *groups: Group) -> None:
+    """Raise `UsageError` for an argument or option that means nothing beside `--op` and `--pass`."""
+    given = [name for name, value in own.items() if value]
+    given += [name for group in groups for name in group.given() if name != "--load"]
+    if given:
+        raise UsageError(
+            f"{given[0]} does not apply with --op and --pass, which explain the IR and its passes",
+            hint="npuc explain --op npu.contract",
+        )

@@ -12,7 +12,10 @@ from npuc.compiler.cli.shared import Debug, Load, Verb
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
-LISTED = ("backends", "frontends", "hardware", "passes", "samples", "layers", "mappings", "mappers", "studies")
+LISTED = (
+    *("backends", "frontends", "hardware", "passes", "patterns", "samples", "layers", "mappings", "mappers"),
+    "studies",
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -92,6 +95,14 @@ def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
         yield name + ("{" + " ".join(f"{option}=" for option in options) + "}" if options else ""), _first_line(found)
 
 
+def _patterns(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.compiler.reference.docstrings import documentation
+    from npuc.compiler.transforms import get_all_patterns
+
+    for step, patterns in get_all_patterns().items():
+        yield from ((pattern.name, f"{step}: {documentation(pattern).summary}") for pattern in patterns)
+
+
 def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.frontends import SAMPLES, read_text, sample_names
 
@@ -152,6 +163,7 @@ _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "mappers": _mappers,
     "mappings": _mappings,
     "passes": _passes,
+    "patterns": _patterns,
     "samples": _samples,
     "studies": _studies,
 }

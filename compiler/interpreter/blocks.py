@@ -67,9 +67,9 @@ class Block:
         return np.ix_(*(axis - first for axis, first in zip(places, self.origin, strict=True)))
 
 
-def latest(value: Block | Dram) -> Storage:
+def latest(value: object) -> Storage:
     """The storage of a value; an error if it has none of its own, or another operation has updated it since."""
-    if not isinstance(value, Block | Dram):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(value, Block | Dram):
         raise InterpretationError("a whole tensor was used where one is expected that is stored block by block")
     if value.version != value.storage.version:
         raise InterpretationError("a block or tensor was used after an operation that updated it in place")

@@ -1,5 +1,5 @@
 """
-Batch and layer normalisation: y = gamma (x - mean) / sqrt(var + eps) + beta.
+Batch normalisation, and what all normalisations share: y = gamma (x - mean) / sqrt(var + eps) + beta.
 
 With z = (x - mean) / sqrt(var + eps) and g = dy: dbeta = sum g, dgamma = sum g z, dx = gamma / sqrt(var + eps) (g -
 mean(g) - z mean(g z)), sums and means over what one statistic covers (layer normalisation takes gamma inside the
@@ -37,10 +37,9 @@ from npuc.compiler.layers.base import (
     Reread,
     broadcast_cuts,
     derivative,
-    elements,
 )
 from npuc.compiler.layers.channels import columns, normalized, over_channels
-from npuc.compiler.layers.cuts import channel_cuts, row_cuts
+from npuc.compiler.layers.cuts import channel_cuts
 from npuc.dialects.provenance import Role
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.norm import (
@@ -49,9 +48,6 @@ from npuc.dialects.train.norm import (
     BatchNormDxOp,
     BatchNormOp,
     EmaOp,
-    LayerNormDwOp,
-    LayerNormDxOp,
-    LayerNormOp,
     NormBase,
     NormDwBase,
     NormDxBase,
@@ -175,63 +171,6 @@ class EmaLayer(PerElementLayer[EmaOp]):
         return broadcast_cuts(op)
 
 
-class LayerNormLayer(NormLayer[LayerNormOp]):
-    """Statistics of each row over the last axes."""
-
-    op = LayerNormOp
-
-    def evaluate(self, op: LayerNormOp, *arrays: Array) -> tuple[Array, ...]:
-        x, gamma, *beta = arrays
-        rows = x.reshape(*shape_of(op.mean), -1)
-        mean, var = rows.mean(axis=-1), rows.var(axis=-1)
-        z = (rows - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
-        y = z * gamma.reshape(-1)
-        return ((y + beta[0].reshape(-1) if beta else y).reshape(x.shape), mean, var)
-
-    def vjp(
-        self, op: LayerNormOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
-    ) -> Gradients:
-        return norm_vjp(op, grads, needs, emit, LayerNormDxOp, LayerNormDwOp)
-
-    def reread_of(self, op: LayerNormOp) -> Reread | None:
-        return twice_forward(op, elements(op.mean))
-
-    def cuts(self, op: LayerNormOp) -> Sequence[Cut]:
-        return row_cuts(op, len(shape_of(op.mean)))
-
-
-class LayerNormDxLayer(NormLayer[LayerNormDxOp]):
-    """The gradient of the input."""
-
-    op = LayerNormDxOp
-
-    def reread_of(self, op: LayerNormDxOp) -> Reread | None:
-        return twice_backward(op, elements(op.mean))
-
-    def evaluate(self, op: LayerNormDxOp, *arrays: Array) -> tuple[Array, ...]:
-        dy, x, gamma, mean, var = arrays
-        rows = (*mean.shape, -1)
-        deviation = ((var + op.eps.value.data) ** 0.5)[..., None]
-        z = (x.reshape(rows) - mean[..., None]) / deviation
-        g = dy.reshape(rows) * gamma.reshape(-1)
-        dx = (g - g.mean(axis=-1, keepdims=True) - z * (g * z).mean(axis=-1, keepdims=True)) / deviation
-        return (dx.reshape(x.shape),)
-
-
-class LayerNormDwLayer(NormLayer[LayerNormDwOp]):
-    """The gradients of scale and shift."""
-
-    op = LayerNormDwOp
-
-    def evaluate(self, op: LayerNormDwOp, *arrays: Array) -> tuple[Array, ...]:
-        dy, x, mean, var = arrays
-        rows = (*mean.shape, -1)
-        g = dy.reshape(rows)
-        z = (x.reshape(rows) - mean[..., None]) / ((var + op.eps.value.data) ** 0.5)[..., None]
-        sums = ((g * z).sum(axis=tuple(range(mean.ndim))), g.sum(axis=tuple(range(mean.ndim))))
-        return tuple(total.reshape(shape_of(out)) for total, out in zip(sums, op.results, strict=False))
-
-
 def last_axes(x: SSAValue, axes: int) -> tuple[int, ...]:
     """The sizes of the last `axes` axes of x, which a row normalisation covers."""
     shape = rank_at_least("x", x, 1, "at least one axis")
@@ -271,22 +210,11 @@ def batch_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, momentum: float = 0
     return norm.y
 
 
-def layer_norm(b: GraphBuilder, x: Value, eps: float = 1e-5, axes: int = 1, bias: bool = True) -> SSAValue:
-    """Normalise the last `axes` axes of x together, then scale and shift; `bias=false` leaves the shift out."""
-    sizes = last_axes(x, axes)
-    check_not_negative("eps", eps)
-    params = scale_and_shift(b, sizes, x, bias=bias)
-    return b.emit(LayerNormOp(x, *params, eps=float(eps))).y
-
-
 LAYERS = (
     BatchNormLayer(),
     BatchNormDxLayer(),
     BatchNormDxFromSumsLayer(),
     BatchNormDwLayer(),
     EmaLayer(),
-    LayerNormLayer(),
-    LayerNormDxLayer(),
-    LayerNormDwLayer(),
 )
-FUNCTIONS = (batch_norm, layer_norm)
+FUNCTIONS = (batch_norm,)

@@ -49,9 +49,7 @@ def _row(kind: str, field: FieldPage) -> str:
 def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
     """The section of a pass, line by line."""
     yield from (f"## `{page.name}`", "", page.summary)
-    for block in page.text:
-        yield ""
-        yield from ("```mlir", *dedent(block).splitlines(), "```") if is_code(block) else block.splitlines()
+    yield from _blocks(page.text)
     if page.options:
         yield from ("", "| option | type | default | meaning |", "|---|---|---|---|")
         for option in page.options:
@@ -63,7 +61,16 @@ def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
         yield from _lines("-", example.gone)
         yield from _lines("+", example.new)
         yield "```"
+    for pattern in page.patterns:
+        yield from ("", f"### `{pattern.name}`")
+        yield from _blocks(pattern.text)
     yield ""
+
+
+def _blocks(blocks: Sequence[str]) -> Iterator[str]:
+    for block in blocks:
+        yield ""
+        yield from ("```mlir", *dedent(block).splitlines(), "```") if is_code(block) else block.splitlines()
 
 
 def _lines(mark: str, lines: Sequence[str]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from npuc.compiler.core.verify import SourceTexts
 from npuc.compiler.driver.passes import read_pipeline, run_pipeline
 from npuc.compiler.driver.watch.watcher import Watcher, ir_text
 from npuc.compiler.reference.docstrings import blocks_of, documentation, field_documentation
+from npuc.compiler.transforms import get_all_patterns
 from npuc.frontends import read_source
 from npuc.frontends.mlir import make_context
 
@@ -60,6 +61,14 @@ class PassExample:
 
 
 @dataclass(frozen=True)
+class PatternPage:
+    """A rewrite that a pass is made of: its name, and paragraphs as those of a pass."""
+
+    name: str
+    text: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PassPage:
     """What a pass does. `text` are paragraphs; those that are indented are code, as of the rewrite that it is."""
 
@@ -67,6 +76,7 @@ class PassPage:
     summary: str
     text: tuple[str, ...]
     options: tuple[PassOption, ...]
+    patterns: tuple[PatternPage, ...]
     pipeline: str | None
     """The pipeline of its example, whose last pass it is."""
 
@@ -88,6 +98,10 @@ def pass_page(found: type[ModulePass]) -> PassPage:
         own.summary,
         (*own.details, *around[1:]),
         tuple(_options(found)),
+        tuple(
+            PatternPage(pattern.name, tuple(blocks_of(pattern.__doc__ or "")))
+            for pattern in get_all_patterns().get(found.name, ())
+        ),
         pipeline if isinstance(pipeline, str) else None,
     )
 

@@ -54,12 +54,10 @@ def pass_text(page: PassPage, example: PassExample | None, width: int) -> str:
 def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iterator[str]:
     yield page.name
     yield from _prose([page.summary], width)
-    for block in page.text:
-        yield ""
-        if is_code(block):
-            yield indent(dedent(block), 2 * STEP)
-        else:
-            yield from _prose(block.split("\n") if block.startswith("- ") else [block], width)
+    yield from _blocks(page.text, width)
+    if page.patterns:
+        yield "\npatterns"
+        yield from _rows([(pattern.name, pattern.text[0]) for pattern in page.patterns], width)
     if page.options:
         yield "\noptions"
         yield from _rows([(_option(option), option.meaning or "") for option in page.options], width)
@@ -67,6 +65,15 @@ def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iter
         yield f"\nexample: {example.step}" + (f" after {example.before}" if example.before else "")
         for mark, lines in (("-", example.gone), ("+", example.new)):
             yield from (f"{STEP}{mark} {line}" for line in cut(lines))
+
+
+def _blocks(blocks: Sequence[str], width: int) -> Iterator[str]:
+    for block in blocks:
+        yield ""
+        if is_code(block):
+            yield indent(dedent(block), 2 * STEP)
+        else:
+            yield from _prose(block.split("\n") if block.startswith("- ") else [block], width)
 
 
 def _option(option: PassOption) -> str:

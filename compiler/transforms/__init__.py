@@ -7,9 +7,12 @@ or needs first of all. Folders are found by themselves.
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 
 from xdsl.passes import ModulePass
+
+from npuc.compiler.transforms.named_pattern import NamedPattern
 
 
 def _factory(module: str) -> Callable[[], type[ModulePass]]:
@@ -20,6 +23,16 @@ def _factory(module: str) -> Callable[[], type[ModulePass]]:
         return found
 
     return load
+
+
+def get_all_patterns() -> dict[str, tuple[type[NamedPattern], ...]]:
+    """The patterns of each pass that has some, by the name of the pass."""
+    found: dict[str, tuple[type[NamedPattern], ...]] = {}
+    for name in get_all_passes():
+        module = f"{__name__}.{name.replace('-', '_')}.patterns"
+        if find_spec(module) is not None:
+            found[name] = import_module(module).PATTERNS
+    return found
 
 
 def get_all_passes() -> dict[str, Callable[[], type[ModulePass]]]:

@@ -1,14 +1,6 @@
 """
 Contractions that run round-robin, one tile operation each, in one SPM.
 
-    %dx, %dw = npu.interleave spm 168 bytes {
-      %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
-           loops [m : 2, k : 2, n : 2] keep(dY = 3) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
-      %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
-           loops [n : 2, k : 2, m : 2] keep(dY = 3) : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
-      npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
-    } : (tensor<6x8xf32>, tensor<8x4xf32>)
-
 Each keeps its own order and tiles. A block that several of them keep whole is held once and read once. They share one
 SPM, so that what is promised of it stands on the operation and not on its contractions.
 

@@ -3,11 +3,12 @@
 import pytest
 
 from npuc.compiler.driver.passes import available_passes
+from npuc.compiler.reference.docstrings import documentation
 from npuc.compiler.reference.example import example_module
 from npuc.compiler.reference.meanings import OPERANDS, PROPERTIES, RESULTS
 from npuc.compiler.reference.operations import operation_page, own_operations
 from npuc.compiler.reference.passes import example_of, pass_named, pass_page
-from npuc.compiler.transforms import get_all_passes
+from npuc.compiler.transforms import get_all_passes, get_all_patterns
 from npuc.frontends.mlir import make_context
 from tests.docs.pages import read_page
 from tests.docs.reference import PAGES, texts
@@ -56,3 +57,14 @@ def test_a_pass_is_explained(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_current(name: str) -> None:
     assert read_page(name) == texts()[name], "run: python -m tests.docs.reference"
+
+
+def test_patterns_are_explained() -> None:
+    patterns = [pattern for own in get_all_patterns().values() for pattern in own]
+    assert len({pattern.name for pattern in patterns}) == len(patterns)
+    for pattern in patterns:
+        told = documentation(pattern)
+        assert told.summary.endswith(".")
+        assert told.example is not None
+        assert "-->" in told.example
+        assert any("Checks that" in text or "Checks the" in text for text in told.details)

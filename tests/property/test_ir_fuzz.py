@@ -10,7 +10,8 @@ from npuc.compiler import InternalError, NpucError, SourceError, compile_source,
 from npuc.compiler.core.verify import SourceTexts, require_function, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.frontends.mlir import make_context, read_mlir
-from tests.ir_mutants import PROGRAMS, changed, mutant, printed, text_of
+from tests.ir_mutants import changed, mutant
+from tests.ir_programs import PROGRAMS, printed, text_of
 
 PIPELINES = (
     "autodiff,lower-to-npu,schedule",

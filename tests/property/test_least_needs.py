@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
 
@@ -53,10 +54,10 @@ def test_looks_are_as_many_as_the_uncovered(monkeypatch: pytest.MonkeyPatch) -> 
     looks = 0
     lexsort = np.lexsort
 
-    def counted(keys: object) -> object:
+    def counted(keys: NDArray[np.float64]) -> NDArray[np.intp]:
         nonlocal looks
         looks += 1
-        return lexsort(keys)  # pyright: ignore[reportArgumentType]
+        return lexsort(keys)
 
     monkeypatch.setattr(np, "lexsort", counted)
     assert [found for number in reversed(range(2000)) if (found := left.take(number)) is not None] == [0]

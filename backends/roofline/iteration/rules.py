@@ -22,9 +22,10 @@ from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.compare import WhereOp
 from npuc.dialects.train.conv import Conv1dOp, Conv2dOp, Conv3dOp
 from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.layer_norm import LayerNormOp
 from npuc.dialects.train.loss import CrossEntropyOp
 from npuc.dialects.train.matmul import MatmulOp
-from npuc.dialects.train.norm import BatchNormOp, LayerNormOp
+from npuc.dialects.train.norm import BatchNormOp
 from npuc.dialects.train.pool import AvgPoolOp, MaxPoolOp
 from npuc.dialects.train.smooth import SigmoidOp, TanhOp
 from npuc.dialects.train.softmax import SoftmaxOp

@@ -132,7 +132,7 @@ def solve(
         bound = dual_bound(program, np.array(found.row_dual)) if found.dual_valid else -np.inf
         return Solution(values, bound, proved)
     bound = float(info.mip_dual_bound)
-    if proved and not _costs(program, values, bound):
+    if proved and not costs_as_said(program, values, bound):
         if start is not None:
             # HiGHS 1.16.0 returns the values to begin with, and the cost of better ones.
             return solve(program, purpose=purpose, nodes=nodes, seconds=seconds)
@@ -143,7 +143,7 @@ def solve(
 _FEASIBLE = 2
 
 
-def _costs(program: LinearProgram, values: Floats | None, bound: float) -> bool:
+def costs_as_said(program: LinearProgram, values: Floats | None, bound: float) -> bool:
     """Whether values cost what none go below, but for the solver's tolerance."""
     if values is None:
         return False

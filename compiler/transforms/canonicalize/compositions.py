@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, IntegerType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from npuc.compiler.transforms.canonicalize.pattern import NamedPattern, maker, param
+from npuc.compiler.transforms.named_pattern import NamedPattern, maker, param
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp
@@ -23,7 +23,8 @@ class TwoShapes(NamedPattern):
         %a = train.transpose %x axes [1, 2, 0] : …
         %y = train.transpose %a axes [0, 2, 1] : …      -->      %y = train.transpose %x axes [1, 0, 2] : …
 
-    The first one stays where others read it. The new operation has the layer and role of the second.
+    Checks that the second one reads the first, which stays where others read it. The new operation has the layer and
+    role of the second.
     """
 
     name: ClassVar[str] = "two-shapes"
@@ -44,7 +45,7 @@ class TwoShapes(NamedPattern):
                 new = SliceOp(x, results=[result.type], starts=starts, **({} if steps is None else {"steps": steps}))
             case _:
                 new = type(op)(x, results=[result.type])
-        self.replace_by(op, derive(op, new), rewriter)
+        rewriter.replace(op, derive(op, new))
 
 
 def _integers(op: TrainOp, name: str) -> tuple[int, ...]:
@@ -81,9 +82,9 @@ class CastThere(NamedPattern):
         if not keeps_values(own, wide):
             return
         if inner.x.type == op.out.type:
-            self.replace(op, [inner.x], rewriter)
+            rewriter.replace(op, [], [inner.x])
         else:
-            self.replace_by(op, derive(op, CastOp(inner.x, results=[op.out.type])), rewriter)
+            rewriter.replace(op, derive(op, CastOp(inner.x, results=[op.out.type])))
 
 
 def keeps_values(own: Attribute, wide: Attribute) -> bool:
@@ -117,11 +118,11 @@ class PartsOfWhole(NamedPattern):
             case SplitOp() | UnbindOp():
                 joined = maker(op.operands[0], ConcatOp if isinstance(op, SplitOp) else StackOp)
                 if joined is not None and _axis(joined) == _axis(op) and joined.operand_types == op.result_types:
-                    self.replace(op, list(joined.operands), rewriter)
+                    rewriter.replace(op, [], list(joined.operands))
             case _:
                 split = _parted(op, SplitOp if isinstance(op, ConcatOp) else UnbindOp)
                 if split is not None and _axis(split) == _axis(op) and split.operand_types == op.result_types:
-                    self.replace(op, list(split.operands), rewriter)
+                    rewriter.replace(op, [], list(split.operands))
 
 
 def _parted(op: Operation, kind: type[TrainOp]) -> TrainOp | None:

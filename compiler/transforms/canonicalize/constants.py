@@ -4,18 +4,20 @@ from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects.builtin import AnyFloat, IntegerType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
+from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
-from npuc.compiler.transforms.canonicalize.pattern import NamedPattern
+from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import ConstantOp
 from npuc.dialects.train.base import TrainOp
 
+SINGLE, DOUBLE = Numbers(), Numbers(double=True)
 LARGEST = 1 << 16
 """The most elements of a tensor that is computed while compiling."""
 
@@ -27,8 +29,9 @@ class Folded(NamedPattern):
         %a = train.constant value 2.0 : …
         %y = train.exp %a : …      -->      %y = train.constant value 7.38905609893065 : …
 
-    Checks that all operands are `train.constant`, that no tensor has more than 65,536 elements, and that the value is
-    finite. It is computed in float64, and rounded to the result's type where the constant is used.
+    Checks that all operands are `train.constant`, each a number of its element type, that no tensor has more than
+    65,536 elements, and that the value is finite. Floats are computed in float64 and rounded to the result's type where
+    the constant is used; integers wrap around.
     """
 
     name: ClassVar[str] = "folded"
@@ -43,20 +46,19 @@ class Folded(NamedPattern):
         element = tensor_type(op.results[0]).element_type
         if layer.kind not in (Kind.VECTOR, Kind.DATA, Kind.VIEW) or not isinstance(element, AnyFloat | IntegerType):
             return
-        arrays = [np.full(shape_of(one.out), _value(one), _type_of(one)) for one in constants]
+        if not all(_is_of_type(one.value.value.data, tensor_type(one.out).element_type) for one in constants):
+            return
+        arrays = [
+            np.full(shape_of(one.out), one.value.value.data, DOUBLE.dtype(tensor_type(one.out).element_type))
+            for one in constants
+        ]
         with np.errstate(all="ignore"):
             (result,) = layer.evaluate(op, *arrays)
         first = float(result.flat[0])
         if np.isfinite(first) and (result == result.flat[0]).all():
-            self.replace_by(op, derive(op, ConstantOp(results=[op.results[0].type], value=first)), rewriter)
+            rewriter.replace(op, derive(op, ConstantOp(results=[op.results[0].type], value=first)))
 
 
-def _value(op: ConstantOp) -> float:
-    return op.value.value.data
-
-
-def _type_of(op: ConstantOp) -> type[np.generic]:
-    element = tensor_type(op.out).element_type
-    if isinstance(element, IntegerType):
-        return np.bool_ if element.bitwidth == 1 else np.int64
-    return np.float64
+def _is_of_type(value: float, element: Attribute) -> bool:
+    """Whether an element type has a number: rounding to it would be another one for a program in float64."""
+    return float(SINGLE.hold(value, element)) == value

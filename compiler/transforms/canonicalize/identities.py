@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from npuc.compiler.transforms.canonicalize.pattern import NamedPattern, maker, param
+from npuc.compiler.transforms.named_pattern import NamedPattern, maker, param
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.activation import ClipOp, ReluOp
 from npuc.dialects.train.arithmetic import AffineOp, CastOp, ReduceOp
@@ -38,7 +38,7 @@ class SameShape(NamedPattern):
         if len(op.operands) != 1 or len(op.results) != 1 or op.operands[0].type != op.results[0].type:
             return
         if not (isinstance(op, CastOp) and op.each_use is not None):
-            self.replace(op, [op.operands[0]], rewriter)
+            rewriter.replace(op, [], [op.operands[0]])
 
 
 class NeutralParameters(NamedPattern):
@@ -58,7 +58,7 @@ class NeutralParameters(NamedPattern):
         self, op: AffineOp | TransposeOp | FlipOp | RollOp | PowerOp, rewriter: PatternRewriter, /
     ) -> None:
         if _is_neutral(op):
-            self.replace(op, [op.operands[0]], rewriter)
+            rewriter.replace(op, [], [op.operands[0]])
 
 
 def _is_neutral(op: TrainOp) -> bool:
@@ -93,7 +93,7 @@ class Repeated(NamedPattern):
     def match_and_rewrite(self, op: Idempotent, rewriter: PatternRewriter, /) -> None:
         inner = maker(op.operands[0], type(op))
         if inner is not None and inner.properties == op.properties:
-            self.replace(op, [inner.results[0]], rewriter)
+            rewriter.replace(op, [], [inner.results[0]])
 
 
 class Undone(NamedPattern):
@@ -114,7 +114,7 @@ class Undone(NamedPattern):
         if inner is None or inner.properties != op.properties:
             return
         if not isinstance(op, AffineOp) or (param(op, "scale") == -1.0 and param(op, "offset") == 0.0):
-            self.replace(op, [inner.operands[0]], rewriter)
+            rewriter.replace(op, [], [inner.operands[0]])
 
 
 class EqualOperands(NamedPattern):
@@ -134,4 +134,4 @@ class EqualOperands(NamedPattern):
     def match_and_rewrite(self, op: Symmetric | WhereOp, rewriter: PatternRewriter, /) -> None:
         first, second = op.operands[-2:]
         if first is second and first.type == op.results[0].type:
-            self.replace(op, [first], rewriter)
+            rewriter.replace(op, [], [first])

@@ -9,7 +9,7 @@ from npuc.compiler.transforms.canonicalize.identities import (
     SameShape,
     Undone,
 )
-from npuc.compiler.transforms.canonicalize.pattern import NamedPattern
+from npuc.compiler.transforms.named_pattern import NamedPattern
 
 PATTERNS: tuple[type[NamedPattern], ...] = (
     SameShape,

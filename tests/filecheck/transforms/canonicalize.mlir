@@ -60,3 +60,17 @@ func.func @constants() -> tensor<4xf32> {
   %1 = train.affine %0 offset 1.0 {layer = "b"} : (tensor<4xf32>) -> tensor<4xf32>
   func.return %1 : tensor<4xf32>
 }
+
+// A number that its type would round stays as it is written; integers wrap around.
+// CHECK-LABEL: @limits
+// CHECK-NEXT:    %0 = train.constant value 0.1 {layer = "a"} : () -> tensor<4xbf16>
+// CHECK-NEXT:    %1 = train.affine %0 offset 1.0 {layer = "b"} : (tensor<4xbf16>) -> tensor<4xbf16>
+// CHECK-NEXT:    %2 = train.constant value -56.0 {layer = "d"} : () -> tensor<4xi8>
+// CHECK-NEXT:    func.return %1, %2
+func.func @limits() -> (tensor<4xbf16>, tensor<4xi8>) {
+  %0 = train.constant value 0.1 {layer = "a"} : () -> tensor<4xbf16>
+  %1 = train.affine %0 offset 1.0 {layer = "b"} : (tensor<4xbf16>) -> tensor<4xbf16>
+  %2 = train.constant value 100.0 {layer = "c"} : () -> tensor<4xi8>
+  %3 = train.affine %2 scale 2.0 {layer = "d"} : (tensor<4xi8>) -> tensor<4xi8>
+  func.return %1, %3 : tensor<4xbf16>, tensor<4xi8>
+}

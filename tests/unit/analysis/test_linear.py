@@ -47,13 +47,13 @@ def test_values_that_cost_more_than_the_solver_says_are_not_taken(
 ) -> None:
     """They are asked for again without values to begin with; if they still cost more, nothing is proved."""
     starts: list[bool] = []
-    costs = linear._costs  # pyright: ignore[reportPrivateUsage]
+    costs = linear.costs_as_said
 
     def doubted(program: LinearProgram, values: linear.Floats | None, bound: float) -> bool:
         starts.append(True)
         return costs(program, np.array([1.0, 0.0, 0.0]), bound)
 
-    monkeypatch.setattr(linear, "_costs", doubted)
+    monkeypatch.setattr(linear, "costs_as_said", doubted)
     found = solve(knapsack(), purpose="this", start=start)
     assert found is not None
     assert not found.proved

@@ -230,6 +230,7 @@ MEANINGLESS = {
     "explain net.dsl --op npu.contract": "SOURCE does not apply with --op",
     "explain --op npu.contract --pass tile": "--op and --pass exclude each other",
     "explain --pass tile --devices 4": "--devices does not apply with --op and --pass",
+    "explain --op npu.load --training": "does not apply with --op and --pass",
     "explain --op npu.load --load own.py": "--load does not apply with --op",
     "run net.dsl --inputs in.npz -p autodiff -O 1": "-O1 does not apply with -p",
     "run net.dsl --inputs in.npz --load own.py": "--load needs -p",

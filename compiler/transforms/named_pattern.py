@@ -1,9 +1,9 @@
-"""The base of rewrites with a name, and access to what the operations that they match hold."""
+"""Rewrites with a name, which passes are made of, and access to what the operations that they match hold."""
 
 from typing import ClassVar, TypeVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.pattern_rewriter import RewritePattern
 
 from npuc.dialects.train.base import Param, TrainOp, decode
 
@@ -12,25 +12,12 @@ OpT = TypeVar("OpT", bound=Operation)
 
 class NamedPattern(RewritePattern):
     """
-    A rewrite with a name, which counts how often it was applied.
+    A rewrite with a name; a pass lists its patterns in `PATTERNS` of a module `patterns` in its folder.
 
     The docstring of a pattern is its page: what it does, `before --> after`, and what it checks.
     """
 
     name: ClassVar[str]
-
-    def __init__(self) -> None:
-        self.applied = 0
-
-    def replace(self, op: Operation, values: list[SSAValue], rewriter: PatternRewriter) -> None:
-        """Let values that are there already take the place of an operation's results."""
-        rewriter.replace(op, [], values)
-        self.applied += 1
-
-    def replace_by(self, op: Operation, new: Operation, rewriter: PatternRewriter) -> None:
-        """Let a new operation take the place of another."""
-        rewriter.replace(op, new)
-        self.applied += 1
 
 
 def maker(value: SSAValue, kind: type[OpT]) -> OpT | None:
