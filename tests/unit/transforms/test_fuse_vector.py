@@ -200,33 +200,44 @@ def test_the_mark_and_parts_of_tensors() -> None:
         parse(DW, SGD.replace("ops 64", "ops 64 reads [4, 32] fused"), END)
 
 
-@pytest.mark.parametrize("cores", [6, 20])
-def test_partitions_are_left_out_unless_they_may_be_the_best(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
-    """The program is that of a search of all partitions over cores, of which fewer are searched."""
-    facts = {**FACTS, "cores": cores, "spm_bytes": 1 << 14, "gb_per_s": 0.5}
+def fused_on_cores(monkeypatch: pytest.MonkeyPatch, facts: dict[str, Any], bound: float | None) -> tuple[str, int]:
+    """The program that the pass makes, and how often it searches; `bound` stands for the bound of every partition."""
+    searches = 0
 
-    def found() -> tuple[str, int]:
-        searches = 0
+    def counted(*arguments: Any) -> Schedule:
+        nonlocal searches
+        searches += 1
+        return best_schedule(*arguments)
 
-        def counted(*arguments: Any) -> Schedule:
-            nonlocal searches
-            searches += 1
-            return best_schedule(*arguments)
+    def constant(_self: object, _loops: object) -> float:
+        assert bound is not None
+        return bound
 
-        monkeypatch.setattr(candidates, "best_schedule", counted)
+    with monkeypatch.context() as patch:
+        patch.setattr(candidates, "best_schedule", counted)
+        if bound is not None:
+            patch.setattr(candidates.PartitionBounds, "of_all_cores", constant)
         module = read_source(NETWORK, format="dsl")
         module.attributes[TARGET] = target_attr(facts)
         for step in read_pipeline("autodiff,lower-to-npu,schedule,fuse-vector", available_passes()):
             step.apply(make_context(), module)
-        return str(module), searches
+    return str(module), searches
 
-    pruned, few = found()
+
+@pytest.mark.parametrize("cores", [6, 20])
+def test_partitions_are_left_out_unless_they_may_be_the_best(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    """The program is that of a search of all partitions over cores, of which fewer are searched."""
+    facts = {**FACTS, "cores": cores, "spm_bytes": 1 << 14, "gb_per_s": 0.5}
+    pruned, few = fused_on_cores(monkeypatch, facts, None)
+    unpruned, many = fused_on_cores(monkeypatch, facts, 0.0)
     assert "fused" in pruned
-
-    def nothing(_self: object, _loops: object) -> float:
-        return 0.0
-
-    monkeypatch.setattr(candidates.PartitionBounds, "of_all_cores", nothing)
-    unpruned, many = found()
     assert pruned == unpruned
     assert few < many
+
+
+@pytest.mark.parametrize("cores", [4, 20])
+def test_a_partition_that_is_the_best_is_not_left_out(monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
+    facts = {**FACTS, "cores": cores, "spm_bytes": 1 << 13, "gb_per_s": 32.0}
+    pruned, _ = fused_on_cores(monkeypatch, facts, None)
+    assert pruned == fused_on_cores(monkeypatch, facts, 0.0)[0]
+    assert pruned != fused_on_cores(monkeypatch, facts, 1e18)[0], "without partitions it is another program"
