@@ -24,7 +24,9 @@ class Documentation:
 def documentation(thing: type) -> Documentation:
     """The documentation of a class by its own docstring."""
     own: object = vars(thing).get("__doc__")
-    blocks = blocks_of(own if isinstance(own, str) else "")
+    # Python gives a dataclass without a docstring its signature.
+    written = isinstance(own, str) and not own.startswith(f"{thing.__name__}(")
+    blocks = blocks_of(str(own) if written else "")
     code = [block for block in blocks if is_code(block)]
     prose = [block for block in blocks if not is_code(block)]
     return Documentation(prose[0] if prose else "", tuple(prose[1:]), dedent(code[-1]) if code else None)

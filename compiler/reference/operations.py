@@ -30,7 +30,7 @@ from xdsl.irdl import (
     VariadicDef,
 )
 
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError, nearest
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.reference.docstrings import documentation, method_documentation
@@ -109,7 +109,9 @@ def operation_named(name: str) -> type[IRDLOperation]:
     for full in (name, *(f"{dialect}.{name}" for dialect in get_all_dialects())):
         if full in known:
             return known[full]
-    raise UsageError(f"there is no operation '{name}'", hint=did_you_mean(name, list(known)))
+    near = nearest(name, [*known, *(full.partition(".")[2] for full in known)])
+    hint = f"did you mean '{near}'?" if near else "names are those of the IR, like npu.contract or train.matmul"
+    raise UsageError(f"there is no operation '{name}'", hint=hint)
 
 
 def operation_page(op: type[IRDLOperation]) -> OperationPage:

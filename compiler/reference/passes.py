@@ -95,7 +95,7 @@ def pass_page(found: type[ModulePass]) -> PassPage:
     pipeline: object = getattr(found, "EXAMPLE", None)
     return PassPage(
         found.name,
-        own.summary,
+        own.summary or "It has no description.",
         (*own.details, *around[1:]),
         tuple(_options(found)),
         tuple(
