@@ -22,7 +22,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Linear layers and products": ("matmul", "embedding"),
     "Convolution": ("conv", "conv_transpose"),
     "Pooling and resizing": ("pool", "pool1d", "adaptive_pool", "upsample", "roi_align"),
-    "Normalisation": ("norm", "group_norm", "rms_norm", "local_response_norm"),
+    "Normalisation": ("norm", "layer_norm", "group_norm", "rms_norm", "local_response_norm"),
     "Activations": ("activation", "smooth", "softmax", "dropout"),
     "Arithmetic and functions": ("arithmetic", "pointwise"),
     "Comparison and choice": ("compare",),

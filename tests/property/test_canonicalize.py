@@ -1,7 +1,8 @@
 """Programs with needless work: `canonicalize` keeps every value and gradient, before autodiff and after."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
@@ -9,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from npuc.compiler.driver.check import run_results
-from npuc.compiler.interpreter.compare import compare
+from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
 from npuc.dialects.tensors import shape_of
@@ -131,20 +132,25 @@ def test_every_value_and_gradient_stays(module: ModuleOp, seed: int) -> None:
 
     CanonicalizePass().apply(Context(), early)
     early.verify()
-    assert compare(forward, run_results(early, data)).exact
+    assert_same(forward, run_results(early, data))
     AutodiffPass().apply(Context(), early)
     late = whole.clone()
     for program in (early, late):
         CanonicalizePass().apply(Context(), program)
         program.verify()
-        outcome = compare(expected, run_results(program, data))
-        assert outcome.equal, outcome
-        assert outcome.exact
+        assert_same(expected, run_results(program, data))
         text = str(program)
         CanonicalizePass().apply(Context(), program)
         assert str(program) == text, "a canonical program stays as it is"
     assert _count(early) <= _count(whole)
     assert _count(late) <= _count(whole)
+
+
+def assert_same(before: Mapping[str, Array], after: Mapping[str, Array]) -> None:
+    """To the bit, also where equal operands of a maximum have halves of a gradient."""
+    assert before.keys() == after.keys()
+    for name, array in before.items():
+        np.testing.assert_array_equal(after[name], array, err_msg=name)
 
 
 def _count(module: ModuleOp) -> int:
