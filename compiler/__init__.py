@@ -11,10 +11,10 @@ Names are imported when they are first used, so that a program pays only for wha
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from npuc.compiler.core import former_names
 
+TYPE_CHECKING = False  # not that of typing, which takes longer to load than all that stands here
 if TYPE_CHECKING:
     from npuc.compiler.core.errors import (
         CapacityError,

@@ -100,7 +100,7 @@ class Verb:
             error = e
         try:
             failed = None if _has_succeeded(error) else error
-            with interrupts.held():
+            with interrupts.Held():
                 self._outputs.__exit__(failed and type(failed), failed, trace)
         except UsageError as e:
             error = e

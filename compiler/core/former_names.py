@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # this module is loaded before signals are taken over, and these load forty others
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.abc import Loader
+    from types import ModuleType
 else:
-    # Its module loads thirty others, and this one is loaded before signals are taken over.
     Loader = object
 
 FORMER_NAMES = {

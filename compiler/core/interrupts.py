@@ -13,12 +13,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
-from types import FrameType
-from typing import NoReturn
 
 from npuc.compiler.core import unfinished
+
+TYPE_CHECKING = False  # the modules of what is named in types alone take longer to load than all that stands here
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import FrameType
+    from typing import NoReturn
 
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 SHOW_CURSOR = b"\x1b[?25h"
@@ -53,17 +55,15 @@ def end_raising() -> None:
     _State.raising = False
 
 
-@contextmanager
-def held() -> Generator[None]:
-    """Signals wait until the block is over."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+class Held:
+    """Signals wait until the block is over. Windows, which has no mask of signals, does not hold them."""
+
+    def __enter__(self) -> None:
+        self._before = signal.pthread_sigmask(signal.SIG_BLOCK, WORDS) if hasattr(signal, "pthread_sigmask") else None
+
+    def __exit__(self, *raised: object) -> None:
+        if self._before is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, self._before)
 
 
 def leave_to_parent() -> None:
@@ -112,6 +112,8 @@ def _dropped(args: sys.UnraisableHookArgs) -> None:
 def _leave(number: signal.Signals) -> NoReturn:
     """End the process, with a line and without half-written files."""
     unfinished.remove_all()
-    with suppress(OSError):
+    try:
         os.write(2, (SHOW_CURSOR if os.isatty(2) else b"") + f"{_line(number)}\n".encode())
+    except OSError:
+        pass
     os._exit(status_of(number))

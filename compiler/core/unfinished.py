@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 _paths: set[str] = set()
 
@@ -15,8 +14,10 @@ def add(path: str) -> None:
 
 def remove(path: str) -> None:
     """Remove a temporary file, if it has not got another name by now."""
-    with suppress(OSError):
+    try:
         os.unlink(path)
+    except OSError:
+        pass
     _paths.discard(path)
 
 

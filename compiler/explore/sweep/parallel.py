@@ -72,7 +72,7 @@ def score_in_processes(points: Points, indices: range, jobs: int) -> Iterator[Sw
     own = Points(points.source, points.grid, points.backend, points.options)
     workers, asked = list[Worker](), deque[Worker]()
     try:
-        with interrupts.held():  # at a fork, Python drops an exception that a signal raises
+        with interrupts.Held():  # at a fork, Python drops an exception that a signal raises
             workers.extend(Worker.start(own) for _ in range(jobs))
         for number, chunk in enumerate(_chunks(points, indices, jobs)):
             worker = workers[number % jobs]

@@ -18,6 +18,18 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_signals_are_taken_over_before_most_is_loaded() -> None:
+    """A signal before that is answered by Python, with a traceback."""
+    code = (
+        "import sys\nbefore = {*sys.modules}\nimport npuc.compiler.entry\n"
+        "print(sorted({*sys.modules} - before - {'signal', 'enum'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    own = ["npuc", "npuc.compiler", "npuc.compiler.core", "npuc.compiler.core.former_names"]
+    own += ["npuc.compiler.core.interrupts", "npuc.compiler.core.unfinished", "npuc.compiler.entry"]
+    assert done.stdout.splitlines() == [str(own)]
+
+
 def test_hardware_errors_need_no_ir() -> None:
     code = (
         "import sys\nfrom npuc.compiler.cli import run_command\n"
