@@ -2,8 +2,8 @@
 
 from typing import ClassVar, TypeVar
 
-from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import RewritePattern
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
 
 from npuc.dialects.train.base import Param, TrainOp, decode
 
@@ -31,3 +31,13 @@ def param(op: TrainOp, name: str) -> Param | None:
     if attr is None:
         attr = op.get_irdl_definition().properties[name].default_value
     return None if attr is None else decode(attr)
+
+
+def sweep(region: Region, *patterns: RewritePattern) -> bool:
+    """
+    Apply to each operation of a region, in order, the first of some patterns that changes it; whether any did.
+
+    What patterns put in is not visited.
+    """
+    first = GreedyRewritePatternApplier(list(patterns), dce_enabled=False)
+    return PatternRewriteWalker(first, apply_recursively=False).rewrite_region(region)
