@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.run import warn_of_unread
 from npuc.compiler.cli.shared import Verb, real, whole
@@ -28,9 +28,7 @@ def command(
         Machine,
         Takes(without=("mapping",), help={"hw": "Machine to schedule for; every float is computed in float64."}),
     ],
-    optimisation: Annotated[
-        Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
-    ],
+    optimisation: Annotated[Optimisation, Takes(without=("objective", *UNSHOWN))],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     limit: Annotated[
         float, typer.Option("--limit", metavar="MACS", parser=real(1, 1e30), help="Refuse a run of more MACs.")

@@ -11,7 +11,7 @@ import typer
 from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
 from npuc.compiler.cli.explain_reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import UNSHOWN, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
@@ -38,9 +38,7 @@ def command(
         Machine,
         Takes(help={"mapping": "Mapping for -b maestro."}, metavar={"mapping": "NAME|FILE"}),
     ],
-    optimisation: Annotated[
-        Optimisation, Takes(without=("print_after", "print_changed", "time_passes", "verify_each"))
-    ],
+    optimisation: Annotated[Optimisation, Takes(without=UNSHOWN)],
     devices: Devices,
     output: Annotated[
         Output,
@@ -79,6 +77,7 @@ def command(
         if (devices.devices or 1) > 1 or devices.mesh is not None:
             unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}
             more = {"--only": program.only, "--mapping": machine.mapping, "--load": optimisation.load}
+            more |= {"--before": optimisation.before, "--after": optimisation.after}
             more |= {"--objective": None if optimisation.objective == OBJECTIVES[0] else optimisation.objective}
             more |= {"--tolerance": optimisation.tolerance}
             check_unused({**unused, **more})
@@ -162,7 +161,7 @@ def _answer(
 
     def others(passes: str) -> Report:
         own: CompileKeywords = {**options, "pipeline": passes, "only": line.name}
-        for name in ("opt_level", "objective", "tolerance"):  # said by the passes
+        for name in ("opt_level", "objective", "tolerance", "before", "after"):  # said by the passes
             own.pop(name, None)
         return compile_program(source, [model.name], own).reports[0]
 

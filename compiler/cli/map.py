@@ -60,7 +60,7 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("opt_level", "tolerance", *UNSHOWN),
+            without=("opt_level", "tolerance", "before", "after", *UNSHOWN),
             help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],

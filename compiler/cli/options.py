@@ -84,6 +84,14 @@ class Optimisation(Group):
         str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Run these passes instead of those of -O.")
     ] = None
     load: Load = None
+    before: Annotated[
+        list[str] | None,
+        typer.Option("--before", metavar="PASS=PASSES", help="Run these passes before a pass of -O; repeatable."),
+    ] = None
+    after: Annotated[
+        list[str] | None,
+        typer.Option("--after", metavar="PASS=PASSES", help="Run these passes after a pass of -O; repeatable."),
+    ] = None
     print_after: Annotated[
         str | None, typer.Option("--print-after", metavar="PASS|all", help="Print the IR after a pass.")
     ] = None

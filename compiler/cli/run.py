@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, check_target, whole
 from npuc.compiler.core.errors import UsageError
@@ -35,9 +35,7 @@ def command(
         Machine,
         Takes(without=("mapping",), help={"hw": "Machine to schedule for; sums are as wide as its accumulators."}),
     ],
-    optimisation: Annotated[
-        Optimisation, Takes(without=("objective", "print_after", "print_changed", "time_passes", "verify_each"))
-    ],
+    optimisation: Annotated[Optimisation, Takes(without=("objective", *UNSHOWN))],
     messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
     inputs: Annotated[
         str | None, typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name.")

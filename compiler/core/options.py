@@ -114,6 +114,8 @@ class CompileKeywords(TypedDict, total=False):
     exact_plan: bool
     zero: bool
     load: Sequence[str]
+    before: Sequence[str]
+    after: Sequence[str]
     max_ops: int
     verify_each: bool
     print_after: str | None
@@ -127,7 +129,8 @@ class Options:
     What was asked for, each option in one form: `devices` counts those of `mesh`, `objective` has no other name.
 
     `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
-    `opt_level` None is the default level, `pipeline` replaces its passes. `inference` None leaves it to the program.
+    `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
+    (`schedule=own-pass`). `inference` None leaves it to the program.
     """
 
     hardware: HardwareLike | None = None
@@ -149,11 +152,18 @@ class Options:
     exact_plan: bool = False
     zero: bool = False
     load: Sequence[str] = ()
+    before: Sequence[str] = ()
+    after: Sequence[str] = ()
     max_ops: int = MAX_OPS
     verify_each: bool = False
     print_after: str | None = None
     print_changed: str | None = None
     time_passes: bool = False
+
+    @property
+    def names_passes(self) -> bool:
+        """Whether the caller names passes, which may be anybody's."""
+        return self.pipeline is not None or bool(self.before or self.after)
 
     @property
     def strategy(self) -> str:

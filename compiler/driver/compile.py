@@ -72,7 +72,8 @@ def compile_file(
     4096}`), `precision` sets the program's float types (as-written, f32, f16, bf16, mixed; by default the hardware's),
     `defines` set the network's parameters, `opt_level` is 0 to 3, `objective` what schedules minimise (time,
     traffic, energy, edp), `tolerance` how much more than the least they may cost for less by the next measure (a
-    fraction, 0.005), `pipeline` replaces the passes of `opt_level`, `inference` compiles the forward pass only,
+    fraction, 0.005), `pipeline` replaces the passes of `opt_level`, `before` and `after` place passes of `load` among
+    them (`["schedule=own-pass"]`), `inference` compiles the forward pass only,
     `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. With `devices` above 1 the
     step is shared among them by the strategy `parallel` under a `convention`, which a joint one plans for the least
     `plan_objective` (bytes, time, memory). Raises `NpucError`s.

@@ -45,6 +45,7 @@ from npuc.compiler.driver.passes import (
     with_goal,
     write_pipeline,
 )
+from npuc.compiler.driver.placement import placed
 from npuc.compiler.driver.precision import precision_of, precision_passes
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.watch.changes import Changes
@@ -84,7 +85,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     options, model, machine = session.options, session.model, session.machine
     _check_energies(module, session)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
-    preset = [*parallel_passes(options, machine), *_preset(module, session)]
+    preset = placed([*parallel_passes(options, machine), *_preset(module, session)], options)
     if options.exact_plan:
         session.say(EXACT)
     passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
@@ -111,7 +112,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         run(module, passes[:above])
         peak = checked_peak(whole_step(module) if model.derives_backward else module, machine)
         run(module, passes[above:])
-    if options.pipeline is not None and session.wants_schedules and state_of(module).unscheduled:
+    if options.names_passes and session.wants_schedules and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_goal(SCHEDULE, options.objective, options.tolerance), available)
         session.say("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
         run(module, [schedule])

@@ -36,12 +36,12 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
         stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
-        if session.options.pipeline is not None:  # its passes may read the target
+        if session.options.names_passes:  # they may read the target
             machine.reads.update(row.key.path for row in TABLE)
     _check_mapped(module, session)
     lowered = lower(module, session)
     # npuc's own passes leave no operation wrong that was right.
-    trusted = frontend.trusted and session.options.pipeline is None
+    trusted = frontend.trusted and not session.options.names_passes
     if not session.options.verify_each and not trusted:
         verify_module(module, session.sources)
     require_function(module)

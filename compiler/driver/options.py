@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -32,6 +32,7 @@ from npuc.compiler.core.options import (
     objective_named,
 )
 from npuc.compiler.driver.mapping_file import is_mapping_file
+from npuc.compiler.driver.placement import split_placement
 
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
@@ -65,7 +66,8 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
     fields = dict(keywords)
     fields["defines"] = plain_defines(fields.get("defines"))
     fields["overrides"] = dict(fields.get("overrides") or {})
-    fields["load"] = tuple(fields.get("load") or ())
+    for name in ("load", "before", "after"):
+        fields[name] = tuple(fields.get(name) or ())
     if fields.get("mapping") is not None:
         fields["mapping"] = os.fspath(fields["mapping"])
     if "objective" in fields:
@@ -96,7 +98,7 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
     if "tolerance" in options:
         check_tolerance_given(options["tolerance"])
     _check_devices(options)
-    check_passes(options.get("pipeline"), options.get("opt_level"), options.get("load"))
+    check_passes(Options(**fields_of(options)))
     _check_goals(options)
     mapping = options.get("mapping")
     if mapping is not None and not is_mapping_file(os.fspath(mapping)):
@@ -154,12 +156,27 @@ def _check_devices(options: CompileKeywords) -> None:
         raise UsageError("--devices does not apply with -p, which names all passes", hint=hint)
 
 
-def check_passes(pipeline: str | None, opt_level: int | None, load: Sequence[str] | None) -> None:
-    """Raise `UsageError` for what goes unused beside -p, or without it."""
-    if pipeline is not None and opt_level is not None:
-        raise UsageError(f"-O{opt_level} does not apply with -p, which replaces its passes", hint="leave out -O or -p")
-    if load and pipeline is None:
-        raise UsageError("--load needs -p, which names the passes that it loads", hint='-p "autodiff,own-pass,…"')
+def check_passes(options: Options, *, leveled: bool = False) -> None:
+    """
+    Raise `UsageError` for what goes unused beside -p, or without it; `leveled`: passes of -O run after those of -p.
+    """
+    pipeline, level = options.pipeline, options.opt_level
+    if pipeline is not None and level is not None and not leveled:
+        raise UsageError(f"-O{level} does not apply with -p, which replaces its passes", hint="leave out -O or -p")
+    placements = {"before": options.before, "after": options.after}
+    for name, texts in placements.items():
+        for text in texts:
+            anchor, passes = split_placement(name, text)
+            if pipeline is not None:
+                raise UsageError(
+                    f"--{name} {text} does not apply with -p, which names all passes",
+                    hint=f"write {passes} into -p, {name} {anchor}",
+                )
+    if options.load and pipeline is None and not any(placements.values()):
+        raise UsageError(
+            "--load needs -p, --before or --after, which name the passes that it loads",
+            hint="--before schedule=own-pass, or -p with all passes",
+        )
 
 
 def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:

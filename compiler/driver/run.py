@@ -33,6 +33,7 @@ from npuc.compiler.core.options import DEFAULT_TOLERANCE, PRECISIONS, HardwareLi
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import check_passes, check_tolerance_given, fields_of
 from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
+from npuc.compiler.driver.placement import placed
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
@@ -64,6 +65,8 @@ class RunKeywords(TypedDict, total=False):
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
     load: Sequence[str]
+    before: Sequence[str]
+    after: Sequence[str]
     max_ops: int
 
 
@@ -86,7 +89,7 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     fields["inputs"] = {name: _array(name, value) for name, value in inputs.items()}
     options = RunOptions(**fields)
     check_tolerance_given(options.tolerance)
-    check_passes(options.pipeline, options.opt_level if options.level is None else None, options.load)
+    check_passes(options, leveled=options.level is not None)
     for name, value, known in (
         ("dtype", options.dtype, DTYPES),
         ("level", options.level, LEVELS),
@@ -103,7 +106,7 @@ def run_options(keywords: RunKeywords) -> RunOptions:
 
 def is_lowered(options: RunOptions) -> bool:
     """Whether more passes run than those that derive the step and set its types."""
-    return options.pipeline is not None or options.opt_level is not None or options.level in ("npu", "tiles")
+    return options.names_passes or options.opt_level is not None or options.level in ("npu", "tiles")
 
 
 def check_tolerance_used(options: RunOptions, *, scheduled: bool) -> None:
@@ -129,7 +132,8 @@ def run_source(
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
     defaults. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
     `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
-    first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, with the schedules for
+    first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, `before` and `after` what
+    runs there besides (`schedule=own-pass`), with the schedules for
     `hardware` and `overrides` of its keys, up to `tolerance` from the best; of these keys what is computed depends on
     `array.accumulator_bits` (32 without), and not with `dtype="float64"`. By default the training step runs as it is
     derived. Of a function in IR that is no training step the arguments are `arg0`, `arg1`, … and the outputs `result0`,
@@ -214,12 +218,12 @@ def stamp_default_target(module: ModuleOp, options: Options = NOTHING_ASKED) -> 
 
 
 def passes_to(module: ModuleOp, level: str, options: Options) -> list[str]:
-    """The passes that a program still needs to be at a level: those of `opt_level`."""
+    """The passes that take a program to a level: those of `opt_level` that it still needs, and those placed there."""
     state = state_of(module)
     training = not options.inference and state.has_loss
     above = "train" if level == "train" else "npu"
     names = preset(state, above, training=training, opt_level=options.opt_level, tolerance=options.tolerance)
-    return [*names, "lower-tiles"] if level == "tiles" else names
+    return placed([*names, "lower-tiles"] if level == "tiles" else names, options)
 
 
 def describe_source(

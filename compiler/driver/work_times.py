@@ -98,6 +98,8 @@ class _Measure:
         options = replace(
             session.options,
             pipeline=write_pipeline(after),
+            before=(),
+            after=(),
             precision=AS_WRITTEN,
             devices=1,
             mesh=None,

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from npuc.compiler import CapacityError, UsageError, compile_source
+from npuc.compiler.core.options import Options
+from npuc.compiler.driver.placement import placed
 from npuc.compiler.report.text.verdict import verdict
 
 NET = """network net(batch=8) {
@@ -49,6 +51,41 @@ def test_a_level_is_a_pipeline(level: int) -> None:
     assert [part.partition("{")[0] for part in report.pipeline.split(",")] == [
         part.partition("{")[0] for part in PIPELINES[level].split(",")
     ]
+
+
+def test_passes_are_placed_among_those_of_a_level() -> None:
+    before = ['schedule=tile{steps="m:4,n:4,k:4"},cse', "autodiff=dce", "schedule=canonicalize"]
+    report = compile_source(NET, hardware=HARDWARE, opt_level=0, before=before, after=["autodiff=cse", "schedule=dce"])
+    middle = 'lower-to-npu,tile{steps="m:4,n:4,k:4"},cse,canonicalize,schedule,dce'
+    assert report.pipeline.endswith(f"dce,autodiff,cse,{middle}")
+    steps = [row.schedule.tile["m"] for row in report.ops if row.schedule is not None and row.phase == "forward"]
+    assert steps == [4, 4]
+
+
+def test_a_pass_that_runs_twice_is_an_anchor_at_both_ends() -> None:
+    options = Options(before=("tidy=a",), after=("tidy=b",))
+    assert placed(["tidy{x=1}", "mid", "tidy"], options) == ["a", "tidy{x=1}", "mid", "tidy", "b"]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message", "hint"),
+    [
+        ({"before": ["shedule=cse"]}, "found the anchor 'shedule'", "did you mean 'schedule'? they are autodiff, lo"),
+        ({"after": ["schedule"]}, "expected PASS=PASSES", "--after schedule=own-pass"),
+        ({"after": ["schedule="]}, "expected PASS=PASSES", "--after schedule=own-pass"),
+        (
+            {"before": ["schedule=cse"], "pipeline": "autodiff"},
+            "does not apply with -p",
+            "write cse into -p, before sch",
+        ),
+        ({"load": ["own.py"]}, "--load needs -p, --before or --after", "--before schedule=own-pass"),
+    ],
+)
+def test_a_placement_without_a_place_is_refused(keywords: Any, message: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        compile_source(NET, hardware=HARDWARE, **keywords)
+    assert caught.value.hint is not None
+    assert hint in caught.value.hint
 
 
 def test_level_0_runs_one_after_another() -> None:
