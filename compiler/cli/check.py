@@ -8,7 +8,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.run import warn_of_unread
 from npuc.compiler.cli.shared import Verb, real, whole
 from npuc.compiler.core.options import DEFAULT_LEVEL, Only
@@ -54,7 +54,8 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     from npuc.compiler.driver.run import run_options
     from npuc.frontends.source import open_source
 
-    with stages(quiet=quiet) as line:
+    # where the check is an option of compile, the report has what passes remark
+    with stages(quiet=quiet) as line, warnings_shown(line, quiet=quiet or not out):
 
         def show(outcome: PassCheck) -> None:
             text = f"{outcome.step}: {outcome.comparison}"

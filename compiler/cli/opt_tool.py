@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.stages import tell
@@ -88,7 +88,8 @@ class OptTool(xDSLOptMain):
         """
         # What is printed between passes and the stage would be in each other's way.
         prints = self.args.print_between_passes or self.args.time_passes
-        with self.sources.quoted(), Foreign(_translate), stages(quiet=prints):
+        quoted, translated = self.sources.quoted(), Foreign(_translate)
+        with quoted, translated, stages(quiet=prints) as line, warnings_shown(line):
             super().apply_passes(prog)
 
     def register_all_frontends(self) -> None:

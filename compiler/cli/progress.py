@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Protocol
 
-from npuc.compiler.core.stages import told_to
+from npuc.compiler.core.stages import remarks_to, told_to
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -86,6 +86,13 @@ def stages(*, quiet: bool) -> Generator[Line]:
             yield shown.line
     finally:
         shown.end()
+
+
+@contextmanager
+def warnings_shown(line: Line, *, quiet: bool = False) -> Generator[None]:
+    """What passes remark in this block is written as warnings, unless `quiet`."""
+    with remarks_to(None if quiet else lambda text: line(f"npuc: warning: {text}")):
+        yield
 
 
 class _Stages:

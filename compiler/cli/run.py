@@ -11,7 +11,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.shared import Verb, check_target, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
@@ -70,7 +70,7 @@ def command(
         options = cast(
             "RunKeywords", {**own, **collected(program, machine, optimisation, known=RunKeywords.__annotations__)}
         )
-        with stages(quiet=messages.quiet):
+        with stages(quiet=messages.quiet) as line, warnings_shown(line, quiet=messages.quiet):
             result = run_program(open_source(program.source), options)
         asked = run_options(options)
         warn_of_unread(asked, lowered=is_lowered(asked), quiet=messages.quiet)

@@ -1,9 +1,10 @@
 """
-What a long computation is at, told to whoever listens.
+What a computation tells whoever listens: the stage that it is at, and remarks for the user.
 
-    with told_to(print):
+    with told_to(print), remarks_to(warnings.append):
         for op in each("schedule", "contractions", ops): …
 
+A remark, such as that an option has no effect, becomes a line of a report's `warnings`, or a warning on standard error.
 Where nobody listens, telling costs nothing and shows nothing.
 """
 
@@ -15,6 +16,7 @@ from typing import TypeVar
 Listener = Callable[[str], None]
 T = TypeVar("T")
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
+_remarks: ContextVar[Listener | None] = ContextVar("remarks", default=None)
 
 
 @contextmanager
@@ -39,3 +41,20 @@ def each(stage: str, what: str, items: Sequence[T]) -> Iterator[T]:
     for number, item in enumerate(items, 1):
         tell(f"{stage} {number:,} of {len(items):,} {what}")
         yield item
+
+
+@contextmanager
+def remarks_to(listener: Listener | None) -> Generator[None]:
+    """The remarks that are made in this block go to a listener; None: to nobody."""
+    token = _remarks.set(listener)
+    try:
+        yield
+    finally:
+        _remarks.reset(token)
+
+
+def remark(text: str) -> None:
+    """Tell the user something that is no error."""
+    listener = _remarks.get()
+    if listener is not None:
+        listener(text)

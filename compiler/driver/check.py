@@ -91,7 +91,7 @@ def check_program(
     for step in passes:
         earlier = module.clone()
         try:
-            run_pipeline(module, [step], make_context(), sources)
+            run_pipeline(module, [step], make_context(), sources, by_hand=options.names_passes)
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)
             tell(f"run after {step.name}")

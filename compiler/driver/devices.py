@@ -44,11 +44,12 @@ def parallel_passes(options: Options, machine: Hardware) -> list[str]:
         return []
     strategy, capacity = options.strategy, machine.get("dram.capacity_mib", float)
     size = f"devices={options.devices}" if options.mesh is None else f'mesh="{options.mesh}"'
+    is_limited = capacity is not None and is_joint(strategy) and options.plan_objective != "memory"
     text = f"strategy={strategy} {size} convention={options.convention}"
     text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
     text += " zero=true" if options.zero else ""
     text += " exact=true" if options.exact_plan else ""
-    text += "" if capacity is None or not is_joint(strategy) else f" memory_mib={capacity:g}"
+    text += f" memory_mib={capacity:g}" if is_limited else ""
     return [f"{PARALLELIZE}{{{text}}}"]
 
 

@@ -20,8 +20,8 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
-from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
 from npuc.compiler.core.selection import keep_layers, patterns_of
+from npuc.compiler.core.stages import remarks_to
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
 from npuc.compiler.driver.devices import (
@@ -32,6 +32,7 @@ from npuc.compiler.driver.devices import (
     without_loss,
 )
 from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
+from npuc.compiler.driver.meaning import unused_goals
 from npuc.compiler.driver.passes import (
     AUTODIFF,
     LOWER,
@@ -118,20 +119,10 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         run(module, [schedule])
         passes.append(schedule)
     elif options.pipeline is not None:
-        session.warnings.extend(_unused_goals(options))
+        session.warnings.extend(unused_goals(options))
     passes += _map(module, mappers, run)
     run.watch.finish()
     return Lowered(passes, peak)
-
-
-def _unused_goals(options: Options) -> list[str]:
-    """The warnings of goals of schedules where -p leaves nothing to schedule."""
-    given: dict[str, object] = {}
-    if options.objective != OBJECTIVES[0]:
-        given["--objective"] = options.objective
-    if options.tolerance != DEFAULT_TOLERANCE:
-        given["--tolerance"] = options.tolerance
-    return [f"{name} {value} has no effect: the passes of -p have their own" for name, value in given.items()]
 
 
 @dataclass(frozen=True)
@@ -144,8 +135,10 @@ class _Runner:
 
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
-        verify_each = self.session.options.verify_each
-        run_pipeline(module, passes, self.context, self.session.sources, verify_each=verify_each, watch=self.watch)
+        session, options = self.session, self.session.options
+        with remarks_to(session.warnings.append if options.names_passes else None):
+            each, sources = options.verify_each, session.sources
+            run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch)
 
 
 def _scored(module: ModuleOp, session: Session) -> Report:

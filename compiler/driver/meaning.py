@@ -37,3 +37,13 @@ def _meaningless(option: str, scored: Scored, why: str, hint: str) -> UsageError
     names = list(dict.fromkeys(f"'{model.name}'" for model, _ in scored))
     which = f"the backend {names[0]}, which {why}" if len(names) == 1 else f"any of {', '.join(names)}: each {why}"
     return UsageError(f"{option} does not apply to {which} on this machine", hint=f"leave out {option}, or {hint}")
+
+
+def unused_goals(options: Options) -> list[str]:
+    """The warnings of goals of schedules where -p leaves nothing to schedule."""
+    given: dict[str, object] = {}
+    if options.objective != OBJECTIVES[0]:
+        given["--objective"] = options.objective
+    if options.tolerance != DEFAULT_TOLERANCE:
+        given["--tolerance"] = options.tolerance
+    return [f"{name} {value} has no effect: the passes of -p have their own" for name, value in given.items()]

@@ -17,6 +17,7 @@ from npuc.compiler.core.arguments import keywords_of, plain
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
     CONVENTIONS,
+    DEFAULT_STRATEGY,
     DEFAULT_TOLERANCE,
     LEVELS,
     MAX_DEVICES,
@@ -150,10 +151,23 @@ def _check_devices(options: CompileKeywords) -> None:
         value = options.get(name, default)
         if value != default:
             raise needs_devices(name, value, passes=options.get("pipeline") is not None)
+    if devices > 1 and options.get("exact_plan") and has_one_plan(options):
+        strategy = options.get("parallel") or DEFAULT_STRATEGY
+        hint = "leave out --exact-plan, or --parallel joint"
+        raise UsageError(f"--exact-plan does not apply with --parallel {strategy}, which has one plan", hint=hint)
     if devices > 1 and options.get("pipeline") is not None:
         size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
         hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
         raise UsageError("--devices does not apply with -p, which names all passes", hint=hint)
+
+
+def has_one_plan(options: CompileKeywords) -> bool:
+    """Whether the strategy of several devices leaves no choice, so that there is nothing to prove."""
+    convention = next((known for known in CONVENTIONS if known == options.get("convention")), CONVENTIONS[0])
+    strategy = next((known for known in STRATEGIES if known == options.get("parallel")), DEFAULT_STRATEGY)
+    from npuc.compiler.analysis.sharding.reference.strategies import rule_of
+
+    return rule_of(strategy, convention).has_one_plan
 
 
 def check_passes(options: Options, *, leveled: bool = False) -> None:

@@ -27,7 +27,7 @@ from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_yo
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import DEFAULT_LEVEL, DEFAULT_TOLERANCE, LEVELS
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
-from npuc.compiler.core.stages import tell
+from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.transforms import get_all_passes
@@ -245,19 +245,22 @@ def run_pipeline(
     *,
     verify_each: bool = False,
     watch: Watcher | None = None,
+    by_hand: bool = True,
 ) -> None:
     """
     Run passes on a module, in place.
 
     `watch` looks at the program before and after each. What a pass finds wrong becomes a `SourceError` that names the
-    pass; so does anything that a pass from outside npuc raises.
+    pass; so does anything that a pass from outside npuc raises. What a pass remarks of its options is told of
+    passes that were named `by_hand`, not of those of -O.
     """
     for step in passes:
         tell(step.name)
         if watch is not None:
             watch.before(step, module)
         try:
-            with sources.quoted(), nullcontext() if _is_ours(step) else Foreign(_blame(step)):
+            blame = nullcontext() if _is_ours(step) else Foreign(_blame(step))
+            with sources.quoted(), blame, nullcontext() if by_hand else remarks_to(None):
                 step.apply(context, module)
         except DiagnosticException as e:
             raise SourceError(_first_line(step, e)) from e

@@ -186,8 +186,8 @@ def lowered_source(source: Source, options: RunOptions) -> ModuleOp:
     if asked:
         run_pipeline(module, asked, make_context(), sources)
     if pipeline is None or options.level is not None:
-        rest = passes_to(module, options.level or lowest, options)
-        run_pipeline(module, read_pipeline(",".join(rest), available), make_context(), sources)
+        rest = read_pipeline(",".join(passes_to(module, options.level or lowest, options)), available)
+        run_pipeline(module, rest, make_context(), sources, by_hand=bool(options.before or options.after))
     return module
 
 

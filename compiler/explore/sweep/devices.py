@@ -1,8 +1,9 @@
 """
 The options of a point with several devices, and the traffic of its plan between them.
 
-At `devices=1` all other options of this kind are left out, so that a sweep over devices can begin there. The objective
-of a plan is left out where strategies are varied and one of them is a rule without an objective.
+At `devices=1` all other options of this kind are left out, so that a sweep over devices can begin there. Where
+strategies are varied, the objective of a plan is left out for those that are rules without an objective, and its proof
+for those that have one plan.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords, is_joint, mesh_sizes
-from npuc.compiler.driver.options import PLAN_OPTIONS, check_options
+from npuc.compiler.driver.options import PLAN_OPTIONS, check_options, has_one_plan
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import CommunicationTime
 
@@ -68,8 +69,11 @@ def shared(options: CompileKeywords, *, strategies: bool) -> CompileKeywords:
     if devices_of(options) == 1:
         for name in PLAN_OPTIONS:
             kept.pop(name, None)
-    elif strategies and not is_joint(str(kept.get("parallel"))):
-        kept.pop("plan_objective", None)
+    elif strategies:
+        if not is_joint(str(kept.get("parallel"))):
+            kept.pop("plan_objective", None)
+        if has_one_plan(kept):
+            kept.pop("exact_plan", None)
     return kept
 
 

@@ -30,6 +30,7 @@ from npuc.compiler.analysis.timing.epilogue import refusal
 from npuc.compiler.transforms.fuse_vector.candidates import Fusing, Wanted
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import known_machine
+from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 
@@ -67,13 +68,27 @@ class FuseVectorPass(ModulePass):
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
         refuse_residents(op, self.name)
+        contracts = self._contracts(op)
+        if contracts:
+            if not any(WHAT[self.what](inner) for inner in op.walk() if isinstance(inner, VectorOp)):
+                remark_unused(self, ("what",), "the program has no such vector work")
+        elif has_contractions(self, op, self.only):
+            remark_idle(self, NO_SCHEDULES)
         blocks: dict[Block, Fusing] = {}
-        for contract in [inner for inner in op.walk() if isinstance(inner, ContractOp)]:
+        for contract in contracts:
             block = contract.parent
             assert block is not None
-            if contract.schedule_attr is None or isinstance(block.parent_op(), InterleaveOp):
-                continue
-            if self.only is None or fnmatchcase(layer_of(contract), self.only):
-                if block not in blocks:
-                    blocks[block] = Fusing(block, machine, WHAT[self.what])
-                blocks[block].apply(contract)
+            if block not in blocks:
+                blocks[block] = Fusing(block, machine, WHAT[self.what])
+            blocks[block].apply(contract)
+
+    def _contracts(self, module: ModuleOp) -> list[ContractOp]:
+        """The contractions with a schedule whose layer matches; those in turn take no epilogue."""
+        return [
+            op
+            for op in module.walk()
+            if isinstance(op, ContractOp)
+            and op.schedule_attr is not None
+            and not isinstance(op.parent_op(), InterleaveOp)
+            and (self.only is None or fnmatchcase(layer_of(op), self.only))
+        ]

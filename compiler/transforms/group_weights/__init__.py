@@ -25,6 +25,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import streamed_dims
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes
 from npuc.compiler.transforms.schedule.searches import known_machine
+from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle
 from npuc.dialects.npu import ContractOp, ScheduleAttr
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.provenance import layer_of
@@ -42,14 +43,18 @@ class GroupWeightsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = known_machine(op, f"{self.name} depends on it")
-        for contract in op.walk():
-            if not isinstance(contract, ContractOp) or contract.schedule_attr is None:
-                continue
-            if self.only is not None and not fnmatchcase(layer_of(contract), self.only):
-                continue
+        contracts = [inner for inner in op.walk() if isinstance(inner, ContractOp) and self._takes(inner)]
+        if not contracts and has_contractions(self, op, self.only):
+            remark_idle(self, NO_SCHEDULES)
+        for contract in contracts:
             new = grouped(contract.nest, contract.schedule, machine.array, contract_widths(contract, machine))
             if new != contract.schedule:
                 contract.schedule = ScheduleAttr(new)
+
+    def _takes(self, contract: ContractOp) -> bool:
+        """Whether a contraction has a schedule and its layer matches."""
+        named = self.only is None or fnmatchcase(layer_of(contract), self.only)
+        return named and contract.schedule_attr is not None
 
 
 def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Schedule:

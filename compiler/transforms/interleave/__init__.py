@@ -48,6 +48,7 @@ from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
 from npuc.compiler.transforms.interleave.round_robin import zip_together
 from npuc.compiler.transforms.interleave.sharing import KINDS, Wanted, sharing
 from npuc.compiler.transforms.schedule.searches import goal_of, known_machine, schedule_for
+from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import Writes, writes_of
@@ -86,12 +87,33 @@ class InterleavePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
         set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
+        merged, searched = 0, False
         for wanted in KINDS[self.what]:
             for contracts in self._contracts(op):
                 if self.mode == "best" and machine is not None:
-                    self._take_best([one for one in contracts if one not in set_before], wanted, machine)
+                    found = self._take_best([one for one in contracts if one not in set_before], wanted, machine)
+                    merged, searched = merged + found, searched or found > 0
                 else:
-                    self._merge(contracts, wanted, machine)
+                    found, anew = self._merge(contracts, wanted, machine)
+                    merged, searched = merged + found, searched or anew
+        if merged == 0:
+            self._remark_idle(op)
+        elif not searched:
+            why = f"mode={self.mode} searches schedules only in place of those that contractions have"
+            remark_unused(self, ("objective", "tolerance"), why)
+
+    def _remark_idle(self, module: ModuleOp) -> None:
+        """Tell why no contractions were merged, where options or the place in the pipeline are the reason."""
+        if not has_contractions(self, module, self.only):
+            return
+        sets = (sharing(c, _writes(c), w) for c in self._contracts(module) for w in KINDS[self.what])
+        together = (isinstance(op, ContractOp) and len(op.nest.statements) > 1 for op in module.walk())
+        if self.mode == "best" and any(True for found in sets for _ in found):
+            remark_idle(self, "contractions that share an operand have schedules: it comes before schedule")
+        elif any(isinstance(op, InterleaveOp) for op in module.walk()) or any(together):
+            remark_idle(self, "what shares an operand runs together already")
+        elif options_given(self):
+            remark_idle(self, "no such contractions share an operand")
 
     def _contracts(self, module: ModuleOp) -> list[list[ContractOp]]:
         """The contractions that the pass may merge, in order, those of each block together."""
@@ -105,28 +127,33 @@ class InterleavePass(ModulePass):
                 found.setdefault(block, []).append(op)
         return list(found.values())
 
-    def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> None:
-        """Merge the sets of one kind among the contractions of one block where that costs less."""
+    def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> int:
+        """Merge the sets of one kind among the contractions of one block where that costs less: their number."""
+        count = 0
         try:
-            for found in sharing(contracts, _writes(contracts), wanted):
+            for count, found in enumerate(sharing(contracts, _writes(contracts), wanted), 1):
                 tell(f"{self.name} {layer_of(found.ops[0])}")
                 merge_best(found, machine, goal_of(self.objective, self.tolerance))
         except UsageError as e:
             raise PassFailedException(f"{self.name}: {e.message}") from e
+        return count
 
-    def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> None:
-        """Merge the sets of one kind among the contractions of one block."""
-        goal = goal_of(self.objective, self.tolerance)
+    def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> tuple[int, bool]:
+        """Merge the sets of one kind among the contractions of one block: their number, and whether it searched."""
+        goal, count, searched = goal_of(self.objective, self.tolerance), 0, False
         if self.mode == "zip":
             for found in sharing(contracts, _writes(contracts), wanted):
                 tell(f"{self.name} {layer_of(found.ops[0])}")
-                zip_together(found, machine, goal)
-            return
+                count, searched = count + 1, zip_together(found, machine, goal) or searched
+            return count, searched
         for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):
+            count += 1
             scheduled = any(op.schedule_attr is not None for op in found.ops)
             new = fuse(found)
             if scheduled and machine is not None:
                 new.schedule = schedule_for(new, machine, goal)
+                searched = True
+        return count, searched
 
 
 def _writes(contracts: list[ContractOp]) -> Writes:

@@ -13,12 +13,12 @@ from npuc.dialects.npu.shared import joint_bytes
 from npuc.dialects.npu.tensor_work import same_value
 
 
-def zip_together(found: Sharing, machine: Machine | None, goal: Goal) -> InterleaveOp:
+def zip_together(found: Sharing, machine: Machine | None, goal: Goal) -> bool:
     """
     Replace contractions that share an operand and may run together by one operation that runs them in turn.
 
     They keep their schedules if all have one and the blocks of all fit the SPM at once. If not, they lose them, and get
-    new ones where one had one and the machine is known.
+    new ones where one had one and the machine is known: whether it is so.
     """
     inside = [_copy(op) for op in found.ops]
     _share_views(inside)
@@ -31,8 +31,7 @@ def zip_together(found: Sharing, machine: Machine | None, goal: Goal) -> Interle
         old.replace_all_uses_with(result)
     for op in found.ops:
         Rewriter.erase_op(op)
-    _settle_schedules(new, machine, goal)
-    return new
+    return _settle_schedules(new, machine, goal)
 
 
 def _copy(op: ContractOp) -> ContractOp:
@@ -53,12 +52,12 @@ def _share_views(ops: list[ContractOp]) -> None:
                 op.operands[number] = same
 
 
-def _settle_schedules(op: InterleaveOp, machine: Machine | None, goal: Goal) -> None:
-    """Keep, drop or search the schedules, and say what the operation promises."""
+def _settle_schedules(op: InterleaveOp, machine: Machine | None, goal: Goal) -> bool:
+    """Keep, drop or search the schedules, and say what the operation promises; whether they were searched."""
     contracts = op.contracts
     had = [contract.schedule_attr is not None for contract in contracts]
     if not any(had):
-        return
+        return False
     promised = [c.schedule.spm for c in contracts if c.schedule.spm is not None]
     budget = machine.spm_bytes if machine is not None else min(promised, default=None)
     for contract in contracts:
@@ -67,8 +66,10 @@ def _settle_schedules(op: InterleaveOp, machine: Machine | None, goal: Goal) -> 
     held = sum(sum(blocks.values()) for blocks in joint_bytes(op.round_robin, op.spm_element_bits()))
     if all(had) and (budget is None or held <= budget):
         op.spm = budget
-        return
+        return False
     for contract in contracts:
         contract.schedule = None
-    if machine is not None:
-        schedule_together(op, machine, goal)
+    if machine is None:
+        return False
+    schedule_together(op, machine, goal)
+    return True

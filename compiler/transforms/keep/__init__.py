@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.transforms.schedule.pins import contracts_of, named, pairs_of, require_known, settle, usage_error
+from npuc.compiler.transforms.unused import has_contractions, remark_idle
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -54,6 +55,8 @@ class KeepPass(ModulePass):
                 )
             contract.schedule = with_keep_depths(contract.nest, contract.schedule, mine)
             changed.append(contract)
+        if not changed and has_contractions(self, op, self.only):
+            remark_idle(self, "contractions without a schedule keep one tile of every tensor")
         settle(changed, machine_of(op))
 
 

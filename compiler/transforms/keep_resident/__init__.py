@@ -25,10 +25,13 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.programs.resident import refusal
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.stages import remark
 from npuc.compiler.transforms.keep_resident.search import ResidencySearch
 from npuc.compiler.transforms.keep_resident.spans import Access, SpanFilter
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
+from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unmatched
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, layer_of, role_of
 
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
@@ -73,14 +76,26 @@ class KeepResidentPass(ModulePass):
             raise PassFailedException(f"{self.name}: {problem}")
         objective = objective_named(self.objective)
         blocks = dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp))
+        candidates = 0
         for block in blocks:
             if block is not None and not isinstance(block.parent_op(), InterleaveOp):
                 search = ResidencySearch(block, machine, objective)
                 try:
-                    search.choose(self._wanted)
+                    candidates += search.choose(self._wanted)
                 except UsageError as e:
                     raise PassFailedException(f"{self.name}: {e.message}") from e
                 search.write()
+        self._remark(op, candidates)
+
+    def _remark(self, module: ModuleOp, candidates: int) -> None:
+        """Tell why there is nothing to keep, where options or the place in the pipeline are the reason."""
+        if not has_contractions(self, module, None):
+            return
+        layers = (layer_of(op) for op in module.walk() if isinstance(op, HasResidency))
+        if all(op.schedule_attr is None for op in module.walk() if isinstance(op, ContractOp)):
+            remark(f"pass '{self.name}' leaves out the contractions: none has a schedule yet, it comes after schedule")
+        elif not candidates and remark_unmatched(self, self.only, layers, "operation") and options_given(self):
+            remark_idle(self, "between no such operations a value may be resident")
 
     def _wanted(self, first: Access, second: Access) -> bool:
         named = self.only is None or all(fnmatchcase(layer_of(e.op), self.only) for e in (first, second))

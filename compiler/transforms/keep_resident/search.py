@@ -138,8 +138,8 @@ class ResidencySearch:
             self.passing.setdefault(op, set()).add(span)
         return span
 
-    def choose(self, wanted: SpanFilter) -> None:
-        """Greedily make values resident, most beneficial first, while the objective improves."""
+    def choose(self, wanted: SpanFilter) -> int:
+        """Greedily make values resident, most beneficial first, while the objective improves: of how many choices."""
         tried = [(self._gain(more), number, more) for number, more in enumerate(self.spans(wanted))]
         waiting = [entry[2] for entry in sorted(tried, key=lambda entry: (entry[0], -entry[1]), reverse=True)]
         for _ in range(ROUNDS):
@@ -149,6 +149,7 @@ class ResidencySearch:
                     self.chosen |= more
             if self.chosen == before:
                 break
+        return len(tried)
 
     def _gain(self, more: Spans) -> tuple[float, float]:
         """The reduction of objective and traffic by more spans; zeros where they do not fit or make it worse."""

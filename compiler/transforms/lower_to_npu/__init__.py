@@ -29,6 +29,8 @@ from npuc.compiler.transforms.lower_to_npu.known_sums import UseKnownSums
 from npuc.compiler.transforms.lower_to_npu.starts import StartFromAddition
 from npuc.compiler.transforms.lower_to_npu.work import LowerConstant, LowerMove, LowerVector, LowerView
 from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.unused import remark_idle, remark_unused
+from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, VectorOp
 from npuc.dialects.train.signature import training_functions
 
 
@@ -50,6 +52,11 @@ class LowerToNpuPass(ModulePass):
         by_windows = LowerConvByIm2col(lambda _: self.conv == "im2col")
         lowered = Remember([by_windows, LowerConstant(), LowerByLayer(), LowerView(), LowerMove(), LowerVector()])
         started = StartFromAddition()
+        changed = False
         for func in training_functions(op):
             sweep(func.body, UseKnownSums())
-            sweep(func.body, Held(func.body.block), started, lowered)
+            changed |= sweep(func.body, Held(func.body.block), started, lowered)
+        if not changed and any(isinstance(inner, ContractOp | VectorOp) for inner in op.walk()):
+            remark_idle(self, "the program is lowered already")
+        elif not any(isinstance(inner, Im2ColOp | Col2ImOp) for inner in op.walk()):
+            remark_unused(self, ("conv",), "there is no convolution whose windows may stand in a matrix")

@@ -23,6 +23,7 @@ from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import named_mapping
 from npuc.compiler.analysis.mapping.named.templates import Template, template_named
 from npuc.compiler.transforms.schedule.pins import contracts_of, named, usage_error
+from npuc.compiler.transforms.unused import has_contractions, remark_idle
 from npuc.dialects.mapping import MappingAttr, shared_mapping
 from npuc.dialects.npu import ContractOp
 
@@ -55,12 +56,14 @@ class MapPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         template = template_named(self.mapping)
         elements = self.num_pes or processing_elements_of(op)
-        for contract in contracts_of(op, self.only):
-            if contract.mapping_attr is None:
-                if elements is None:
-                    message = f"the module does not say its processing elements: its {TARGET} has no num_pes"
-                    raise usage_error(contract, message, "map{num-pes=256}")
-                contract.mapping_attr = self._mapping(contract, template, elements)
+        wanting = [contract for contract in contracts_of(op, self.only) if contract.mapping_attr is None]
+        if not wanting and has_contractions(self, op, self.only):
+            remark_idle(self, "all contractions have mappings")
+        for contract in wanting:
+            if elements is None:
+                message = f"the module does not say its processing elements: its {TARGET} has no num_pes"
+                raise usage_error(contract, message, "map{num-pes=256}")
+            contract.mapping_attr = self._mapping(contract, template, elements)
 
     def _mapping(self, contract: ContractOp, template: Template, elements: int) -> MappingAttr:
         nest = contract.nest

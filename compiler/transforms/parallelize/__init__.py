@@ -53,6 +53,7 @@ from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_with
 from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
 from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
+from npuc.compiler.transforms.unused import remark_unused
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.train.signature import is_differentiated, training_functions
 
@@ -103,6 +104,15 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"devices is {self.devices}, expected those of the mesh, {prod(self.sizes)}")
         if self.memory_mib is not None and not 0 < self.memory_mib < inf:
             raise ValueError(f"memory_mib is {self.memory_mib}, expected more than 0")
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """Raise `ValueError` for options that mean nothing beside the others."""
+        if self.memory_mib is not None and not (is_joint(self.chosen_strategy) and self.objective != "memory"):
+            which = f"strategy={self.strategy}" if self.objective != "memory" else "objective=memory"
+            raise ValueError(f"memory_mib is {self.memory_mib}, which has no effect with {which}")
+        if self.exact and self.rule.has_one_plan:
+            raise ValueError(f"exact has no effect with strategy={self.strategy}, which has one plan")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         width = float_bytes_of(op)
@@ -124,6 +134,8 @@ class ParallelizePass(ModulePass):
             raise refused(func, found, self.name)
 
     def _parallelize(self, func: FuncOp, width: int | None) -> None:
+        if self.zero and not updates_by_element(func):
+            remark_unused(self, ("zero",), "the optimizer takes norms of whole parameters")
         graph, edges, planned = self.plan(func, width)
         terms = terms_of(graph, edges, planned.convention)
         moved = bytes_of(graph, terms, planned.sequences, planned.sizes, width)

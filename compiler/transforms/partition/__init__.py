@@ -65,6 +65,7 @@ from npuc.compiler.transforms.schedule.searches import (
     problem_of,
     schedule_together,
 )
+from npuc.compiler.transforms.unused import has_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -113,19 +114,35 @@ class PartitionPass(ModulePass):
         contracts = contracts_of(op, self.only)
         goal = goal_of(self.objective, self.tolerance)
         over = cast("Over | None", self.over)  # __post_init__ has checked it
-        if self.dim is not None and self.parts is not None:
+        if not contracts:
+            has_contractions(self, op, self.only)
+        elif self.dim is not None and self.parts is not None:
+            self._remark_by_hand(contracts)
             require_known(contracts, [self.dim], dim_names, "dimension")
             changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", goal)]
             settle(changed, machine_of(op))
         elif self.rule is not None:
-            for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
+            places = list(dict.fromkeys(together_of(contract) or contract for contract in contracts))
+            if over == "cores" and all(isinstance(place, InterleaveOp) for place in places):
+                remark_unused(self, ("over",), "contractions that run round-robin are on one core")
+            for place in places:
                 first = place if isinstance(place, ContractOp) else place.contracts[0]
                 machine = known_machine(op, f"rule={self.rule} depends on it", first)
+                if over == "cores" and machine.cores == 1 and place is places[0]:
+                    remark_unused(self, ("over",), "the machine has one core")
                 letters = RULES[self.rule](first.nest, machine)
                 if isinstance(place, ContractOp):
                     _best(place, letters, machine, goal, over)
                 elif over != "cores":
                     _best_in_turn(place, letters, machine, goal)
+
+    def _remark_by_hand(self, contracts: Sequence[ContractOp]) -> None:
+        """Tell which options have no effect beside a dimension and parts."""
+        if self.parts == 1:
+            remark_unused(self, ("over", "objective", "tolerance"), "one part changes nothing")
+        elif all(contract.schedule_attr is not None for contract in contracts):
+            why = "the contractions have schedules, of which the parts have what they had"
+            remark_unused(self, ("objective", "tolerance"), why)
 
     def _partition(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, goal: Goal) -> bool:
         """Partition a contraction; returns whether it changed."""

@@ -61,6 +61,7 @@ from npuc.compiler.transforms.schedule.searches import (
     schedule_for,
     schedule_together,
 )
+from npuc.compiler.transforms.unused import has_contractions, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -98,6 +99,8 @@ class RearrangePass(ModulePass):
             raise ValueError(f"rule is '{self.rule}', expected {' or '.join(RULES)}")
         if self.orders not in ORDERS:
             raise ValueError(f"orders is '{self.orders}', expected {' or '.join(ORDERS)}")
+        if self.orders != "published" and self.rule != "best":
+            raise ValueError(f"orders is '{self.orders}', which only rule=best takes")
         for name in self._names:
             if self._names.count(name) > 1:
                 raise ValueError(f"order names {name} twice")
@@ -109,16 +112,35 @@ class RearrangePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         contracts = contracts_of(op, self.only)
         goal = goal_of(self.objective, self.tolerance)
+        if not contracts:
+            has_contractions(self, op, self.only)
+            return
         if self.rule is not None:
-            for place in dict.fromkeys(together_of(contract) or contract for contract in contracts):
-                if isinstance(place, InterleaveOp) or is_pair(place.nest):
-                    first = place if isinstance(place, ContractOp) else place.contracts[0]
-                    machine = known_machine(op, f"rule={self.rule} depends on it", first)
-                    RULES[self.rule](place, machine, goal, self.orders == "all")
+            self._apply_rule(op, contracts, goal, RULES[self.rule])
             return
         require_known(contracts, self._names, dim_names, "loop")
+        self._remark_goal(any(contract.schedule_attr is None for contract in contracts))
         changed = [contract for contract in contracts if self._order(op, contract, goal)]
         settle(changed, machine_of(op))
+
+    def _apply_rule(self, module: ModuleOp, contracts: Sequence[ContractOp], goal: Goal, rule: "Rule") -> None:
+        """Let a rule choose the order of the gradients among some contractions."""
+        places = list(dict.fromkeys(together_of(contract) or contract for contract in contracts))
+        pairs = [place for place in places if isinstance(place, InterleaveOp) or is_pair(place.nest)]
+        if not pairs:
+            remark_idle(self, "no gradients of a product run together: it comes after interleave")
+            return
+        searched = False
+        for place in pairs:
+            first = place if isinstance(place, ContractOp) else place.contracts[0]
+            machine = known_machine(module, f"rule={self.rule} depends on it", first)
+            searched |= rule(place, machine, goal, self.orders == "all")
+        self._remark_goal(searched)
+
+    def _remark_goal(self, searched: bool) -> None:
+        """Tell that what schedules minimise has no effect, where none was searched."""
+        if not searched:
+            remark_unused(self, ("objective", "tolerance"), "no schedule is searched for contractions that have one")
 
     def _order(self, module: ModuleOp, contract: ContractOp, goal: Goal) -> bool:
         """Set the order of a contraction's loops; whether it has dimensions of these names."""
@@ -144,15 +166,17 @@ def is_pair(nest: Nest) -> bool:
     return len(nest.outs) == 2 and {out.name for out in nest.outs} == {"dX", "dW"} and "dY" in nest.tensors
 
 
-def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> None:
-    """Algorithm 1."""
+def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> bool:
+    """Algorithm 1; whether a schedule was searched."""
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
-        return
+        return False
+    searched = False
     order = published_order(contract.nest)
     if order is not None:
         if contract.schedule_attr is None:
             contract.schedule = schedule_for(contract, machine, goal, order)
+            searched = True
         contract.schedule = permuted(contract.nest, contract.schedule, order)
         settle([contract], machine)
     if isinstance(op, InterleaveOp):
@@ -160,13 +184,14 @@ def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, ever
             Rewriter.erase_op(contract)
         else:
             put_in_place_of(op, contract)
+    return searched
 
 
-def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> None:
-    """The cheapest of the round-robin nests and one nest in each order; of equal ones the first."""
+def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> bool:
+    """The cheapest of the round-robin nests and one nest in each order; of equal ones the first. Whether it chose."""
     contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
     if contract is None:
-        return
+        return False
     fused = FusedNest(contract.nest, contract_widths(contract, machine))
     schedules = _schedules(contract, machine, goal, every)
     programs = [fused_program(fused, schedule, machine) for schedule in schedules]
@@ -175,10 +200,11 @@ def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bo
     best = cheapest(programs, goal.objective, goal.tolerance)
     if best.kind == "zip":
         Rewriter.erase_op(contract)
-        return
+        return True
     if isinstance(op, InterleaveOp):
         put_in_place_of(op, contract)
     (contract.schedule,) = best.schedules
+    return True
 
 
 def _in_turn(op: InterleaveOp, machine: Machine, goal: Goal) -> list[CostedProgram]:
@@ -206,6 +232,9 @@ def _schedules(contract: ContractOp, machine: Machine, goal: Goal, every: bool) 
     return [schedule_for(contract, machine, goal), *found] if every else found
 
 
-Rule = Callable[[InterleaveOp | ContractOp, Machine, Goal, bool], None]
+Rule = Callable[[InterleaveOp | ContractOp, Machine, Goal, bool], bool]
 RULES: dict[str, Rule] = {"published": _published, "best": _best}
-"""What the option `rule` names: a rewrite of gradients, in one nest or in turn; the last argument: in any order."""
+"""
+What the option `rule` names: a rewrite of gradients, in one nest or in turn; the last argument: in any order. It
+returns whether it has used the goal.
+"""

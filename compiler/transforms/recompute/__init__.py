@@ -33,6 +33,8 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import location_of, refused, require_train_level
 from npuc.compiler.transforms.recompute.remake import remake
+from npuc.compiler.transforms.unused import options_given, remark_idle, remark_unmatched
+from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions, trains
 
 POLICIES = ("none", "every-k", "optimal")
@@ -68,16 +70,24 @@ class RecomputePass(ModulePass):
             raise ValueError(f"k is {self.k}, expected at least 1, with policy=every-k")
         if (self.budget_mib is not None) != (self.policy == "optimal"):
             raise ValueError("expected a budget_mib with policy=optimal, and with no other policy")
+        if self.only is not None and self.policy == "none":
+            raise ValueError(f"only is '{self.only}', expected none with policy=none")
         if self.budget_mib is not None and not 0 < self.budget_mib < inf:
             raise ValueError(f"budget_mib is {self.budget_mib}, expected more than 0")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = machine_of(op)
+        again, layers = 0, list[str]()
         for func in training_functions(op):
             self._check_level(func)
             tensors = tensors_of(func, None if machine is None else machine.element_bytes)
             problem = problem_of(tensors, lambda layer: self.only is None or fnmatchcase(layer, self.only))
-            remake(tensors, problem, self._plan(problem, func))
+            again += remake(tensors, problem, self._plan(problem, func))
+            layers += [layer_of(one) for one in tensors.ops[: tensors.boundary]]
+        if remark_unmatched(self, self.only, layers, "operation of the forward pass"):
+            # a budget may be kept without
+            if self.policy == "every-k" and again == 0 and options_given(self):
+                remark_idle(self, "with these options nothing runs again")
 
     def _check_level(self, func: FuncOp) -> None:
         """Refuse functions that are not differentiated yet, or lowered already; one that trains nothing stays."""

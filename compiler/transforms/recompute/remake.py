@@ -7,9 +7,13 @@ from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem
 from npuc.dialects.provenance import Role, derive, mark_recomputed, role_of
 
 
-def remake(tensors: Tensors, problem: RecomputeProblem, plan: Plan) -> None:
-    """Change a program, whose `tensors` and `problem` these are, so that the operations of a plan run again."""
-    _Remaking(tensors, problem, plan).run()
+def remake(tensors: Tensors, problem: RecomputeProblem, plan: Plan) -> int:
+    """
+    Change a program, whose `tensors` and `problem` these are, so that the operations of a plan run again: how many do.
+
+    What no operation of the backward pass needs does not.
+    """
+    return _Remaking(tensors, problem, plan).run()
 
 
 class _Remaking:
@@ -23,10 +27,10 @@ class _Remaking:
         self.replaced: list[Operation] = []
         """Views of first values whose place others have taken."""
 
-    def run(self) -> None:
-        """Put the copies in front of who needs them first."""
+    def run(self) -> int:
+        """Put the copies in front of who needs them first: how many."""
         ops, stages = self.tensors.ops, set(self.problem.stages)
-        copies: list[Operation] = []
+        copies, count = list[Operation](), 0
         place: Operation | None = None
         for number in self.problem.sequence(self.plan):
             if number < 0:
@@ -36,12 +40,14 @@ class _Remaking:
                     place = ops[number]
                 for op in copies:
                     self.copy(op, place)
+                count += len(copies)
                 copies.clear()
                 self.rewire(ops[number], place)
         for view in reversed(self.replaced):
             if not any(result.uses for result in view.results):
                 view.detach()
                 view.erase()
+        return count
 
     def copy(self, op: Operation, place: Operation) -> None:
         """Put a copy of an operation in front of another."""

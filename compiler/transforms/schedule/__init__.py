@@ -28,6 +28,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import each
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of, known_machine, schedule_for, schedule_together
+from npuc.compiler.transforms.unused import has_contractions, remark_idle
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
@@ -52,7 +53,10 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         goal = goal_of(self.objective, self.tolerance)
         machine = known_machine(op, f"{self.name} depends on it")
-        for inner in each(self.name, "contractions", list(self._wanted(op))):
+        wanted = list(self._wanted(op))
+        if not wanted and has_contractions(self, op, self.only):
+            remark_idle(self, f"all contractions{f' of {self.only}' if self.only else ''} have schedules")
+        for inner in each(self.name, "contractions", wanted):
             try:
                 self._schedule(inner, machine, goal)
             except UsageError as e:

@@ -37,6 +37,7 @@ from npuc.compiler.transforms.schedule.pins import (
     settle,
     usage_error,
 )
+from npuc.compiler.transforms.unused import has_contractions
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -60,6 +61,8 @@ class TilePass(ModulePass):
         steps = pairs_of("steps", self.steps)
         contracts = contracts_of(op, self.only)
         require_known(contracts, steps, dim_names, "loop")
+        if not contracts:
+            has_contractions(self, op, self.only)
         changed: list[ContractOp] = []
         for contract in contracts:
             mine = _steps_of(contract, steps)

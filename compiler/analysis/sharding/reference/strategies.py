@@ -39,6 +39,11 @@ class Rule:
         return "III" in self.conv or "III" in self.fc
 
     @property
+    def has_one_plan(self) -> bool:
+        """Whether no layer has a choice."""
+        return len(self.conv) == len(self.fc) == 1
+
+    @property
     def by_batch(self) -> bool:
         """Whether all layers split the batch."""
         return self.conv == self.fc == ("I",)

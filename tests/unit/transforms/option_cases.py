@@ -1,0 +1,222 @@
+"""
+For every option of every pass a program in which it has an effect; programs and options beside which some have none.
+
+`test_every_option` goes over the fields of the pass classes: a new option fails there until it has a case.
+"""
+
+from typing import NamedTuple
+
+MLP = """\
+network mlp(batch=8, hidden=24) {
+  input  x: f32[batch, 20]
+  labels y: i32[batch]
+  h = relu(linear(x, hidden))
+  logits = linear(h, 12)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
+IMAGES = """\
+network images(batch=2) {
+  input  x: f32[batch, 3, 6, 6]
+  labels y: i32[batch]
+  loss cross_entropy(linear(flatten(conv2d(x, 4, 3)), 5), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+SIBLINGS = """\
+network siblings(batch=8) {
+  input  x: f32[batch, 16]
+  labels y: i32[batch]
+  loss cross_entropy(linear(x, 12) + linear(x, 12), y)
+}
+"""
+DEEP = MLP.replace("batch=8", "batch=64").replace("  logits", 3 * "  h = relu(linear(h, hidden))\n" + "  logits")
+LARGE = """\
+network large(batch=192) {
+  input  x: f32[batch, 64]
+  labels y: i32[batch]
+  loss cross_entropy(linear(linear(linear(x, 64), 64), 64), y)
+  optimizer adam(lr=0.1)
+}
+"""
+WIDE = MLP.replace("batch=8", "batch=32").replace("12)", "48)")
+NORMS = MLP.replace("sgd(lr=0.1, momentum=0.9)", "lamb(lr=0.1)")
+TARGET = "set-target{rows=4 cols=4 spm-bytes=%s clock-mhz=1000 gb-per-s=4 lanes=4 element-bytes=1%s}"
+ENERGIES = " mac-pj=0.5 spm-pj-per-byte=1 dram-pj-per-byte=40"
+NPU = "autodiff,lower-to-npu"
+SCHEDULED = f"{NPU},schedule"
+TILED = f'{NPU},tile{{steps="m:4,n:4,k:4"}}'
+
+
+class Effect(NamedTuple):
+    """An option with a value, and where it changes the program: other options beside it, and the passes before it."""
+
+    given: str
+    before: str = ""
+    beside: str = ""
+    instead: str = ""
+    """What stands in place of the option in the other program, where the pass needs one."""
+    network: str = MLP
+    target: str = ENERGIES
+    spm: int = 512
+
+
+EFFECTS = {
+    "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
+    "fuse-vector only": Effect("only=logits", f"{NPU},schedule"),
+    "group-weights only": Effect("only=logits", f'{NPU},tile{{steps="m:4,n:4,k:4"}},rearrange{{order=m,n,k}}'),
+    "interleave mode": Effect("mode=zip", NPU),
+    "interleave what": Effect("what=all", NPU, network=SIBLINGS),
+    "interleave objective": Effect("objective=energy", NPU, "mode=best"),
+    "interleave only": Effect("only=logits", NPU, network=DEEP),
+    "interleave tolerance": Effect("tolerance=0.9", NPU, "mode=best", spm=2048),
+    "keep tensors": Effect('tensors="W:1"', TILED, instead='tensors="W:0"'),
+    "keep only": Effect("only=logits", TILED, 'tensors="W:1"'),
+    "keep-resident what": Effect("what=pairs", SCHEDULED),
+    "keep-resident objective": Effect("objective=energy", SCHEDULED),
+    "keep-resident only": Effect("only=logits", SCHEDULED),
+    "lower-to-npu conv": Effect("conv=im2col", network=IMAGES),
+    "map mapping": Effect("mapping=rs", NPU, "num-pes=8", "mapping=kcp_ws"),
+    "map form": Effect("form=directives", NPU, "mapping=kcp_ws num-pes=8"),
+    "map num-pes": Effect("num-pes=8", NPU, "mapping=kcp_ws", "num-pes=16"),
+    "map only": Effect("only=logits", NPU, "mapping=kcp_ws num-pes=8"),
+    "parallelize strategy": Effect("strategy=mp"),
+    "parallelize devices": Effect("devices=4"),
+    "parallelize convention": Effect("convention=physical"),
+    "parallelize objective": Effect("objective=memory", beside="strategy=joint"),
+    "parallelize zero": Effect("zero=true", beside="strategy=dp"),
+    "parallelize memory-mib": Effect("memory-mib=0.05", beside="strategy=joint", network=LARGE),
+    "parallelize mesh": Effect('mesh="2x2"'),
+    "partition dim": Effect("dim=m", TILED, "parts=2", "dim=n"),
+    "partition parts": Effect("parts=2", TILED, "dim=n", "parts=1"),
+    "partition over": Effect("over=cores", TILED, "dim=m parts=2", target=f"{ENERGIES} cores=2"),
+    "partition rule": Effect("rule=best", NPU, instead="dim=m parts=1"),
+    "partition objective": Effect("objective=energy", NPU, "dim=m parts=2"),
+    "partition only": Effect("only=logits", NPU, "rule=best"),
+    "partition tolerance": Effect("tolerance=0.9", NPU, "dim=n parts=2"),
+    "rearrange order": Effect("order=n,m,k", TILED, instead="order=k,m,n"),
+    "rearrange rule": Effect("rule=best", f"{NPU},interleave{{mode=zip}}", instead="rule=published"),
+    "rearrange orders": Effect("orders=all", f"{NPU},interleave", "rule=best objective=traffic", network=WIDE),
+    "rearrange objective": Effect("objective=energy", NPU, "order=m,n,k"),
+    "rearrange only": Effect("only=logits", TILED, "order=k,n,m"),
+    "rearrange tolerance": Effect("tolerance=0.9", NPU, "order=m,n,k"),
+    "recompute policy": Effect("policy=none", "autodiff", network=DEEP),
+    "recompute k": Effect("k=4", "autodiff", instead="k=3", network=DEEP),
+    "recompute budget-mib": Effect("budget-mib=0.016", "autodiff", "policy=optimal", "budget-mib=1", network=DEEP),
+    "recompute only": Effect("only=h", "autodiff", "k=3", network=DEEP),
+    "schedule objective": Effect("objective=energy", NPU),
+    "schedule only": Effect("only=logits", NPU),
+    "schedule tolerance": Effect("tolerance=0.9", NPU),
+    "set-precision to": Effect("to=bf16", instead="to=f32"),
+    "tile steps": Effect('steps="m:4,n:4,k:4"', NPU, instead='steps="m:2,n:4,k:4"'),
+    "tile only": Effect("only=logits", NPU, 'steps="m:4,n:4,k:4"'),
+}
+
+NO_EFFECT = {"parallelize exact": "a proof, which needs a solver that may not be installed: tests/unit/parallel has it"}
+"""Options that change no program by their meaning."""
+
+FACTS = {
+    "rows": "8",
+    "cols": "8",
+    "spm-bytes": "1024",
+    "clock-mhz": "500",
+    "gb-per-s": "8",
+    "lanes": "8",
+    "dataflow": "ws",
+    "fill": "per-fold",
+    "drain": "full",
+    "double-buffer": "false",
+    "element-bytes": "2",
+    "mac-pj": "1",
+    "spm-pj-per-byte": "2",
+    "dram-pj-per-byte": "3",
+    "transpose": "explicit",
+    "overlap": "pipe",
+    "cores": "2",
+    "multicast": "true",
+    "reduction": "on-chip",
+    "tile-m": "2",
+    "accumulator-bits": "16",
+    "edge-elements": "2",
+    "policy": "lru",
+    "ifmap-words": "12",
+    "filter-words": "225",
+    "psum-words": "24",
+    "ifmap-port": "1",
+    "filter-port": "1",
+    "psum-port": "1",
+    "num-pes": "16",
+}
+"""A value for each fact of the pass `set-target`, other than the one in `TARGET`."""
+
+TOGETHER = "what shares an operand runs together already"
+HAS_SCHEDULES = "no schedule is searched for contractions that have one"
+NO_LAYER = "no contraction is of such a layer"
+IDLE = {
+    f"{SCHEDULED},schedule": "pass 'schedule' has nothing to do: all contractions have schedules",
+    f"{SCHEDULED},schedule{{objective=energy only=logits}}": "all contractions of logits have schedules",
+    f"{NPU},schedule{{only=fc9}}": f"pass 'schedule': only=fc9 has no effect: {NO_LAYER} (known: h.linear, logits)",
+    f"{NPU},interleave{{only=fc9}}": f"pass 'interleave': only=fc9 has no effect: {NO_LAYER}",
+    f"{SCHEDULED},fuse-vector{{only=fc9}}": f"pass 'fuse-vector': only=fc9 has no effect: {NO_LAYER}",
+    f"{SCHEDULED},group-weights{{only=fc9}}": f"pass 'group-weights': only=fc9 has no effect: {NO_LAYER}",
+    f"{SCHEDULED},keep-resident{{only=fc9}}": "pass 'keep-resident': only=fc9 has no effect: no operation is of such",
+    "autodiff,recompute{only=fc9}": "pass 'recompute': only=fc9 has no effect: no operation of the forward pass is",
+    "autodiff,recompute{k=40}": "pass 'recompute{k=40}' has nothing to do: with these options nothing runs again",
+    f"{NPU},interleave,interleave": f"pass 'interleave' has nothing to do: {TOGETHER}",
+    f"{NPU},interleave{{mode=zip}},interleave{{mode=fused}}": TOGETHER,
+    f"{NPU},interleave{{mode=best}},interleave{{mode=best}}": "pass 'interleave{mode=\"best\"}' has nothing to do",
+    f"{SCHEDULED},interleave{{mode=best}}": "share an operand have schedules: it comes before schedule",
+    f"{NPU},interleave{{what=siblings}}": "has nothing to do: no such contractions share an operand",
+    f"{NPU},interleave{{objective=energy}}": "objective=energy has no effect: mode=fused searches schedules only",
+    f"{NPU},interleave{{mode=zip tolerance=0}}": "tolerance=0.0 has no effect: mode=zip searches schedules only",
+    f"{SCHEDULED},rearrange{{order=m,k objective=energy}}": f"objective=energy has no effect: {HAS_SCHEDULES}",
+    f'{TILED},interleave,tile{{steps="m:4,n:4,k:4"}},rearrange{{rule=published tolerance=0}}': HAS_SCHEDULES,
+    f"{NPU},rearrange{{rule=best}}": "no gradients of a product run together: it comes after interleave",
+    f"{SCHEDULED},partition{{dim=m parts=1 over=cores}}": "over=cores has no effect: one part changes nothing",
+    f"{TILED},partition{{dim=n parts=2 objective=energy}}": "objective=energy has no effect: the contractions have",
+    f"{NPU},partition{{rule=best over=cores}}": "over=cores has no effect: the machine has one core",
+    f'{NPU},keep{{tensors="W:0"}}': "contractions without a schedule keep one tile of every tensor",
+    f"{NPU},map{{mapping=rs num-pes=8}},map{{mapping=kcp_ws num-pes=8}}": "all contractions have mappings",
+    f"{NPU},lower-to-npu": "the program is lowered already",
+    "lower-to-npu{conv=im2col}": "conv=im2col has no effect: there is no convolution",
+    f"{NPU},fuse-vector,schedule": "pass 'fuse-vector' has nothing to do: no contraction has a schedule yet",
+    f"{NPU},keep-resident": "pass 'keep-resident' leaves out the contractions: none has a schedule yet",
+    f"{NPU},group-weights": "pass 'group-weights' has nothing to do: no contraction has a schedule yet",
+    "lower-to-npu,schedule,fuse-vector{what=updates}": "what=updates has no effect: the program has no such",
+    "lower-to-npu,schedule,keep-resident{what=gradients}": "between no such operations a value may be resident",
+    "schedule,lower-to-npu": "pass 'schedule' has nothing to do: the program has no contractions yet: it comes after",
+    'tile{steps="m:4"},lower-to-npu': "has no contractions yet: it comes after lower-to-npu",
+    'keep{tensors="W:1"},lower-to-npu': "has no contractions yet: it comes after lower-to-npu",
+    "partition{rule=best},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
+    "rearrange{rule=best},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
+    "map{mapping=rs},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
+    f"{TILED},lower-tiles,schedule": "the contractions are loops of tiles: it comes before lower-tiles",
+}
+"""Passes of a pipeline that have nothing to do for `MLP`, or options of theirs that have no effect, and the remark."""
+
+REFUSED = {
+    "rearrange{order=m,k orders=all}": "orders is 'all', which only rule=best takes",
+    "rearrange{rule=published orders=all}": "orders is 'all', which only rule=best takes",
+    "rearrange{rule=best order=m,k}": "expected either an order",
+    "partition{rule=best dim=m}": "expected either a dimension and parts",
+    "recompute{policy=none only=h}": "only is 'h', expected none with policy=none",
+    "recompute{policy=optimal budget-mib=1 k=2}": "k is 2, expected at least 1, with policy=every-k",
+    "recompute{budget-mib=1}": "expected a budget_mib with policy=optimal",
+    "parallelize{strategy=dp exact=true}": "exact has no effect with strategy=dp, which has one plan",
+    "parallelize{strategy=hypar memory-mib=1}": "memory_mib is 1, which has no effect with strategy=hypar",
+    "parallelize{strategy=joint objective=memory memory-mib=1}": "which has no effect with objective=memory",
+    'parallelize{devices=4 mesh="2x4"}': "expected those of the mesh",
+}
+"""Options that mean nothing together, and what the error says."""
+
+QUIET = (
+    f"{NPU},interleave{{mode=zip}},rearrange{{rule=published}},schedule",
+    f"{NPU},interleave{{mode=best}},schedule,fuse-vector",
+    f"{NPU},interleave{{mode=best what=all objective=energy}},schedule,keep-resident",
+    f'{NPU},schedule{{only="h*"}},schedule',
+    f"{NPU},interleave,partition{{rule=best}},group-weights,lower-tiles",
+    "autodiff,recompute{policy=optimal budget-mib=1},lower-to-npu,schedule",
+    "parallelize{devices=4},autodiff,lower-to-npu,schedule",
+)
+"""Pipelines that have no more than they need: no pass remarks anything."""
