@@ -16,6 +16,7 @@ import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, TensorType
 from xdsl.ir import SSAValue
 from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
 from npuc.compiler.core.options import Only
@@ -69,8 +70,9 @@ def check_program(
     Check every pass of a pipeline (by default all of `opt_level` down to the level `npu`), in its order.
 
     Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
-    names the first pass which breaks the program: its verifier, its execution or its values. Raises `UsageError` where
-    a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses what does not fit.
+    names the first pass which does not take the program or breaks it: its verifier, its execution or its values. Raises
+    `UsageError` where a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses
+    what does not fit.
     """
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
     check_tolerance_used(options, scheduled=True)
@@ -100,9 +102,7 @@ def check_program(
             # the program is right, and so is a pass that refuses it
             raise
         except NpucError as error:
-            raise CheckError(
-                f"pass '{step.name}' breaks the program: {error.message}", location=error.location, hint=error.hint
-            ) from error
+            raise _named_error(step.name, error) from error
         comparison = compare(before, after)
         if not comparison.equal and not comparison.exact:
             comparison = compare(before, after, run_results(earlier, nudged(data)))
@@ -117,6 +117,16 @@ def check_program(
         done.append(outcome)
         before = after
     return done
+
+
+def _named_error(step: str, error: NpucError) -> CheckError:
+    """What a pass did wrong, under its name: it did not take the program, or it broke it."""
+    reason = error.message.removeprefix(f"{step}: ")
+    refuses = (
+        isinstance(error, UsageError) or isinstance(error.__cause__, PassFailedException) or reason != error.message
+    )
+    what = "does not take" if refuses else "breaks"
+    return CheckError(f"pass '{step}' {what} the program: {reason}", location=error.location, hint=error.hint)
 
 
 def _check_layers(step: str, before: ModuleOp, after: ModuleOp) -> None:

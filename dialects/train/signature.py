@@ -227,6 +227,6 @@ def writes_of(block: Block) -> Writes:
     found: dict[Operation, frozenset[SSAValue]] = {}
     for result in results_of(func):
         owner = ending.operands[result.index].owner
-        if result.updates is not None and isinstance(owner, Operation):
+        if result.updates is not None and result.updates < len(block.args) and isinstance(owner, Operation):
             found[owner] = found.get(owner, frozenset()) | {block.args[result.updates]}
     return found

@@ -60,6 +60,12 @@ def test_a_pass_that_breaks_an_operation_is_named(tmp_path: Path) -> None:
         check_program(text_source(NET, "dsl", "net.dsl"), {"load": [file], "pipeline": "merge-scalings"})
 
 
+def test_a_pass_that_does_not_take_the_program_has_not_broken_it() -> None:
+    for step, found in (("rearrange{order=q}", "there is no loop 'q'"), ("recompute", "found npu.contract")):
+        with pytest.raises(CheckError, match=f"does not take the program: {found}"):
+            check_program(text_source(NET, "dsl", "net.dsl"), {"pipeline": f"autodiff,lower-to-npu,{step}"})
+
+
 def test_a_program_that_takes_too_long_is_refused_with_what_to_lower() -> None:
     with pytest.raises(UsageError, match=r"one run of the program takes .* MACs, the limit is 1,000") as caught:
         check_program(text_source(NET, "dsl", "net.dsl"), {}, limit=1000)

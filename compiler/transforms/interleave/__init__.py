@@ -47,6 +47,7 @@ from npuc.compiler.transforms.interleave.best import merge_best
 from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
 from npuc.compiler.transforms.interleave.round_robin import zip_together
 from npuc.compiler.transforms.interleave.sharing import KINDS, Wanted, sharing
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import goal_of, known_machine, schedule_for
 from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -85,6 +86,7 @@ class InterleavePass(ModulePass):
         goal_of(self.objective, self.tolerance)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_residents(op, self.name)
         machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
         set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
         merged, searched = 0, False

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.pins import contracts_of, named, pairs_of, require_known, settle, usage_error
 from npuc.compiler.transforms.unused import has_contractions, remark_idle
 from npuc.dialects.npu import ContractOp
@@ -41,6 +42,7 @@ class KeepPass(ModulePass):
         pairs_of("tensors", self.tensors)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_residents(op, self.name)
         depths = pairs_of("tensors", self.tensors)
         contracts = contracts_of(op, self.only)
         require_known(contracts, depths, lambda nest: nest.tensors, "tensor")

@@ -38,6 +38,7 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import HasResidency, Resident, bytes_of, memory_of
 from npuc.dialects.npu.vector import FusedVector, fused_with
 from npuc.dialects.provenance import repeat_of
+from npuc.dialects.train.signature import writes_of
 
 REACH = 8
 """The most operations between the two accesses of a span."""
@@ -75,6 +76,8 @@ class ResidencySearch:
             self._collect(op)
         for value in self.accesses:
             self.accesses[value].sort(key=lambda access: (self.places[access.op], not access.defines))
+        self.overwritten_by = {value: op for op, values in writes_of(block).items() for value in values}
+        """The operation that overwrites an argument in DRAM, of which no copy may be in SPM then."""
         self.costs: dict[tuple[Operation, frozenset[str], frozenset[str], int], Costed | None] = {}
         self.chosen: Spans = frozenset()
         self.ending: dict[Operation, set[Span]] = {}
@@ -120,11 +123,18 @@ class ResidencySearch:
             found = [
                 self._register(Span(value, number))
                 for number, (first, second) in enumerate(pairwise(accesses))
-                if wanted(first, second) and self._within_reach(first.op, second.op)
+                if wanted(first, second)
+                and self._within_reach(first.op, second.op)
+                and not self._overwritten_between(value, first.op, second.op)
             ]
             yield from (frozenset({span}) for span in found)
             if len(found) > 1:
                 yield frozenset(found)
+
+    def _overwritten_between(self, value: SSAValue, first: Operation, second: Operation) -> bool:
+        """Whether `first`, or an operation between it and `second`, overwrites a value in DRAM."""
+        writer = self.overwritten_by.get(value)
+        return writer is not None and self.places[first] <= self.places[writer] < self.places[second]
 
     def _within_reach(self, first: Operation, second: Operation) -> bool:
         return self.order[second] - self.order[first] <= REACH + 1

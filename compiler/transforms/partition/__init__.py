@@ -47,6 +47,7 @@ from npuc.compiler.analysis.schedule.partition_knn import labels_for, predict
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.pins import (
     contracts_of,
     dim_names,
@@ -111,6 +112,7 @@ class PartitionPass(ModulePass):
             raise ValueError(f"parts is {self.parts}, expected at least 1")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_residents(op, self.name)
         contracts = contracts_of(op, self.only)
         goal = goal_of(self.objective, self.tolerance)
         over = cast("Over | None", self.over)  # __post_init__ has checked it

@@ -40,6 +40,7 @@ from npuc.compiler.analysis.programs.cheapest import (
 from npuc.compiler.analysis.programs.published_order import major_orders, published_order
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.rearrange.loop_order import permuted
 from npuc.compiler.transforms.rearrange.one_nest import fused_beside, put_in_place_of
 from npuc.compiler.transforms.schedule.pins import (
@@ -110,6 +111,7 @@ class RearrangePass(ModulePass):
         return [name.strip() for text in self.order for name in text.split(",") if name.strip()]
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_residents(op, self.name)
         contracts = contracts_of(op, self.only)
         goal = goal_of(self.objective, self.tolerance)
         if not contracts:

@@ -27,6 +27,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.pins import (
     contracts_of,
     dim_names,
@@ -58,6 +59,7 @@ class TilePass(ModulePass):
         pairs_of("steps", self.steps)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_residents(op, self.name)
         steps = pairs_of("steps", self.steps)
         contracts = contracts_of(op, self.only)
         require_known(contracts, steps, dim_names, "loop")
