@@ -14,6 +14,8 @@ its contraction. That must be legal: its other operands are available, and memor
 is not read afterwards. The schedule must complete the output block by block, and the blocks of the other operands must
 fit in SPM; where the schedule leaves no room for them, another is searched. Work that would save neither time nor
 traffic is not fused, nor is work on contractions without a schedule.
+
+A search chooses for each contraction in turn; the pattern `fuse-epilogue` writes what it chooses.
 """
 
 from dataclasses import dataclass
@@ -28,7 +30,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.timing.epilogue import refusal
 from npuc.compiler.transforms.fuse_vector.candidates import Fusing, Wanted
+from npuc.compiler.transforms.fuse_vector.patterns import Epilogue, FuseEpilogue
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
+from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine
 from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
@@ -68,19 +72,23 @@ class FuseVectorPass(ModulePass):
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
         refuse_residents(op, self.name)
-        contracts = self._contracts(op)
+        contracts = frozenset(self._contracts(op))
         if contracts:
             if not any(WHAT[self.what](inner) for inner in op.walk() if isinstance(inner, VectorOp)):
                 remark_unused(self, ("what",), "the program has no such vector work")
         elif has_contractions(self, op, self.only):
             remark_idle(self, NO_SCHEDULES)
         blocks: dict[Block, Fusing] = {}
-        for contract in contracts:
+
+        def choose(contract: ContractOp) -> Epilogue | None:
             block = contract.parent
-            assert block is not None
+            if block is None or contract not in contracts:
+                return None
             if block not in blocks:
                 blocks[block] = Fusing(block, machine, WHAT[self.what])
-            blocks[block].apply(contract)
+            return blocks[block].choose(contract)
+
+        sweep(op.body, FuseEpilogue(choose))
 
     def _contracts(self, module: ModuleOp) -> list[ContractOp]:
         """The contractions with a schedule whose layer matches; those in turn take no epilogue."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import chain
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,6 +16,7 @@ from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room
 from npuc.compiler.analysis.timing.vector_traffic import streamed
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.layers import get_layer
+from npuc.compiler.transforms.fuse_vector.patterns import Epilogue
 from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.fused_blocks import FusedWork, fused_room
@@ -33,14 +33,6 @@ Price = tuple[int, int]
 """Cycles and bytes."""
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What a contraction is best fused with, and the schedule for that."""
-
-    fused: tuple[FusedVector, ...]
-    schedule: Schedule
-
-
 class Fusing:
     """The operations of a block, and where each stands now."""
 
@@ -49,22 +41,12 @@ class Fusing:
         self.places: dict[Operation, Place] = {op: (number, 0) for number, op in enumerate(block.ops)}
         self.writes: Writes = writes_of(block)
 
-    def apply(self, contract: ContractOp) -> None:
-        """Fuse what makes a contraction and its vector work faster, or as fast with less traffic."""
-        choice = self.choose(contract)
-        if choice is None:
-            return
-        contract.schedule = choice.schedule
-        last: Operation = contract
-        for number, fused in enumerate(choice.fused, 1):
-            fused.op.detach()
-            self.block.insert_op_after(fused.op, last)
-            fused.op.fused = True
-            self.places[fused.op] = self.places[contract][0], number
-            last = fused.op
+    def choose(self, contract: ContractOp) -> Epilogue | None:
+        """
+        The best set of operations to fuse, one after the other, with those that are; None if no other gains.
 
-    def choose(self, contract: ContractOp) -> Choice | None:
-        """The best set of operations to fuse, one after the other, with those that are; None if no other gains."""
+        They count as moved to the contraction from then on.
+        """
         found = before = fused_with(contract)
         schedule = contract.schedule
         best = self._price(contract, schedule, found)
@@ -78,7 +60,11 @@ class Fusing:
             if cheaper is not None:
                 best, schedule = cheaper
                 found = wider
-        return Choice(found, schedule) if found != before else None
+        if found == before:
+            return None
+        for number, fused in enumerate(found, 1):
+            self.places[fused.op] = self.places[contract][0], number
+        return Epilogue(tuple(fused.op for fused in found), schedule)
 
     def _candidates(self, contract: ContractOp, fused: Sequence[FusedVector]) -> Iterator[FusedVector]:
         """The operations that may be fused next, in their order, each with the output that it works on."""
