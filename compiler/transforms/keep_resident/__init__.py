@@ -11,7 +11,8 @@ A value that its next reader finds in SPM is not reread, and a result that all i
 All operations in between lose its room. The pass considers each pair of consecutive accesses of each value, searches
 the schedules of all affected contractions anew, and greedily takes what improves the objective, most beneficial first,
 so that it never makes a program worse. Contractions without a schedule, interleaved ones, those over cores and those
-with an epilogue are left as they are.
+with an epilogue are left as they are. The search looks at all operations of a block; the pattern `keep-in-spm` writes
+what it chooses.
 """
 
 from dataclasses import dataclass
@@ -20,17 +21,20 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.programs.resident import refusal
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import remark
+from npuc.compiler.transforms.keep_resident.patterns import KeepInSpm, Residency
 from npuc.compiler.transforms.keep_resident.search import ResidencySearch
 from npuc.compiler.transforms.keep_resident.spans import Access, SpanFilter
+from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
 from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unmatched
-from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, layer_of, role_of
 
@@ -75,16 +79,21 @@ class KeepResidentPass(ModulePass):
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
         objective = objective_named(self.objective)
-        blocks = dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp))
+        searches: dict[Block, ResidencySearch] = {}
         candidates = 0
-        for block in blocks:
+        for block in dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp)):
             if block is not None and not isinstance(block.parent_op(), InterleaveOp):
-                search = ResidencySearch(block, machine, objective)
+                searches[block] = search = ResidencySearch(block, machine, objective)
                 try:
                     candidates += search.choose(self._wanted)
                 except UsageError as e:
                     raise PassFailedException(f"{self.name}: {e.message}") from e
-                search.write()
+
+        def choose(inner: ContractOp | VectorOp) -> Residency | None:
+            search = None if inner.parent is None else searches.get(inner.parent)
+            return None if search is None else search.residency(inner)
+
+        sweep(op.body, KeepInSpm(choose))
         self._remark(op, candidates)
 
     def _remark(self, module: ModuleOp, candidates: int) -> None:

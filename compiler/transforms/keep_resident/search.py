@@ -24,6 +24,7 @@ from npuc.compiler.analysis.programs.resident import (
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.timing.vector_traffic import streamed
+from npuc.compiler.transforms.keep_resident.patterns import Residency
 from npuc.compiler.transforms.keep_resident.spans import (
     Access,
     Span,
@@ -266,16 +267,13 @@ class ResidencySearch:
             found += [Costed(searched[1], searched[0])] if searched is not None else []
         return min(found, key=lambda one: (one.cost.score(self.objective), one.cost.moved), default=None)
 
-    def write(self) -> None:
-        """Write the chosen residency, and the schedules that go with it."""
-        for op in self.operations:
-            best = self.cost(op, self.chosen)
-            if isinstance(op, ContractOp | VectorOp) and best is not None:
-                resident = self.resident(op, self.chosen)
-                if resident.names:
-                    op.resident = resident
-                if isinstance(op, ContractOp) and best.schedule is not None and best.schedule != op.schedule:
-                    op.schedule = best.schedule
+    def residency(self, op: Supported) -> Residency | None:
+        """The chosen residency of an operation, and the schedule that goes with it; None where nothing is chosen."""
+        best = self.cost(op, self.chosen) if op in self.order else None
+        if best is None:
+            return None
+        resident = self.resident(op, self.chosen)
+        return Residency(resident if resident.names else op.resident, best.schedule)
 
 
 def stream_cost(
