@@ -25,23 +25,15 @@ are exact in each part: a tensor whose block does not change in the last part is
 are not emitted.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from npuc.compiler.transforms.lower_tiles.contraction import TileLowering
-from npuc.dialects import npu
-from npuc.dialects.npu.shared import shared_blocks
-from npuc.dialects.npu.vector import fused_with
-from npuc.dialects.provenance import derive
-
-Sums: TypeAlias = dict[str, SSAValue]
+from npuc.compiler.transforms.lower_tiles.patterns import ContractToTiles, ForgetResidency, InterleaveToStreams
+from npuc.compiler.transforms.named_pattern import sweep
 
 
 @dataclass(frozen=True)
@@ -57,47 +49,5 @@ class LowerTilesPass(ModulePass):
     EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16"},lower-tiles'
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        kinds = (npu.InterleaveOp, npu.ContractOp)
-        for inner in [i for i in op.walk() if isinstance(i, kinds) and not isinstance(i.parent_op(), npu.InterleaveOp)]:
-            if isinstance(inner, npu.InterleaveOp):
-                ops, results = lower_interleave(inner)
-                _replace(inner, (), ops, results)
-            else:
-                fused = fused_with(inner)
-                ops, results = TileLowering(inner, fused=fused).lower()
-                _replace(inner, [f.op for f in fused], ops, results)
-        for work in [i for i in op.walk() if isinstance(i, npu.VectorOp)]:
-            work.resident = None
-
-
-def _replace(
-    op: Operation, fused: Sequence[Operation], ops: Sequence[Operation], results: Mapping[SSAValue, SSAValue]
-) -> None:
-    """Put operations in the place of one and of those that are fused with it."""
-    for old, value in results.items():
-        value.name_hint = old.name_hint
-        old.replace_all_uses_with(value)
-    for inner in reversed(fused):
-        Rewriter.erase_op(inner)
-    Rewriter.replace_op(op, ops, [None for _ in op.results])
-
-
-def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
-    """The loads of what several contractions keep whole, and the streams of tile operations; their results."""
-    contracts = op.contracts
-    held: list[dict[str, SSAValue]] = [{} for _ in contracts]
-    loads: list[Operation] = []
-    for blocks in shared_blocks(op.round_robin):
-        number, name = blocks[0]
-        load, value = TileLowering(contracts[number]).load_whole(name)
-        loads.append(load)
-        for number, name in blocks:
-            held[number][name] = value
-    streams: list[Region] = []
-    for contract, blocks in zip(contracts, held, strict=True):
-        ops, results = TileLowering(contract, blocks).lower()
-        for old, value in results.items():
-            value.name_hint = old.name_hint
-        streams.append(Region(Block([*ops, npu.YieldOp(list(results.values()))])))
-    together = derive(op, npu.StreamsOp(streams))
-    return [*loads, together], dict(zip(op.results, together.results, strict=True))
+        sweep(op.body, InterleaveToStreams(), ContractToTiles())
+        sweep(op.body, ForgetResidency())
