@@ -10,7 +10,8 @@ order of the others does not change. So the stationary tile is reused as long as
 blocks of the new order fit `spm`, otherwise it is dropped. Traffic may grow: the schedule is the user's, and the search
 chooses such an order by itself where it pays.
 
-The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is.
+The machine is the module's `npu.target`. A contraction whose statements stream different dimensions is left as it is,
+and so are all on a row-stationary array, in which no dimension is streamed.
 """
 
 from dataclasses import dataclass, replace
@@ -43,6 +44,9 @@ class GroupWeightsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         machine = known_machine(op, f"{self.name} depends on it")
+        if machine.array.dataflow == "rs":
+            remark_idle(self, "operands of a row-stationary array stay by its own rule")
+            return
         contracts = [inner for inner in op.walk() if isinstance(inner, ContractOp) and self._takes(inner)]
         if not contracts and has_contractions(self, op, self.only):
             remark_idle(self, NO_SCHEDULES)

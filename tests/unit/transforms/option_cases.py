@@ -150,6 +150,10 @@ FACTS = {
 }
 """A value for each fact of the pass `set-target`, other than the one in `TARGET`."""
 
+ROW_STATIONARY = (
+    "set-target{rows=4 cols=4 spm-bytes=512 clock-mhz=1000 gb-per-s=4 lanes=4 dataflow=rs "
+    "ifmap-words=24 filter-words=224 psum-words=12 ifmap-port=2 filter-port=2 psum-port=2}"
+)
 TOGETHER = "what shares an operand runs together already"
 HAS_SCHEDULES = "no schedule is searched for contractions that have one"
 NO_LAYER = "no contraction is of such a layer"
@@ -182,6 +186,7 @@ IDLE = {
     "lower-to-npu{conv=im2col}": "conv=im2col has no effect: there is no convolution",
     f"{NPU},fuse-vector,schedule": "pass 'fuse-vector' has nothing to do: no contraction has a schedule yet",
     f"{NPU},keep-resident": "pass 'keep-resident' leaves out the contractions: none has a schedule yet",
+    f"{SCHEDULED},{ROW_STATIONARY},group-weights": "operands of a row-stationary array stay by its own rule",
     f"{NPU},group-weights": "pass 'group-weights' has nothing to do: no contraction has a schedule yet",
     "lower-to-npu,schedule,fuse-vector{what=updates}": "what=updates has no effect: the program has no such",
     "lower-to-npu,schedule,keep-resident{what=gradients}": "between no such operations a value may be resident",
