@@ -1,9 +1,10 @@
 """Rewrites with a name, which passes are made of, and access to what the operations that they match hold."""
 
+from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
 from xdsl.ir import Operation, Region, SSAValue
-from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker, RewritePattern
+from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
 
 from npuc.dialects.train.base import Param, TrainOp, decode
 
@@ -41,3 +42,15 @@ def sweep(region: Region, *patterns: RewritePattern) -> bool:
     """
     first = GreedyRewritePatternApplier(list(patterns), dce_enabled=False)
     return PatternRewriteWalker(first, apply_recursively=False).rewrite_region(region)
+
+
+def replace_by_several(
+    rewriter: PatternRewriter, op: Operation, ops: Sequence[Operation], results: Sequence[SSAValue | None]
+) -> None:
+    """Put operations in place of one; results take the names of its results, other values that of its first one."""
+    for old, new in zip(op.results, results, strict=True):
+        if new is not None:
+            new.name_hint = old.name_hint
+    for value in (value for new in ops for value in new.results if value.name_hint is None):
+        value.name_hint = op.results[0].name_hint
+    rewriter.replace(op, ops, results)

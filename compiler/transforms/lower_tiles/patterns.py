@@ -8,7 +8,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from npuc.compiler.transforms.lower_tiles.contraction import TileLowering
-from npuc.compiler.transforms.named_pattern import NamedPattern
+from npuc.compiler.transforms.named_pattern import NamedPattern, replace_by_several
 from npuc.dialects import npu
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.vector import fused_with
@@ -133,15 +133,13 @@ def _replace(
     ops: Sequence[Operation],
     results: Mapping[SSAValue, SSAValue],
 ) -> None:
-    """Put operations in the place of one and of those that are fused with it; values without a name take its name."""
+    """Put operations in the place of one and of those that are fused with it."""
     for old, value in results.items():
         value.name_hint = old.name_hint
         rewriter.replace_all_uses_with(old, value)
-    for value in (value for new in ops for value in new.results if value.name_hint is None):
-        value.name_hint = op.results[0].name_hint
     for inner in reversed(fused):
         rewriter.erase(inner)
-    rewriter.replace(op, ops, [None for _ in op.results])
+    replace_by_several(rewriter, op, ops, [None for _ in op.results])
 
 
 def lower_interleave(op: npu.InterleaveOp) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:

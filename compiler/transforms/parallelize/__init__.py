@@ -11,6 +11,9 @@ A strategy chooses for each layer and each level of a tree of devices what the t
 the layer's input channels (mp, type II) or its output channels (type III, also mp under `physical`). Everything else
 follows: which parts of each tensor a device has, and what moves where. `autodiff` derives the movement of the backward
 pass (again, if it has run). What the pass chose stands on the function, as `dist.plan`.
+
+Patterns rewrite batch normalisations, dropouts and slices first, so that the batch can be shared. What a device has of
+each value follows from the whole plan: for that the function is written anew, not by patterns.
 """
 
 from dataclasses import dataclass
@@ -48,10 +51,11 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
+from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.parallelize.divisible import divisible_types
 from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_within_memory, room_of
-from npuc.compiler.transforms.parallelize.merge_slices import merge_slices
-from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
+from npuc.compiler.transforms.parallelize.merge_slices import MergeSlices
+from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, SplitBatchNorm
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.unused import remark_unused
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
@@ -264,8 +268,8 @@ def plan_graph_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanG
 
     Parameters are kept in parts of `scatter_over` devices, if that is given (`edges_of`).
     """
-    split_batch_norms(func)
-    merge_slices(func)
+    sweep(func.body, SplitBatchNorm(), PlaceDropout())
+    sweep(func.body, MergeSlices())
     by_element = updates_by_element(func)
     graph = plan_graph_of(forward_program(func))
     return graph, edges_of(graph, cut_parameters=by_element, scatter_over=scatter_over if by_element else None)

@@ -1,45 +1,77 @@
 """
 Slices of one argument that share elements, taken from one slice, so that each element has one gradient to sum.
 
-    merge_slices(func)          # rows 0 to 9 and rows 5 to 14 of a table: both from rows 0 to 14
-
 The gradient of a slice is summed over devices in the slice's shape. Two slices that overlap would have their common
-elements summed twice; taken from one slice their gradients are added first. Equal slices become one. Slices that
-share nothing stay apart, since what lies between them has no gradient.
+elements summed twice; taken from one slice their gradients are added first. Slices that share nothing stay apart, since
+what lies between them has no gradient.
 """
 
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Block, BlockArgument
+from xdsl.pattern_rewriter import InsertPoint, PatternRewriter, op_type_rewrite_pattern
 
 from npuc.compiler.layers.shape import shaped
+from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.box import SliceOp
 
 
-def merge_slices(func: FuncOp) -> None:
-    """Merge the slices of each argument of a function that are equal, or that differ along one axis and overlap."""
-    _merge_equal(func)
-    taken: dict[SSAValue, list[_Run]] = {}
-    for place, op in enumerate(func.body.block.ops):
-        if isinstance(op, SliceOp) and isinstance(op.x, BlockArgument) and (run := _run_of(op, place)) is not None:
-            taken.setdefault(op.x, []).append(run)
-    for runs in taken.values():
+@dataclass(frozen=True, eq=False)
+class MergeSlices(NamedPattern):
+    """
+    Slices of an argument that are equal become one, those that overlap along one axis are taken from one slice.
+
+        %a = train.slice %x starts [0, 0] : (tensor<20x4xf32>) -> tensor<10x4xf32>
+        %b = train.slice %x starts [5, 0] : (tensor<20x4xf32>) -> tensor<10x4xf32>
+        --> MergeSlices()
+        %0 = train.slice %x starts [0, 0] : (tensor<20x4xf32>) -> tensor<15x4xf32>
+        %a = train.slice %0 starts [0, 0] : (tensor<15x4xf32>) -> tensor<10x4xf32>
+        %b = train.slice %0 starts [5, 0] : (tensor<15x4xf32>) -> tensor<10x4xf32>
+
+    Checks that the slices are of an argument, without steps and all along the same axis, and that together they are not
+    all of it. The slice of which the argument knows last stands for all of them: the pattern acts at that one.
+    """
+
+    name: ClassVar[str] = "merge-slices"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: SliceOp, rewriter: PatternRewriter, /) -> None:
+        if not isinstance(op.x, BlockArgument) or next(_slices_of(op.x)) is not op:
+            return
+        slices = list(_slices_of(op.x))
+        if len(slices) == 1 or op.parent is None:
+            return
+        slices = _without_equal(_in_order(slices, op.parent), rewriter)
+        runs = [run for place, one in enumerate(slices) if (run := _run_of(one, place)) is not None]
         if len({run.axis for run in runs}) == 1:
             for group in _overlapping(runs):
-                _take_from_one(group)
+                _take_from_one(group, rewriter)
 
 
-def _merge_equal(func: FuncOp) -> None:
-    first: dict[tuple[SSAValue, frozenset[tuple[str, Attribute]], Attribute], SSAValue] = {}
-    for op in list(func.body.block.ops):
-        if isinstance(op, SliceOp) and isinstance(op.x, BlockArgument):
-            known = first.setdefault((op.x, frozenset(op.properties.items()), op.out.type), op.out)
-            if known is not op.out:
-                Rewriter.replace_op(op, [], [known])
+def _slices_of(x: BlockArgument) -> Iterator[SliceOp]:
+    """The slices of an argument in its own block."""
+    users = (use.operation for use in x.uses)
+    return (user for user in users if isinstance(user, SliceOp) and user.parent is x.block)
+
+
+def _in_order(slices: Iterable[SliceOp], block: Block) -> list[SliceOp]:
+    """Slices in the order of their block."""
+    own = set(slices)
+    return [op for op in block.ops if isinstance(op, SliceOp) and op in own]
+
+
+def _without_equal(slices: list[SliceOp], rewriter: PatternRewriter) -> list[SliceOp]:
+    """Slices of one value, of equal ones the first, which stands for the others from now on."""
+    first: dict[Hashable, SliceOp] = {}
+    for op in slices:
+        known = first.setdefault((frozenset(op.properties.items()), op.out.type), op)
+        if known is not op:
+            rewriter.replace(op, [], [known.out])
+    return list(first.values())
 
 
 @dataclass(frozen=True)
@@ -47,7 +79,7 @@ class _Run:
     """
     A slice that takes the elements from `start` to before `stop` along `axis`, and all along the others.
 
-    `place` is that of its operation among those of the function.
+    `place` is that of its operation among the slices of a value.
     """
 
     op: SliceOp
@@ -79,7 +111,7 @@ def _overlapping(runs: list[_Run]) -> list[list[_Run]]:
     return [group for group in groups if len(group) > 1]
 
 
-def _take_from_one(group: list[_Run]) -> None:
+def _take_from_one(group: list[_Run], rewriter: PatternRewriter) -> None:
     """Take the slices of a group from one that covers them; from the argument itself, if that is all of it."""
     x, axis, start, stop = group[0].op.x, group[0].axis, group[0].start, max(run.stop for run in group)
     sizes = list(shape_of(x))
@@ -89,14 +121,14 @@ def _take_from_one(group: list[_Run]) -> None:
     first = min(group, key=lambda run: run.place).op
     whole = SliceOp(x, results=[shaped(x, sizes)], starts=_at(axis, start, len(sizes)))
     whole.attributes.update(first.attributes)
-    Rewriter.insert_op(whole, InsertPoint.before(first))
+    rewriter.insert(whole, InsertPoint.before(first))
     for run in group:
         if (run.start, run.stop) == (start, stop):
-            Rewriter.replace_op(run.op, [], [whole.out])
+            rewriter.replace(run.op, [], [whole.out])
         else:
             part = SliceOp(whole.out, results=[run.op.out.type], starts=_at(axis, run.start - start, len(sizes)))
             part.attributes.update(run.op.attributes)
-            Rewriter.replace_op(run.op, part)
+            rewriter.replace(run.op, part)
 
 
 def _at(axis: int, start: int, rank: int) -> tuple[int, ...]:

@@ -1,27 +1,15 @@
-"""
-A forward function without work that needs the whole batch at once.
+"""Rewrites of work that needs the whole batch at once, after which the batch can be shared."""
 
-    %y, %mean, %var = train.batch_norm %x, %gamma, %beta
-    %z = train.dropout %y, %step p 0.1 seed 3
-
-becomes
-
-    %mean = train.channel_mean %x
-    %known = train.detach %mean
-    %var = train.channel_var %x, %known
-    %y = train.normalize %x, %gamma, %beta, %mean, %var
-    %rows = train.reshape (train.arange : tensor<8xi32>)
-    %columns = train.arange : tensor<4xi32>
-    %z = train.dropout %y, %step, %rows, %columns p 0.1 seed 3 axes [0, 1] of [8, 4]
-"""
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from xdsl.dialects.builtin import i32
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from npuc.compiler.layers.base import OpT, derivative
 from npuc.compiler.layers.dropout import dropout_of_part
+from npuc.compiler.transforms.named_pattern import NamedPattern, replace_by_several
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.base import ints
@@ -30,21 +18,6 @@ from npuc.dialects.train.dropout import DropoutOp, place_shape
 from npuc.dialects.train.norm import BatchNormOp
 from npuc.dialects.train.normalize import ChannelMeanOp, ChannelVarOp, NormalizeOp
 from npuc.dialects.train.shape import DetachOp, ReshapeOp
-
-
-def split_batch_norms(func: FuncOp) -> None:
-    """
-    Replace what needs a whole batch at once, so that the batch can be shared: batch normalisations and dropouts.
-
-    Values, statistics and gradients of a normalisation stay as they are but for rounding, those of a dropout to the
-    bit.
-    """
-    known: dict[tuple[int, int], SSAValue] = {}
-    for op in list(func.body.block.ops):
-        if isinstance(op, BatchNormOp):
-            _split(op)
-        elif isinstance(op, DropoutOp) and not ints(op.axes):
-            _place(op, known)
 
 
 class _Steps:
@@ -59,39 +32,78 @@ class _Steps:
         self.ops.append(derive(self.source, op))
         return op
 
-    def replace(self, *results: SSAValue) -> None:
-        """Put the operations in place of the source."""
-        for old, new in zip(self.source.results, results, strict=True):
-            new.name_hint = old.name_hint
-        Rewriter.replace_op(self.source, self.ops, results)
 
-
-def _split(op: BatchNormOp) -> None:
-    """Batch normalisation by the mean, the mean of squared distances from it, and the normalisation by both."""
-    steps = _Steps(op)
-    mean = steps.add(ChannelMeanOp(op.x, results=[op.mean.type])).mean
-    # Distances from a mean add up to 0, so that the variance has no slope along it: its gradient need not be computed,
-    # nor be added up over devices.
-    known = steps.add(DetachOp(mean)).out
-    var = steps.add(ChannelVarOp(op.x, known)).var
-    y = steps.add(derivative(NormalizeOp, op, op.x, *op.affine, mean, var)).y
-    steps.replace(y, mean, var)
-
-
-def _place(op: DropoutOp, known: dict[tuple[int, int], SSAValue]) -> None:
+@dataclass(frozen=True, eq=False)
+class SplitBatchNorm(NamedPattern):
     """
-    A dropout that is told where in the whole tensor its elements are, so that a part of it has its part of the mask.
+    A batch normalisation becomes the mean, the mean of squared distances from it, and the normalisation by both.
 
-    `known` are the positions along axes that there are, by their number and the number of axes from there on.
+        %y, %mean, %var = train.batch_norm %x, %gamma, %beta
+          : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>)
+        %z = train.relu %y : (tensor<8x4xf32>) -> tensor<8x4xf32>
+        --> SplitBatchNorm()
+        %mean = train.channel_mean %x : (tensor<8x4xf32>) -> tensor<4xf32>
+        %y_1 = train.detach %mean : (tensor<4xf32>) -> tensor<4xf32>
+        %var = train.channel_var %x, %y_1 : (tensor<8x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+        %y = train.normalize %x, %gamma, %beta, %mean, %var
+          : (tensor<8x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<8x4xf32>
+        %z = train.relu %y : (tensor<8x4xf32>) -> tensor<8x4xf32>
+
+    Values, statistics and gradients stay as they are but for rounding. Checks the operation only.
     """
-    steps, shape = _Steps(op), shape_of(op.x)
-    axes = tuple(axis for axis, size in enumerate(shape) if size > 1)
-    for axis in axes:
-        size, behind = shape[axis], len(shape) - axis
-        if (size, behind) not in known:
-            places = steps.add(ArangeOp(results=[tensor_of(i32, [size])])).out
-            if behind > 1:
-                places = steps.add(ReshapeOp(places, results=[tensor_of(i32, place_shape(size, behind))])).out
-            known[size, behind] = places
-    places = {axis: known[shape[axis], len(shape) - axis] for axis in axes}
-    steps.replace(steps.add(dropout_of_part(op, op.x, op.step, places)).out)
+
+    name: ClassVar[str] = "split-batch-norm"
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: BatchNormOp, rewriter: PatternRewriter, /) -> None:
+        steps = _Steps(op)
+        mean = steps.add(ChannelMeanOp(op.x, results=[op.mean.type])).mean
+        # Distances from a mean add up to 0, so that the variance has no slope along it: its gradient need not be
+        # computed, nor be added up over devices.
+        known = steps.add(DetachOp(mean)).out
+        var = steps.add(ChannelVarOp(op.x, known)).var
+        y = steps.add(derivative(NormalizeOp, op, op.x, *op.affine, mean, var)).y
+        replace_by_several(rewriter, op, steps.ops, [y, mean, var])
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceDropout(NamedPattern):
+    """
+    A dropout is told where in the whole tensor its elements are, so that a part of it has its part of the mask.
+
+        %y = train.dropout %x, %step p 0.1 seed 3 : (tensor<8x4xf32>, tensor<i32>) -> tensor<8x4xf32>
+        --> PlaceDropout()
+        %y_1 = train.arange : () -> tensor<8xi32>
+        %y_2 = train.reshape %y_1 : (tensor<8xi32>) -> tensor<8x1xi32>
+        %y_3 = train.arange : () -> tensor<4xi32>
+        %y = train.dropout %x, %step, %y_2, %y_3 p 0.1 seed 3 axes [0, 1] of [8, 4]
+          : (tensor<8x4xf32>, tensor<i32>, tensor<8x1xi32>, tensor<4xi32>) -> tensor<8x4xf32>
+
+    Values and gradients stay as they are to the bit. The dropouts of a block share the tables of positions. Checks that
+    the dropout has none yet.
+    """
+
+    name: ClassVar[str] = "place-dropout"
+
+    _known: dict[tuple[Block | None, int, int], SSAValue] = field(
+        default_factory=dict[tuple[Block | None, int, int], SSAValue], init=False, repr=False
+    )
+    """The positions along axes that there are, by their block, number, and the number of axes from there on."""
+
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: DropoutOp, rewriter: PatternRewriter, /) -> None:
+        if ints(op.axes):
+            return
+        steps, shape = _Steps(op), shape_of(op.x)
+        places: dict[int, SSAValue] = {}
+        for axis in (axis for axis, size in enumerate(shape) if size > 1):
+            size, behind = shape[axis], len(shape) - axis
+            key = op.parent, size, behind
+            if key not in self._known:
+                table = steps.add(ArangeOp(results=[tensor_of(i32, [size])])).out
+                if behind > 1:
+                    table = steps.add(ReshapeOp(table, results=[tensor_of(i32, place_shape(size, behind))])).out
+                self._known[key] = table
+            places[axis] = self._known[key]
+        new = steps.add(dropout_of_part(op, op.x, op.step, places))
+        replace_by_several(rewriter, op, steps.ops, [new.out])

@@ -18,7 +18,8 @@ from npuc.compiler.interpreter.execute import Run, execute, the_function
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
-from npuc.compiler.transforms.parallelize.split_norms import split_batch_norms
+from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, SplitBatchNorm
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import TrainOp
@@ -31,7 +32,7 @@ def names(module: ModuleOp, layer: str) -> list[str]:
 
 def split(module: ModuleOp) -> ModuleOp:
     new = module.clone()
-    split_batch_norms(the_function(new))
+    sweep(new.body, SplitBatchNorm(), PlaceDropout())
     new.verify()
     return new
 
