@@ -8,7 +8,7 @@ batch normalisation over two values does: the caller then passes the change of i
 data change, and differences up to that are tolerated and reported.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,8 @@ RELATIVE = 1e-9
 NOISE = 1e-12
 AMPLIFIED = 10.0
 _EXACT_INTEGERS = 2.0**53
+_BLOCK = 1 << 16
+"""How many elements are looked at together: what is computed from them stays in the cache."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,19 @@ class Comparison:
         return "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
 
 
+def _blocks(array: Array) -> Iterator[Array]:
+    """The elements of an array, `_BLOCK` at a time."""
+    flat = array.reshape(-1)
+    return (flat[start : start + _BLOCK] for start in range(0, flat.size, _BLOCK))
+
+
 def _is_integral(array: Array) -> bool:
     if array.dtype.kind in "iub":
         return True
     with np.errstate(invalid="ignore", over="ignore"):  # a float16 is below the limit, which it cannot hold
-        return bool(
-            np.all(np.isfinite(array)) and np.all(np.abs(array) < _EXACT_INTEGERS) and np.all(array == np.trunc(array))
+        return all(
+            bool(np.all(np.isfinite(a)) and np.all(np.abs(a) < _EXACT_INTEGERS) and np.all(a == np.trunc(a)))
+            for a in _blocks(array)
         )
 
 
@@ -97,8 +106,12 @@ def _compare_amplified(
 
 
 def _largest(array: Array) -> float:
-    finite = np.abs(array[np.isfinite(array)]) if array.dtype.kind == "f" else np.abs(array.astype(np.float64))
-    return float(finite.max()) if finite.size else 0.0
+    """The largest magnitude of the finite values."""
+    found = 0.0
+    for block in _blocks(array):
+        sizes = np.abs(block[np.isfinite(block)] if block.dtype.kind == "f" else block.astype(np.float64))
+        found = max(found, float(sizes.max(initial=0.0)))
+    return found
 
 
 def _difference(a: Array, b: Array, *, exact: bool, scale: float) -> float:
@@ -107,14 +120,19 @@ def _difference(a: Array, b: Array, *, exact: bool, scale: float) -> float:
         return float("inf")
     if exact:
         return 0.0 if np.array_equal(a, b) else float("inf")
+    return max((_of_block(x, y, scale) for x, y in zip(_blocks(a), _blocks(b), strict=True)), default=0.0)
+
+
+def _of_block(a: Array, b: Array, scale: float) -> float:
+    """The largest difference of two blocks of elements over the tolerated one."""
+    if np.array_equal(a, b):
+        return 0.0
     a, b = a.astype(np.float64), b.astype(np.float64)
-    if not np.array_equal(np.isfinite(a), np.isfinite(b)) or not np.array_equal(
-        a[~np.isfinite(a)], b[~np.isfinite(a)], equal_nan=True
-    ):
-        return float("inf")
     finite = np.isfinite(a)
+    if not np.array_equal(finite, np.isfinite(b)) or not np.array_equal(a[~finite], b[~finite], equal_nan=True):
+        return float("inf")
     a, b = a[finite], b[finite]
-    tolerance = RELATIVE * np.maximum(np.abs(a), np.abs(b)) + NOISE * scale
     if not a.size:
         return 0.0
+    tolerance = RELATIVE * np.maximum(np.abs(a), np.abs(b)) + NOISE * scale
     return float(np.max(np.abs(a - b) / np.where(tolerance > 0.0, tolerance, np.finfo(np.float64).tiny)))

@@ -66,3 +66,16 @@ def test_booleans_beside_fractions_are_compared_too() -> None:
     after = {"a": np.array([1.5]), "b": np.array([True, True])}
     assert compare(before, after).name == "b"
     assert compare(before, after, before).name == "b"
+
+
+def test_every_element_of_a_large_array_counts() -> None:
+    before = {"a": np.full((3, 50_000), 0.5)}
+    for wrong in (0.6, np.inf, np.nan):
+        after = before["a"].copy()
+        after[2, -1] = wrong
+        assert not compare(before, {"a": after}).equal
+    assert compare(before, {"a": before["a"].copy()}).equal
+    last = {"a": np.append(np.ones(1 << 16), 0.5)}
+    assert not compare(last, last).exact
+    largest = {"a": np.append(np.zeros(1 << 16), 1e12)}
+    assert compare({**largest, "b": np.array([0.5])}, {**largest, "b": np.array([0.6])}).equal
