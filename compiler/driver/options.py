@@ -163,11 +163,11 @@ def _check_devices(options: CompileKeywords) -> None:
 
 def has_one_plan(options: CompileKeywords) -> bool:
     """Whether the strategy of several devices leaves no choice, so that there is nothing to prove."""
-    convention = next((known for known in CONVENTIONS if known == options.get("convention")), CONVENTIONS[0])
-    strategy = next((known for known in STRATEGIES if known == options.get("parallel")), DEFAULT_STRATEGY)
+    conventions = [known for known in CONVENTIONS if known == options.get("convention")]
+    strategies = [known for known in STRATEGIES if known == options.get("parallel")]
     from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 
-    return rule_of(strategy, convention).has_one_plan
+    return rule_of([*strategies, DEFAULT_STRATEGY][0], [*conventions, CONVENTIONS[0]][0]).has_one_plan
 
 
 def check_passes(options: Options, *, leveled: bool = False) -> None:

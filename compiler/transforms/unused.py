@@ -9,6 +9,7 @@ made. A pass says here what only the program shows: that its glob matches no lay
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, fields
 from fnmatch import fnmatchcase
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -36,7 +37,7 @@ def options_given(step: ModulePass, names: Sequence[str] = ()) -> list[str]:
 
 def _written(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(map(str, value))
+        return ",".join(map(str, cast("tuple[object, ...]", value)))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
