@@ -91,9 +91,10 @@ def check_program(
         before = run_results(module, data)
     done: list[PassCheck] = []
     for step in passes:
-        earlier = module.clone()
+        earlier, ran = module.clone(), False
         try:
             run_pipeline(module, [step], make_context(), sources, by_hand=options.names_passes)
+            ran = True
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)
             tell(f"run after {step.name}")
@@ -102,7 +103,7 @@ def check_program(
             # the program is right, and so is a pass that refuses it
             raise
         except NpucError as error:
-            raise _named_error(step.name, error) from error
+            raise _named_error(step.name, error, ran=ran) from error
         comparison = compare(before, after)
         if not comparison.equal and not comparison.exact:
             comparison = compare(before, after, run_results(earlier, nudged(data)))
@@ -119,12 +120,11 @@ def check_program(
     return done
 
 
-def _named_error(step: str, error: NpucError) -> CheckError:
-    """What a pass did wrong, under its name: it did not take the program, or it broke it."""
+def _named_error(step: str, error: NpucError, *, ran: bool) -> CheckError:
+    """What a pass did wrong, under its name: it did not take the program, or it broke it; `ran`: it came to an end."""
     reason = error.message.removeprefix(f"{step}: ")
-    refuses = (
-        isinstance(error, UsageError) or isinstance(error.__cause__, PassFailedException) or reason != error.message
-    )
+    # Other causes are what it stumbled over, and operations that it made wrong.
+    refuses = not ran and (error.__cause__ is None or isinstance(error.__cause__, NpucError | PassFailedException))
     what = "does not take" if refuses else "breaks"
     return CheckError(f"pass '{step}' {what} the program: {reason}", location=error.location, hint=error.hint)
 

@@ -123,7 +123,7 @@ def test_passes_are_checked_on_the_machine_that_is_named() -> None:
     """On a machine without array nothing can be scheduled; the passes before are checked all the same."""
     source, passes = text_source(INTEGERS, "dsl", "net.dsl"), "autodiff,lower-to-npu"
     assert len(check_program(source, {"hardware": "a100", "pipeline": passes})) == 2
-    with pytest.raises(CheckError, match="the module does not say its machine"):
+    with pytest.raises(CheckError, match="pass 'schedule' does not take the program: the module does not say"):
         check_program(source, {"hardware": "a100", "pipeline": f"{passes},schedule"})
     small = {"memory.spm_kib": 0.004}
     with pytest.raises(CapacityError, match="the smallest tiles need"):
