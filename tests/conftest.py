@@ -55,6 +55,16 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"FAST in tests/conftest.py names what is not there: {', '.join(gone)}")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Whole files a worker; files that share results are as one."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from tests.support.scheduling import SharingScheduling
+
+    return SharingScheduling(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Search for reference cycles rarely, and never among what collecting the tests has made."""
     gc.collect()

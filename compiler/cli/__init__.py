@@ -11,9 +11,12 @@ import gc
 import re
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, cast
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, map, opt, reuse, run, study, sweep
 from npuc.compiler.cli.once import VerbCommand
@@ -67,7 +70,7 @@ def run_command(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
     prepare_streams()
     try:
-        status = app(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
+        status = _parser().main(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
     except WrongCommandLine as e:
         return report_error(_usage_error(e))
     except UsageError as e:
@@ -80,6 +83,12 @@ def run_command(arguments: list[str]) -> int:
     except OSError as e:
         status = 0 if e.errno == errno.EPIPE else report_error(UsageError(f"cannot write: {e.strerror}"))
     return flush(status if isinstance(status, int) else 0)
+
+
+@cache
+def _parser() -> TyperGroup:
+    """The command line, which typer makes of the signatures of all verbs; a process that runs several makes it once."""
+    return cast("TyperGroup", get_command(app))
 
 
 def _usage_error(error: Exception) -> UsageError:

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import re
 import shlex
 import subprocess
 import sys
@@ -15,9 +14,7 @@ from unittest import mock
 from npuc.compiler.cli import run_command
 from npuc.compiler.layers import forget_outside
 from tests.docs.pages import Block, Command, commands_of, matches
-
-STUDIES: dict[str, tuple[int, str]] = {}
-"""What studies that read no file have printed: more than one page shows them, and they take seconds."""
+from tests.support.shared import run_thesis_once
 
 
 class Shell:
@@ -58,12 +55,6 @@ class Shell:
             install(self.folder)
             self.status = 0
             return ""
-        if text.startswith("npuc study ") and not re.search(r"[-./<|]", text):
-            if text not in STUDIES:
-                printed = self._npuc(text)
-                STUDIES[text] = self.status, printed
-            self.status, printed = STUDIES[text]
-            return printed
         if text.startswith("npuc ") and "|" not in text:
             return self._npuc(text)
         assert not text.startswith(("npuc ", "pip ")), f"{text}: not a command that tests execute"
@@ -80,6 +71,7 @@ class Shell:
             contextlib.redirect_stdout(printed),
             contextlib.redirect_stderr(printed),
             mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(data))),
+            mock.patch("npuc.studies.thesis.study.run_study", run_thesis_once),
         ):
             self.status = run_command(shlex.split(text)[1:])
         return printed.getvalue()

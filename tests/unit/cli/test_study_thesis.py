@@ -11,7 +11,7 @@ from npuc.studies.base import Advance
 from npuc.studies.thesis.figures import FIGURES
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.study import ThesisPlan, ThesisResults, plan_study
-from tests.support.shared import thesis_results
+from tests.support.shared import run_thesis_once
 from tests.unit.cli.test_commands import Npuc
 
 FIXED = """\
@@ -25,13 +25,12 @@ network fixed(size=64) {
 
 
 def test_claims_as_a_table(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the shared results; the pages of docs/ run the study itself."""
     planned: list[ThesisPlan] = []
 
     def known(plan: ThesisPlan, points: Iterable[Point], done: Advance) -> ThesisResults:
         planned.append(plan)
         assert list(points) == []
-        return thesis_results()
+        return run_thesis_once(plan, points, done)
 
     monkeypatch.setattr("npuc.studies.thesis.study.run_study", known)
     outcome = npuc("study", "thesis")

@@ -1,0 +1,33 @@
+"""How xdist spreads the tests: a worker runs whole files, and those that share results one after another."""
+
+import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER: dict[str, tuple[str, ...]] = {
+    "the thesis study": (
+        "tests/docs/test_docs.py",
+        "tests/docs/test_study_thesis.py",
+        "tests/unit/cli/test_study_thesis.py",
+        "tests/unit/study/test_thesis_claims.py",
+        "tests/unit/study/test_thesis_gains.py",
+    ),
+    "forward programs": ("tests/unit/samples/test_figures.py", "tests/unit/samples/test_samples.py"),
+}
+"""Files that share results, by what they share."""
+
+
+class SharingScheduling(LoadScopeScheduling):
+    """`--dist loadfile`, where the files of an entry of `TOGETHER` are as one."""
+
+    def __init__(self, config: pytest.Config, log: Producer | None = None):
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+def scope_of(nodeid: str) -> str:
+    """What a worker runs as a whole: the entry of `TOGETHER` that has the file of a test, else that file."""
+    file = nodeid.partition("::")[0]
+    return next((name for name, files in TOGETHER.items() if file in files), file)
