@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from math import copysign, prod
+from math import copysign, isfinite, prod
 from typing import ClassVar, Protocol, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -136,6 +136,9 @@ class TrainOp(StructurallyComparable, IRDLOperation):
             raise VerifyException(problem)
         found = tuple(v.type for v in self.results)
         params = {name: decode(attr) for name, attr in self.properties.items()}
+        for name, value in params.items():
+            if isinstance(value, float) and not isfinite(value):
+                raise VerifyException(f"{name} is {value}, expected a finite number")
         expected = self._infer([tensor_type(v) for v in self.operands], params, found)
         if found != expected:
             raise VerifyException(

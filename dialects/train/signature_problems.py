@@ -37,6 +37,9 @@ def signature_problems(func: FuncOp) -> Iterator[str]:
         yield "the arguments of the body differ from the function's type"
     if tuple(v.type for v in block.last_op.operands) != tuple(outputs):
         yield "the returned values differ from the function's type"
+    for what, attributes, values in (("argument", func.arg_attrs, inputs), ("result", func.res_attrs, outputs)):
+        if attributes is not None and len(attributes) != len(values):
+            yield f"found attributes of {len(attributes)} {what}s, expected those of {len(values)}"
     yield from _argument_problems(func, inputs)
     yield from _result_problems(func, inputs, outputs)
 

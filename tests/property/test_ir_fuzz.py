@@ -124,6 +124,28 @@ def test_an_optimizer_that_means_nothing(new: str, message: str, backend: str) -
     assert caught.value.location is not None
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("scale 2.0", "scale 1.0e999", "'train.affine' scale is inf, expected a finite number"),
+        ("arg_attrs = [{}]", "arg_attrs = [{}, {}]", "found attributes of 2 arguments, expected those of 1"),
+        ("arg_attrs = [{}]", "arg_attrs = [{}], res_attrs = [{}, {}]", "attributes of 2 results, expected those of 1"),
+    ],
+)
+def test_what_is_read_but_could_not_be_written(old: str, new: str, message: str) -> None:
+    text = (
+        '"func.func"() <{sym_name = "f", function_type = (tensor<2xf32>) -> tensor<2xf32>, arg_attrs = [{}]}> ({\n'
+        "^bb0(%a: tensor<2xf32>):\n"
+        '  %b = train.affine %a scale 2.0 {layer = "b"} : (tensor<2xf32>) -> tensor<2xf32>\n'
+        '  "func.return"(%b) : (tensor<2xf32>) -> ()\n'
+        "}) : () -> ()"
+    )
+    describe_source(text, "mlir", "f.mlir")
+    with pytest.raises(SourceError, match=message) as caught:
+        describe_source(text.replace(old, new), "mlir", "f.mlir")
+    assert caught.value.location is not None
+
+
 CONVOLUTION = text_of("npu images")
 
 
