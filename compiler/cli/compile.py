@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from npuc.frontends.source import Source
 
 
-EMITTED = "mlir|trace|scalesim"
+EMITTED = "mlir|dot|svg|trace|scalesim"
+DEPTHS = "auto|ops|layers|N"
 SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
 
@@ -56,6 +57,8 @@ class CompileOutputs:
     rows: Rows
     reports: str | None = None
     """A folder for SCALE-Sim's reports."""
+    depth: str | None = None
+    """How far a graph is folded."""
 
     @property
     def files(self) -> list[str | None]:
@@ -106,6 +109,12 @@ def command(
             "--emit", metavar=EMITTED, help="Format of -o; scalesim writes SCALE-Sim's input files into a folder."
         ),
     ] = None,
+    depth: Annotated[
+        str | None,
+        typer.Option(
+            "--depth", metavar=DEPTHS, help="What --emit dot and svg draw as one: names to N parts, or nothing."
+        ),
+    ] = None,
     rows: Annotated[
         str | None,
         typer.Option(
@@ -125,7 +134,7 @@ def command(
         shown: Rows | None = next((known for known in ROWS if known == (rows or "folded")), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
-        outputs = _outputs(output, csv_format, emit, rows=shown)
+        outputs = _outputs(output, csv_format, emit, depth, rows=shown)
         check_rows(rows, *outputs.files)
         if check and devices.plan_objective == "time":
             raise UsageError(
@@ -145,14 +154,15 @@ def command(
             )
 
 
-def _outputs(asked: Output, csv_format: str, emit: str | None, *, rows: Rows) -> CompileOutputs:
+def _outputs(asked: Output, csv_format: str, emit: str | None, depth: str | None, *, rows: Rows) -> CompileOutputs:
     """Where results go. Raises `UsageError` for an unknown format."""
     csv, output = asked.csv, asked.output
-    from npuc.compiler.emit.base import get_emitter
+    from npuc.compiler.emit.base import Drawing, check_depth, get_emitter
 
     if csv_format not in ("npuc", "scalesim"):
         raise UsageError(f"--csv-format {csv_format}: expected npuc or scalesim")
     emitter = get_emitter(emit or "mlir")
+    check_depth(depth, drawn=isinstance(emitter, Drawing))
     for option, in_folder, target, needed in (
         (f"--csv-format {csv_format}", csv_format == "scalesim", csv, "--csv"),
         (f"--emit {emit}", emitter.folder, output, "-o"),
@@ -164,7 +174,7 @@ def _outputs(asked: Output, csv_format: str, emit: str | None, *, rows: Rows) ->
     if emit is not None and output is None:
         raise UsageError(f"--emit {emit} needs -o FILE")
     reports = csv if csv_format == "scalesim" else None
-    return CompileOutputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports)
+    return CompileOutputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports, depth)
 
 
 def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
@@ -229,7 +239,7 @@ def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
         return None
     from npuc.compiler.emit.base import Compiled
 
-    return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0]))
+    return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0], outputs.depth))
 
 
 def _say(quiet: bool, line: Callable[[str], None]) -> Say:

@@ -17,10 +17,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline
+from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.schedule_syntax import BarePromise
 from npuc.frontends import read_source
@@ -104,6 +106,23 @@ class OptTool(xDSLOptMain):
         """The tool's options, under npuc's name."""
         arg_parser.prog = "npuc opt"
         super().register_all_arguments(arg_parser)
+        arg_parser.add_argument(
+            "--emit", metavar="mlir|dot|svg", default="mlir", help="IR, or the graph of the program"
+        )
+        arg_parser.add_argument("--depth", metavar="auto|ops|layers|N", help="what --emit dot and svg draw as one")
+        arg_parser.add_argument("--only", metavar="GLOB|INDEX", action="append", help="keep these layers alone")
+
+    def output_resulting_program(self, prog: ModuleOp) -> str:
+        """The program, or those layers of it, as IR or as a graph."""
+        graph = self.args.emit != DEFAULT
+        check_depth(self.args.depth, drawn=graph)
+        if self.args.only:
+            keep_layers(prog, self.args.only)
+        if not graph:
+            return super().output_resulting_program(prog)
+        from npuc.compiler.graph import build, depth_of
+
+        return get_drawing(self.args.emit).draw(build(prog, None, depth_of(self.args.depth)))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """The input in parts. Raises `UsageError` for a suffix that is not read."""

@@ -23,6 +23,7 @@ from npuc.compiler.core.foreign import Foreign, summary
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from npuc.compiler.graph import Graph
     from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
@@ -32,11 +33,16 @@ DEFAULT = "mlir"
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program as one backend scored it: the final module, the machine, the report."""
+    """
+    A program as one backend scored it: the final module, the machine, the report.
+
+    `depth` is how far a graph folds it, as `--depth` says; None: as it is best read.
+    """
 
     module: ModuleOp
     machine: Hardware
     report: Report
+    depth: str | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,22 @@ class Emitter(ABC):
     @abstractmethod
     def emit(self, compiled: Compiled) -> Emitted:
         """What is written. Raises `UsageError` for a program that has no such form."""
+
+
+class Drawing(Emitter):
+    """A form of the program's graph: that of a program that nothing scored has no costs."""
+
+    printed = True
+
+    @abstractmethod
+    def draw(self, graph: Graph) -> str:
+        """The text of a graph."""
+
+    def emit(self, compiled: Compiled) -> Emitted:
+        """See `Emitter`."""
+        from npuc.compiler.graph import build, depth_of
+
+        return Emitted(self.draw(build(compiled.module, compiled.report, depth_of(compiled.depth))))
 
 
 @dataclass
@@ -104,6 +126,25 @@ def _published() -> dict[str, str]:
 def emitter_names() -> tuple[str, ...]:
     """The names of all emitters, npuc's own first."""
     return (*own_emitters(), *_published())
+
+
+def check_depth(depth: str | None, *, drawn: bool) -> None:
+    """Raise `UsageError` for a depth that is none, and for one where no graph is drawn."""
+    if depth is None:
+        return
+    from npuc.compiler.graph import depth_of
+
+    depth_of(depth)
+    if not drawn:
+        raise UsageError("--depth is about a graph", hint="--emit svg or --emit dot draws one")
+
+
+def get_drawing(name: str) -> Drawing:
+    """The emitter of that name, which draws graphs. Raises `UsageError` for one that takes scored programs only."""
+    found = get_emitter(name)
+    if not isinstance(found, Drawing):
+        raise UsageError(f"--emit {name} needs a program with its costs", hint=f"npuc compile SOURCE --emit {name}")
+    return found
 
 
 def get_emitter(name: str) -> Emitter:

@@ -37,6 +37,7 @@ NAMES = (
         "hardware",
         "cli",
         "explain",
+        "graphs",
         "report",
         "reuse",
         "map",

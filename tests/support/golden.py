@@ -17,6 +17,7 @@ WRITERS = (
     ("tests.docs.renew",),
     ("tests.docs.tables",),
     ("tests.docs.reference",),
+    ("tests.docs.graphs",),
     ("tests.docs.validation",),
     ("tests.docs.eyeriss",),
     ("tests.docs.study_hypar",),

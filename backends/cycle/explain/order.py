@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
-from npuc.backends.cycle.explain.draw import LEFT, LINE, WIDTH, rect, text
+from npuc.backends.cycle.explain.draw import LEFT, WIDTH
 from npuc.compiler.analysis.nest.visits import Visits
+from npuc.compiler.core.drawing.svg import LINE, rect, text
 
 ROWS = 8
 COLUMNS = 12

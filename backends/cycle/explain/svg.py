@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
 from math import floor, log10
 from textwrap import wrap
 
-from npuc.backends.cycle.explain.draw import LEFT, LINE, PLOT, WIDTH, coordinate, rect, text
+from npuc.backends.cycle.explain.draw import LEFT, PLOT, WIDTH
 from npuc.backends.cycle.explain.order import order_svg
 from npuc.backends.cycle.explain.words import Explanation
 from npuc.compiler.analysis.timing.timeline import Piece, State, Timeline
+from npuc.compiler.core.drawing.svg import GREY, LINE, STYLE, coordinate, page, rect, text
 
 CHART, ROW, GAP = 130, 18, 4
 BUCKETS = 208
@@ -35,12 +35,7 @@ NAMES: dict[State, str] = {
     "stall": "stall (waits for DRAM)",
 }
 ORDER: tuple[State, ...] = ("steady", "fill", "drain", "edge", "stall")
-# Greys that can be read on a light and on a dark page.
-STYLE = (
-    "text{font:12px ui-monospace,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#7b828b}"
-    ".t{font-weight:bold;font-size:14px}.e{text-anchor:end}.m{text-anchor:middle}.a{stroke:#7b828b;stroke-width:1}"
-    ".g{stroke:#7b828b;stroke-opacity:.25}"
-)
+LINES = f"{STYLE}.a{{stroke:{GREY};stroke-width:1}}.g{{stroke:{GREY};stroke-opacity:.25}}"
 
 
 def to_svg(explanations: Sequence[Explanation]) -> str:
@@ -50,9 +45,7 @@ def to_svg(explanations: Sequence[Explanation]) -> str:
     for explanation in explanations:
         drawn, y = _operation(explanation, y)
         parts += drawn
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y:.0f}" width="{WIDTH}" height="{y:.0f}">'
-    title = escape(explanations[0].title.partition(":")[0])
-    return "\n".join([head, f"<title>{title}</title>", f"<style>{STYLE}</style>", *parts, "</svg>", ""])
+    return page(explanations[0].title.partition(":")[0], LINES, parts, WIDTH, y)
 
 
 def _operation(explanation: Explanation, y: float) -> tuple[list[str], float]:

@@ -1,0 +1,195 @@
+"""What a graph says and how it is written: costs, plans, folded names, text that fits its box, DOT that is one."""
+
+import math
+from xml.etree.ElementTree import Element, fromstring
+
+import pytest
+from lark import Lark
+from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.func import FuncOp
+
+from npuc.compiler import UsageError
+from npuc.compiler.core.drawing.svg import text_width
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.compile import Compilation, compile_program
+from npuc.compiler.graph import Depth, build, depth_of, to_dot, to_svg
+from npuc.compiler.graph.colours import heat
+from npuc.compiler.graph.flow import read
+from npuc.compiler.graph.names import Run, names_of, with_runs
+from npuc.compiler.graph.words import bytes_text, clipped, macs_text, percent
+from npuc.frontends import read_source
+from npuc.frontends.source import text_source
+
+NETWORK = """network net(batch=8) {
+  input  x: f32[batch, 24]
+  labels y: i32[batch]
+  h = relu(linear(x, 16, bias=false))
+  logits = linear(h, 8, bias=false)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+TOWER = """block unit(x, width) {
+  a = relu(linear(x, width))
+  b = linear(a, 16)
+  return a + b if width == 16 else b
+}
+block units(x) {
+  for i in 0..3 { x = unit(x, 16) }
+  return x
+}
+network tower(batch=8) {
+  input  x: f32[batch, 16]
+  labels y: i32[batch]
+  part = units(x)
+  loss cross_entropy(linear(part, 8), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+DOT = Lark(
+    r"""
+    start: "digraph" ID "{" statement* "}"
+    statement: (ID attributes | ID "->" ID attributes | ID "=" value | "subgraph" ID "{" statement* "}") ";"?
+    attributes: "[" (ID "=" value)* "]"
+    value: STRING | ID | NUMBER
+    ID: /[a-z]\w*/
+    NUMBER: /[\d.]+/
+    STRING: /"(\\.|[^"\\])*"/
+    %ignore /\s+/
+    """,
+    parser="lalr",
+)
+
+
+def compiled(text: str, **options: object) -> Compilation:
+    given: CompileKeywords = {"opt_level": 1, **options}  # type: ignore[typeddict-item]
+    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], given, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def step() -> Compilation:
+    return compiled(NETWORK)
+
+
+@pytest.mark.parametrize("depth", ["ops", "layers", 1])
+def test_boxes_have_the_cost_of_the_report(step: Compilation, depth: Depth) -> None:
+    report = step.reports[0]
+    graph = build(step.modules[0], report, depth)
+    cells = [cell for box in graph.boxes for cell in box.cells]
+    assert math.fsum(cell.cost.seconds or 0 for cell in cells) == pytest.approx(report.totals.seconds)
+    moved = (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
+    assert sum(cell.cost.bytes or 0 for cell in cells) == moved
+    assert graph.peak == max(cell.share for cell in cells if cell.share is not None)
+
+
+def test_costs_by_layer_and_phase() -> None:
+    """A row of the roofline is a layer's forward or backward pass."""
+    found = compile_program(text_source(NETWORK, "dsl", "net.dsl"), ["roofline"], {}, lambda _: None)
+    graph = build(found.modules[0], found.reports[0], "layers")
+    cells = [cell for box in graph.boxes for cell in box.cells]
+    assert math.fsum(cell.cost.seconds or 0 for cell in cells) == pytest.approx(found.reports[0].totals.seconds)
+
+
+def test_interleaved_contractions_share_a_box(step: Compilation) -> None:
+    graph = build(step.modules[0], step.reports[0], "ops")
+    (box,) = [box for box in graph.boxes if "interleaved" in box.title]
+    assert [cell.label for cell in box.cells] == ["dX", "dW"]
+    assert any(line.startswith("loops ") for line in box.cells[0].lines)
+
+
+def test_a_plan_is_drawn_with_what_moves() -> None:
+    found = compiled(NETWORK, devices=4, parallel="joint", convention="physical", hardware="hypar16")
+    graph = build(found.modules[0], found.reports[0], "layers")
+    types = {box.title: box.cells[0].lines[0] for box in graph.boxes if box.lane == "forward" and not box.port}
+    levels = found.reports[0].parallel.levels if found.reports[0].parallel is not None else []
+    for layer in ("h.linear", "logits"):
+        assert [one.split()[0] for one in types[layer].split(" | ")] == [level.choices[layer] for level in levels]
+    labels = [line for edge in graph.edges for line in edge.label]
+    labels += [line for box in graph.boxes for cell in box.cells for line in cell.lines]
+    assert any("all-reduce" in line for line in labels)
+    assert any("H1" in line for line in labels)
+    assert "4 devices" in graph.title[2]
+
+
+def test_like_blocks_are_one() -> None:
+    steps = read(read_source(TOWER, format="dsl"), collectives=False).steps
+    names = with_runs(names_of(steps), steps)
+    assert {path[:2] for path in names.paths if len(path) > 2} == {("part", "0-2")}
+    assert names.runs == {("part", "0-2"): Run(3, "part.0", "part.2")}
+
+
+def test_blocks_that_differ_are_not() -> None:
+    text = TOWER.replace("unit(x, 16)", "unit(x, 16 * (i + 1))")
+    steps = read(read_source(text, format="dsl"), collectives=False).steps
+    assert with_runs(names_of(steps), steps).runs == {}
+
+
+def test_a_run_has_a_frame() -> None:
+    graph = build(read_source(TOWER, format="dsl"), depth=3)
+    (outline,) = graph.outlines
+    assert outline.title == "part.0-2 × 3"
+    assert {graph.boxes[n].title for n in outline.boxes} >= {"part.0-2.a"}
+    assert "part.0-2 × 3" in to_svg(graph)
+    assert any(box.title == "part.0-2 × 3" for box in build(read_source(TOWER, format="dsl"), depth=2).boxes)
+
+
+@pytest.mark.parametrize("depth", ["ops", "layers", 1])
+def test_text_stays_in_its_box(step: Compilation, depth: Depth) -> None:
+    root = fromstring(to_svg(build(step.modules[0], step.reports[0], depth)))
+    width = float(root.attrib["width"])
+    boxes = 0
+    for group in root.iter("{http://www.w3.org/2000/svg}g"):
+        frame = group.find("{http://www.w3.org/2000/svg}rect")
+        if frame is None or "transform" in group.attrib:
+            continue
+        boxes += 1
+        left, wide = float(frame.attrib["x"]), float(frame.attrib["width"])
+        top, high = float(frame.attrib["y"]), float(frame.attrib["height"])
+        for text in group.iter("{http://www.w3.org/2000/svg}text"):
+            size = 12 if text.attrib["class"] == "b" else 11
+            assert left < float(text.attrib["x"])
+            assert float(text.attrib["x"]) + text_width(text.text or "", size) < left + wide
+            assert top < float(text.attrib["y"]) < top + high
+    assert boxes >= 8
+    assert all(end_of(text) <= width for text in root.findall("{http://www.w3.org/2000/svg}text"))
+
+
+def end_of(text: Element) -> float:
+    return float(text.attrib["x"]) + text_width(text.text or "", 14 if text.attrib.get("class") == "t" else 11)
+
+
+@pytest.mark.parametrize("depth", ["ops", "layers", 1])
+def test_dot_is_the_language(step: Compilation, depth: Depth) -> None:
+    graph = build(step.modules[0], step.reports[0], depth)
+    text = to_dot(graph)
+    DOT.parse(text)
+    assert text.count("->") == len(graph.edges)
+    assert text.count("tooltip=") == len(graph.edges) + sum(len(box.cells) for box in graph.boxes)
+
+
+def test_dot_escapes() -> None:
+    module = read_source(NETWORK, format="dsl")
+    func = next(op for op in module.walk() if isinstance(op, FuncOp))
+    func.properties["sym_name"] = StringAttr('a "b" \\ c')
+    text = to_dot(build(module))
+    DOT.parse(text)
+    assert r'label="a \"b\" \\ c: ' in text
+
+
+def test_depths() -> None:
+    assert [depth_of(text) for text in (None, "auto", "ops", "layers", "3")] == ["auto", "auto", "ops", "layers", 3]
+    for text in ("0", "-1", "all", "1.5", ""):
+        with pytest.raises(UsageError, match="expected auto, ops, layers or a number"):
+            depth_of(text)
+
+
+def test_words() -> None:
+    assert [percent(share) for share in (0, 0.0001, 0.012, 0.1, 1)] == ["0%", "<0.1%", "1.2%", "10%", "100%"]
+    assert [bytes_text(moved) for moved in (0, 100, 1 << 20, 999.7 * 2**20)] == ["0 B", "100 B", "1 MiB", "1,000 MiB"]
+    assert [macs_text(macs) for macs in (5, 25690112)] == ["5 MACs", "25.7 M MACs"]
+    assert clipped("abcdef", 4) == "abc…"
+
+
+def test_the_scale_of_colours() -> None:
+    assert heat(None, 1.0) == heat(0.0, 1.0) == heat(0.5, None)
+    assert heat(0.5, 0.5) == "#ec7866"
