@@ -176,7 +176,7 @@ def name_signatures(module: ModuleOp, sources: SourceTexts) -> None:
 def require_function(module: ModuleOp) -> None:
     """Raise `SourceError` for a module in which nothing is computed."""
     if not any(isinstance(op, FuncOp) and not op.is_declaration for op in module.ops):
-        raise SourceError("the program has no function")
+        raise SourceError("the program has no function with a body", location=location_of(module))
 
 
 def refused(op: Operation, message: str, name: str) -> SourceError:

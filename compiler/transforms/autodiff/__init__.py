@@ -216,7 +216,7 @@ def differentiate(func: FuncOp) -> None:
     """
     Turn a forward function, which has a loss, into the whole training step.
 
-    Raises `SourceError` for a function that has no loss, is lowered already, or whose optimizer does not exist.
+    Raises `SourceError` for a function that computes no loss, is lowered already, or whose optimizer does not exist.
     """
     block = func.body.block
     *forward, ending = list(block.ops)
@@ -228,6 +228,8 @@ def differentiate(func: FuncOp) -> None:
         raise refused(func, "found a function without a loss, expected one that returns a train.loss", "autodiff")
     step = Step(list(block.args), _attribute_list(func, len(block.args)))
     loss = values[next(r for r in results if r.loss).index]
+    if isinstance(loss, BlockArgument):
+        raise refused(func, "found a loss that is an argument, expected one that operations compute", "autodiff")
     # Integers and booleans have no gradient: weights of them stay as they are.
     params = [(a, block.args[a.index]) for a in arguments if a.kind is ArgumentKind.PARAM and not a.frozen]
     trained = [(a, value) for a, value in params if is_float(value)]

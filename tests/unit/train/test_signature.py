@@ -42,8 +42,9 @@ def test_a_wrong_signature_is_refused(old: str, new: str, message: str) -> None:
 
 
 def test_a_program_without_a_function_is_refused() -> None:
-    with pytest.raises(SourceError, match="the program has no function"):
-        compile_source("builtin.module {}", format="mlir")
+    with pytest.raises(SourceError, match="the program has no function") as caught:
+        compile_source("builtin.module {}", "mlir", "f.mlir")
+    assert str(caught.value.location) == "f.mlir:1:1"
 
 
 @pytest.mark.parametrize(

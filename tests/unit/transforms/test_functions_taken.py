@@ -90,3 +90,13 @@ def test_a_batch_that_does_not_divide_has_a_place() -> None:
     with pytest.raises(CapacityError, match="expected a multiple of 3") as caught:
         compile_source(PLAIN.format(name="f"), "mlir", "f.mlir", mesh="3", parallel="dp")
     assert str(caught.value.location) == "f.mlir:1:1"
+
+
+def test_a_loss_is_computed_by_operations() -> None:
+    text = """func.func @f(%w: tensor<f32> {train.param = "w"}) -> (tensor<f32> {train.loss}) {
+  func.return %w : tensor<f32>
+}
+"""
+    with pytest.raises(SourceError, match="autodiff: found a loss that is an argument") as caught:
+        compile_source(text, "mlir", "f.mlir", backend="roofline")
+    assert str(caught.value.location) == "f.mlir:1:1"
