@@ -53,6 +53,9 @@ def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[st
         type = inputs[argument.index]
         if not isinstance(type, TensorType) and NAME not in written[argument.index]:
             yield f"argument '{argument.name}' is {type}, expected a tensor"
+        counts = argument.kind is ArgumentKind.STATE and argument.name == "step"
+        if counts and isinstance(type, TensorType) and type.get_num_dims():
+            yield f"argument 'step', which counts steps, is {type}, expected a scalar"
         if argument.name in seen:
             yield f"two arguments are named '{argument.name}'"
         if argument.bound is not None and not 0.0 <= argument.bound <= MAX_BOUND:

@@ -21,7 +21,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    FloatAttr,
     FunctionType,
     LocationAttr,
     ModuleOp,
@@ -36,15 +35,16 @@ from xdsl.passes import ModulePass
 from npuc.compiler.core.verify import refused, require_train_level
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
-from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option, option_problem, options_problem
+from npuc.compiler.layers.optimizer import OPTIMIZERS, OptimizerRule, Option
 from npuc.compiler.transforms.autodiff.gradient_types import cast_gradients, gradient_types
+from npuc.compiler.transforms.autodiff.hyperparameters import hyperparameters
 from npuc.compiler.transforms.autodiff.step import Returned, Step
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.distributed.sharding import sharding_entry
 from npuc.dialects.provenance import Role, derive, role_attr, role_of
 from npuc.dialects.tensors import is_float, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
-from npuc.dialects.train.base import TrainOp, encode
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
     NAME,
@@ -117,57 +117,20 @@ def _optimize(step: Step, func: FuncOp, spec: DictionaryAttr, trained: list[tupl
         found = "without a kind" if kind is None else str(kind)
         raise refused(func, f"unknown optimizer {found}, expected one of {', '.join(OPTIMIZERS)}", "autodiff")
     try:
-        options = _hyperparameters(spec, rule)
+        options = hyperparameters(spec, rule)
     except ValueError as error:
         raise refused(func, f"train.optimizer{error}", "autodiff") from None
+    named = {argument.name for argument in arguments_of(func)}
     count = _step_number(step, trained[0][1].location) if rule.counts_steps(options) else None
     for argument, param in trained:
         if param in step.gradients:
-            states = [
-                step.new_state(
-                    f"{argument.name}.{state.suffix}", param, param.location, options.get(state.fill or "", 0.0)
-                )
-                for state in rule.states_for(options)
-            ]
+            states: list[int] = []
+            for state in rule.states_for(options):
+                name = f"{argument.name}.{state.suffix}"
+                if name in named:
+                    raise refused(func, f"found an argument '{name}', the name of a state", "autodiff")
+                states.append(step.new_state(name, param, param.location, options.get(state.fill or "", 0.0)))
             _update(step, rule, options, argument, states, count)
-
-
-def _hyperparameters(spec: DictionaryAttr, rule: OptimizerRule) -> dict[str, Option]:
-    """
-    The hyperparameters that `train.optimizer` states, and the defaults that differ from the operation's own.
-
-    Raises `ValueError` for what the optimizer does not take.
-    """
-    options: dict[str, Option] = {}
-    for name, attr in spec.data.items():
-        if name == "kind":
-            continue
-        if name in rule.defaults and isinstance(attr, UnitAttr if rule.takes_flag(name) else FloatAttr):
-            options[name] = True if isinstance(attr, UnitAttr) else float(attr.value.data)
-        else:
-            raise ValueError(f" has a wrong option '{name}', {_expected(rule)}")
-        problem = option_problem(name, options[name])
-        if problem is not None:
-            raise ValueError(f", option '{name}': {problem}")
-    properties = rule.op.get_irdl_definition().properties
-    for name, default in rule.defaults.items():
-        if name in options:
-            continue
-        if default is None:
-            raise ValueError(f" lacks {name}, {_expected(rule)}")
-        if default and name in properties and properties[name].default_value != encode(default):
-            options[name] = default
-    conflict = options_problem(options)
-    if conflict is not None:
-        raise ValueError(f", option '{conflict[0]}': {conflict[1]}")
-    return options
-
-
-def _expected(rule: OptimizerRule) -> str:
-    flags = [name for name in rule.defaults if rule.takes_flag(name)]
-    numbers = [name for name in rule.defaults if name not in flags]
-    text = f"expected floats among {', '.join(numbers)}"
-    return f"{text} and units among {', '.join(flags)}" if flags else text
 
 
 def _update(

@@ -100,3 +100,20 @@ def test_a_loss_is_computed_by_operations() -> None:
     with pytest.raises(SourceError, match="autodiff: found a loss that is an argument") as caught:
         compile_source(text, "mlir", "f.mlir", backend="roofline")
     assert str(caught.value.location) == "f.mlir:1:1"
+
+
+def test_a_state_of_the_optimizer_finds_its_name_free() -> None:
+    text = """func.func @f(%w: tensor<4xf32> {train.param = "w"}, %s: STATE) -> (tensor<f32> {train.loss})
+    attributes {train.optimizer = {kind = "adam", lr = 0.1 : f64}} {
+  %l = train.dot_loss %w, %w {layer = "l"} : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  func.return %l : tensor<f32>
+}
+"""
+    for state, message in (
+        ('tensor<4xf32> {train.state = "w.mean"}', "autodiff: found an argument 'w.mean'"),
+        ('tensor<3xi64> {train.state = "step"}', "argument 'step', which counts steps, is tensor<3xi64>"),
+    ):
+        with pytest.raises(SourceError, match=message) as caught:
+            compile_source(text.replace("STATE", state), "mlir", "f.mlir", backend="roofline")
+        assert str(caught.value.location) == "f.mlir:1:1"
+    compile_source(text.replace("STATE", 'tensor<i64> {train.state = "step"}'), "mlir", "f.mlir")
