@@ -42,7 +42,7 @@ def command(
     devices: Devices,
     output: Annotated[
         Output,
-        Takes(without=("csv", "plot", "output"), help={"json": "Write a plan, operation or pass as JSON."}),
+        Takes(without=("csv", "plot", "output"), help={"json": "Write a plan, or what a name means, as JSON."}),
     ],
     layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
     phase: Annotated[
@@ -59,17 +59,27 @@ def command(
         str | None, typer.Option("--op", metavar="NAME", help="Explain an operation of the IR, like npu.contract.")
     ] = None,
     step: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Explain a pass, like interleave.")] = None,
+    of_layer: Annotated[
+        str | None, typer.Option("--layer", metavar="NAME", help="Explain a layer of the language, like conv2d.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="Explain a hardware key, like memory.spm_kib.")
+    ] = None,
+    report_key: Annotated[
+        str | None, typer.Option("--report", metavar="KEY", help="Explain a key of reports, like ops.limit.")
+    ] = None,
 ) -> None:
     """
     Explain where the time of a layer goes. Shows its schedule, traffic, stalls and a picture; with --devices, what a
-    plan moves between devices; with --op or --pass, what an operation of the IR or a pass means.
+    plan moves between devices; with --op, --pass, --layer, --key or --report, what such a name means.
     """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
-        if op is not None or step is not None:
+        asked = {"--op": op, "--pass": step, "--layer": of_layer, "--key": key, "--report": report_key}
+        if any(name is not None for name in asked.values()):
             own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg, "-b": backend, "--rows": rows}
-            check_alone(own, program, machine, optimisation, devices)
-            show_reference(op, step, optimisation.load or [], output.json)
+            check_alone(asked, own, program, machine, optimisation, devices)
+            show_reference(asked, optimisation.load or [], output.json)
             return
         if not source:
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")

@@ -1,4 +1,4 @@
-"""`npuc explain --op`, `--pass`: what an operation of the IR means, what a pass does."""
+"""`npuc explain --op`, `--pass`, `--layer`, `--key`, `--report`: what a name of npuc means."""
 
 from __future__ import annotations
 
@@ -9,27 +9,55 @@ from npuc.compiler.cli.shared import terminal_width, write_result
 from npuc.compiler.core.errors import UsageError
 
 
-def show_reference(op: str | None, step: str | None, load: Sequence[str], json: str | None) -> None:
-    """Print the page of an operation or of a pass, or write it as JSON. Raises `UsageError` for an unknown name."""
-    if op is not None and step is not None:
-        raise UsageError("--op and --pass exclude each other")
-    if op is not None:
-        if load:
-            raise UsageError("--load does not apply with --op")
-        from npuc.compiler.reference.operations import operation_named, operation_page
-        from npuc.compiler.reference.text import operation_text
+def show_reference(asked: Mapping[str, str | None], load: Sequence[str], json: str | None) -> None:
+    """
+    Print the page of the one name that is asked for by an option, or write it as JSON.
 
-        page = operation_page(operation_named(op))
-        _show(page, operation_text(page, terminal_width()), json)
-    elif step is not None:
-        from npuc.compiler.driver.passes import available_passes
-        from npuc.compiler.reference.passes import example_of, pass_named, pass_page
-        from npuc.compiler.reference.text import pass_text
+    Raises `UsageError` for an unknown name, and for several.
+    """
+    (option, name), *others = ((option, name) for option, name in asked.items() if name is not None)
+    if others:
+        raise UsageError(f"{option} and {others[0][0]} exclude each other")
+    if load and option != "--pass":
+        raise UsageError(f"--load does not apply with {option}")
+    page, text = _page(option, name, load)
+    _show(page, text, json)
 
-        available = available_passes(load)
-        found = pass_page(pass_named(step, available))
-        example = None if found.pipeline is None else example_of(found.pipeline, available)
-        _show(found, pass_text(found, example, terminal_width()), json)
+
+def _page(option: str, name: str, load: Sequence[str]) -> tuple[object, str]:
+    """The page of a name as data, and its text."""
+    from npuc.compiler.reference import entry_text, text
+
+    width = terminal_width()
+    match option:
+        case "--op":
+            from npuc.compiler.reference.operations import operation_named, operation_page
+
+            operation = operation_page(operation_named(name))
+            return operation, text.operation_text(operation, width)
+        case "--layer":
+            from npuc.compiler.reference.layers import layer_page
+
+            layer = layer_page(name)
+            return layer, entry_text.layer_text(layer, width)
+        case "--key":
+            from npuc.compiler.reference.keys import key_page
+
+            key = key_page(name)
+            return key, entry_text.key_text(key, width)
+        case "--report":
+            from npuc.compiler.reference.report import report_page
+
+            field = report_page(name)
+            return field, entry_text.report_key_text(field, width)
+        case _:
+            from npuc.compiler.driver.passes import available_passes
+            from npuc.compiler.reference.passes import example_of, pass_named, pass_page
+
+            available = available_passes(load)
+            found = pass_page(pass_named(name, available))
+            example = None if found.pipeline is None else example_of(found.pipeline, available)
+            return found, text.pass_text(found, example, width)
 
 
 def _show(page: object, text: str, json: str | None) -> None:
@@ -41,12 +69,12 @@ def _show(page: object, text: str, json: str | None) -> None:
         print(text, end="")
 
 
-def check_alone(own: Mapping[str, str | None], *groups: Group) -> None:
-    """Raise `UsageError` for an argument or option that means nothing beside `--op` and `--pass`."""
+def check_alone(asked: Mapping[str, str | None], own: Mapping[str, str | None], *groups: Group) -> None:
+    """Raise `UsageError` for an argument or option that means nothing beside a name that is asked for."""
     given = [name for name, value in own.items() if value]
     given += [name for group in groups for name in group.given() if name != "--load"]
     if given:
+        option = next(option for option, name in asked.items() if name is not None)
         raise UsageError(
-            f"{given[0]} does not apply with --op and --pass, which explain the IR and its passes",
-            hint="npuc explain --op npu.contract",
+            f"{given[0]} does not apply with {option}, which explains a name", hint=f"leave out {given[0]}"
         )

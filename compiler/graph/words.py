@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.graph.costs import exchanged_bytes
 from npuc.compiler.graph.model import Cost, WorkKind
@@ -19,6 +18,7 @@ from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.tensor_work import TensorWorkOp
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.tensors import element_text, shape_text, tensor_type
 from npuc.dialects.train.base import TrainOp
 
 COLLECTIVES = {
@@ -77,9 +77,8 @@ def macs_of(op: Operation) -> int:
 def type_text(value: SSAValue) -> str:
     """A type in short: `64x512 bf16`."""
     if isinstance(value.type, TensorType):
-        tensor = cast("TensorType[Attribute]", value.type)
-        shape = "x".join(map(str, tensor.get_shape()))
-        return f"{shape} {tensor.element_type}".strip()
+        tensor = tensor_type(value)
+        return f"{shape_text(tensor)} {element_text(tensor.element_type)}"
     return str(value.type)
 
 

@@ -20,7 +20,7 @@ def operation_text(page: OperationPage, width: int) -> str:
 
 def _operation_lines(page: OperationPage, width: int) -> Iterator[str]:
     yield page.name
-    yield from _prose([page.summary, *page.details], width)
+    yield from prose([page.summary, *page.details], width)
     for title, fields in (
         ("operands", page.operands),
         ("properties", page.properties),
@@ -29,10 +29,10 @@ def _operation_lines(page: OperationPage, width: int) -> Iterator[str]:
     ):
         if fields:
             yield f"\n{title}"
-            yield from _rows([(_head(field), field.meaning or "") for field in fields], width)
+            yield from rows([(_head(field), field.meaning or "") for field in fields], width)
     if page.verified:
         yield "\nverified"
-        yield from _prose(page.verified, width)
+        yield from prose(page.verified, width)
     facts = [*([page.work] if page.work else []), *page.traits]
     if facts:
         yield "\n" + fill(f"{'; '.join(facts)}.".replace("`", ""), width)
@@ -53,27 +53,28 @@ def pass_text(page: PassPage, example: PassExample | None, width: int) -> str:
 
 def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iterator[str]:
     yield page.name
-    yield from _prose([page.summary], width)
-    yield from _blocks(page.text, width)
+    yield from prose([page.summary], width)
+    yield from blocks(page.text, width)
     if page.patterns:
         yield "\npatterns"
-        yield from _rows([(pattern.name, pattern.text[0]) for pattern in page.patterns], width)
+        yield from rows([(pattern.name, pattern.text[0]) for pattern in page.patterns], width)
     if page.options:
         yield "\noptions"
-        yield from _rows([(_option(option), option.meaning or "") for option in page.options], width)
+        yield from rows([(_option(option), option.meaning or "") for option in page.options], width)
     if example is not None:
         yield f"\nexample: {example.step}" + (f" after {example.before}" if example.before else "")
         for mark, lines in (("-", example.gone), ("+", example.new)):
             yield from (f"{STEP}{mark} {line}" for line in cut(lines))
 
 
-def _blocks(blocks: Sequence[str], width: int) -> Iterator[str]:
-    for block in blocks:
+def blocks(parts: Sequence[str], width: int) -> Iterator[str]:
+    """Paragraphs, lists and code, each after an empty line."""
+    for block in parts:
         yield ""
         if is_code(block):
             yield indent(dedent(block), 2 * STEP)
         else:
-            yield from _prose(block.split("\n") if block.startswith("- ") else [block], width)
+            yield from prose(block.split("\n") if block.startswith("- ") else [block], width)
 
 
 def _option(option: PassOption) -> str:
@@ -82,15 +83,16 @@ def _option(option: PassOption) -> str:
     return f"{option.name}: {option.type}" + (f" = {option.default}" if option.default is not None else "")
 
 
-def _prose(paragraphs: Sequence[str], width: int) -> Iterator[str]:
+def prose(paragraphs: Sequence[str], width: int) -> Iterator[str]:
+    """Paragraphs, indented."""
     for text in paragraphs:
         yield fill(text, width, initial_indent=STEP, subsequent_indent=STEP, break_on_hyphens=False)
 
 
-def _rows(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+def rows(entries: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     """Two columns; where the first leaves no room for the second, it goes on the next line."""
-    first = min(max(len(head) for head, _ in rows), width // 2)
-    for head, text in rows:
+    first = min(max(len(head) for head, _ in entries), width // 2)
+    for head, text in entries:
         lines = wrap(text, width - first - 2 * len(STEP), break_on_hyphens=False) or [""]
         if len(head) > first:
             yield f"{STEP}{head}"

@@ -16,14 +16,23 @@ class CertifiedProducts(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     phase: Phase
+    """`forward`, `dx`, `dw`; `dxdw` of both gradients together"""
     rows: list[int]
+    """the rows of the products"""
     repeat: int
+    """how often they run"""
     compulsory_bytes: int
+    """every input that is used read once, every result written once"""
     capacity_bound_bytes: int
+    """what a scratchpad of this size makes necessary"""
     bound_bytes: int
+    """the larger of both"""
     reached_bytes: int
+    """what the products move"""
     gap_bytes: int
+    """what they move above the bound: at most so much could be saved"""
     optimal: bool
+    """whether they move no more than the bound"""
 
 
 class LayerCertificate(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,11 +43,20 @@ class LayerCertificate(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     layer: str
+    """name of the layer"""
     compulsory_bytes: int
+    """every input that is used read once, every result written once, over all products"""
     capacity_bound_bytes: int
+    """what a scratchpad of this size makes necessary"""
     bound_bytes: int
+    """the bounds of the products, added up"""
     reached_bytes: int
+    """what the products move"""
     gap_bytes: int
+    """what they move above the bound: at most so much could be saved"""
     gap: float | None
+    """the same over the bound; null if the bound is 0"""
     optimal: bool
+    """whether they move no more than the bound: no program of these products moves less"""
     products: list[CertifiedProducts]
+    """forward products, each by itself, and dX and dW of one product together"""

@@ -17,12 +17,19 @@ class ParallelPair(ByName, frozen=True, kw_only=True):
     """
 
     groups: list[int]
+    """the first and the last group of devices that the pair splits"""
     count: int
+    """how many such pairs the level has"""
     choices: dict[str, str]
+    """partition type by layer"""
     shares: dict[str, str]
+    """the part of each layer that the first side computes, exact: `2/3`"""
     elements: int | str
+    """half of the elements that both sides read from each other"""
     seconds: float
+    """s of the pair alone, waiting included"""
     side_seconds: list[float]
+    """busy s of each side"""
 
 
 class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,12 +44,22 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     level: str
+    """`H1` is the outermost"""
     choices: dict[str, str]
+    """partition type by layer"""
     elements: int | str
+    """what one pair reads in one direction"""
     cuts: dict[str, str] | None = None
+    """
+    of layers in `mp` the channels along which they are split, `input` or `output`; null where the convention leaves no
+    choice
+    """
     shares: dict[str, str] | None = None
+    """with heterogeneous devices the part of each layer that the first side of the first pair computes"""
     pairs: list[ParallelPair] | None = None
+    """with heterogeneous devices all different pairs"""
     parts: int = 2
+    """into how many parts the level splits; 2 is left out"""
 
 
 class ParallelTotal(ByName, frozen=True):
@@ -54,15 +71,20 @@ class ParallelTotal(ByName, frozen=True):
     """
 
     elements: int | str
+    """elements of all levels, one direction"""
     bytes: int | str | None
+    """bytes of all levels, both directions; null where it is not known which tensors move"""
 
 
 class PlanCost(ByName, frozen=True, kw_only=True):
     """The cost that a plan minimises, where it is not movement: seconds of a step (`time`) or bytes kept (`memory`)."""
 
     objective: Literal["time", "memory"]
+    """what the plan minimises"""
     value: float
+    """s of a step, or bytes kept"""
     lower_bound: float
+    """what no plan goes below"""
 
 
 class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
@@ -74,11 +96,20 @@ class Parallel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     strategy: str
+    """parallelisation strategy"""
     convention: str
+    """how movement is counted"""
     devices: int
+    """number of devices"""
     levels: list[ParallelLevel]
+    """the levels of the mesh, outermost first"""
     total: ParallelTotal
+    """what moves at all levels"""
     lower_bound_elements: int | str | None
+    """elements that no plan of these types goes below; null where nothing is proved"""
     planned: PlanCost | None = None
+    """the cost that a plan of another objective minimises"""
     seconds: float | None = None
+    """s of the products and the movement on heterogeneous devices"""
     training: bool = True
+    """false for a forward pass; else left out"""

@@ -36,7 +36,9 @@ class TensorBytes(msgspec.Struct, frozen=True):
     """Traffic of one tensor of an operation between DRAM and SPM, in bytes."""
 
     read_bytes: int
+    """bytes read from DRAM"""
     write_bytes: int
+    """bytes written to DRAM"""
 
 
 class Partition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -48,9 +50,13 @@ class Partition(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     dim: str
+    """the dimension that is split; of several all, outermost first, joined by commas"""
     parts: int
+    """the number of parts, of several dimensions the product"""
     over: Literal["time", "cores"]
+    """`time`: one part after another; `cores`: each on a core"""
     each: dict[str, int] | None = None
+    """of several dimensions the parts of each; else left out"""
 
     def __str__(self) -> str:
         """`m`, or `b 4 x o 2` of several dimensions."""
@@ -65,10 +71,15 @@ class ScheduleRow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     program: Literal["sequential", "zip", "fused"] = "sequential"
+    """`sequential`, or how both gradients are interleaved"""
     order: list[str] = msgspec.field(default_factory=list[str])
+    """dimensions of the loops, outermost first"""
     tile: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    """step of each dimension of the nest"""
     keep: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    """tensors held over inner loops, with the number of these loops"""
     partition: Partition | None = None
+    """a dimension cut once more from outside; else null"""
 
 
 class OpRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,30 +91,60 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     index: int
+    """number of the row, from 0"""
     name: str
+    """layer; of an update the parameter, `fc1.weight`"""
     op: str
+    """operation of the IR"""
     loc: str | None = None
+    """`file:line:column` in the source, null where it is unknown"""
     phase: Phase = "forward"
+    """`forward`, `dx`, `dw`, `dxdw`, `update`, `comm`"""
     kind: Kind = "matrix"
+    """`matrix`, `vector`, `data`, `comm`"""
     repeat: int = 1
+    """how often the operation runs"""
     batch: int | None = None
+    """how many products of these sizes there are; null for other kinds"""
     m: int | None = None
+    """
+    rows of the *forward* product in all phases; convolution: batch x positions, transposed: batch x input positions
+    """
     n: int | None = None
+    """columns of the forward product; convolution: output channels, transposed: those x window"""
     k: int | None = None
+    """what the forward product sums over; convolution: input channels x window, transposed: input channels"""
     macs: int | None = None
+    """multiply-accumulates"""
     vector_ops: int | None = None
+    """elementary operations"""
     cycles: int | float | None = None
+    """cycles from start to end"""
     compute_cycles: int | float | None = None
+    """cycles of the array or vector unit with nothing to wait for"""
     stall_cycles: int | float | None = None
+    """the rest of `cycles`"""
     seconds: float | None = None
+    """s"""
     utilization: float | None = None
+    """share of the array's peak, 0 to 1"""
     dram_read_bytes: int | None = None
+    """bytes read from DRAM"""
     dram_write_bytes: int | None = None
+    """bytes written to DRAM"""
     spm_bytes: int | None = None
+    """bytes of scratchpad that the schedule holds"""
     energy_j: float | None = None
+    """J"""
     limit: str | None = None
+    """what sets the time: `compute`, `dram`, `latency`, or a backend's own word (`cycle`: `edge`)"""
     lower_bound_bytes: int | None = None
+    """bytes that any schedule of this operation moves"""
     lower_bound_seconds: float | None = None
+    """s that any schedule of this operation takes"""
     schedule: ScheduleRow | None = None
+    """how the loops run; null where there is none"""
     tensors: dict[str, TensorBytes] = msgspec.field(default_factory=dict[str, TensorBytes])
+    """what moves of each tensor"""
     native: dict[str, Scalar | list[Scalar]] = msgspec.field(default_factory=dict[str, Scalar | list[Scalar]])
+    """the backend's own columns"""

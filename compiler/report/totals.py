@@ -29,19 +29,33 @@ class Totals(ByName, frozen=True, kw_only=True):
     """
 
     cycles: int | float | None
+    """cycles"""
     seconds: float | None
+    """s"""
     macs: int | None
+    """multiply-accumulates"""
     vector_ops: int | None
+    """elementary operations outside of products"""
     dram_read_bytes: int | None
+    """bytes read from DRAM"""
     dram_write_bytes: int | None
+    """bytes written to DRAM"""
     energy_j: float | None
+    """J"""
     utilization: float | None
+    """MACs over what the array could have done in the time, 0 to 1"""
     lower_bound_seconds: float | None
+    """s; sum of the rows' bounds: with no more resident between operations than in this program"""
     lower_bound_bytes: int | None
+    """bytes; sum of the rows' bounds"""
     seconds_by_phase: dict[str, float | None]
+    """s by phase, every phase present"""
     seconds_by_kind: dict[str, float | None]
+    """s by kind, every kind present"""
     peak_bytes: int | None = None
+    """bytes; that of `memory` of the report, or null"""
     memory: dict[str, int | None] = msgspec.field(default_factory=lambda: dict.fromkeys(MEMORY_KINDS))
+    """bytes by kind at the peak, which add up to `peak_bytes`; each null where that is"""
 
 
 def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:

@@ -66,12 +66,16 @@ def _cell(text: str) -> str:
 
 def optimizer_signatures() -> Iterator[str]:
     """The optimizers with their options."""
-    for name, rule in OPTIMIZERS.items():
-        options = ", ".join(
-            option if default is None else f"{option}={literal_text(default)}"
-            for option, default in rule.defaults.items()
-        )
-        yield f"{name}({options})"
+    yield from map(optimizer_signature, OPTIMIZERS)
+
+
+def optimizer_signature(name: str) -> str:
+    """An optimizer with its options: `sgd(lr, momentum=0.0)`."""
+    options = ", ".join(
+        option if default is None else f"{option}={literal_text(default)}"
+        for option, default in OPTIMIZERS[name].defaults.items()
+    )
+    return f"{name}({options})"
 
 
 def summary(function: Function) -> str:

@@ -15,6 +15,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Text, Value
 from npuc.compiler.core.options import UNLIMITED
 from npuc.compiler.driver.compile import compile_source
+from npuc.compiler.reference.keys import kind_words, toml_text
 from npuc.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
 from tests.docs.pages import FOLDER
 
@@ -86,44 +87,9 @@ def key_rows() -> Iterator[str]:
     yield "|---|---|---|---|---|"
     uses = {name: uses_of(name) for name in built_in()}
     for path, key in KEYS.items():
-        default = "" if key.default is None else f"`{shown(key.default)}`"
+        default = "" if key.default is None else f"`{toml_text(key.default)}`"
         by = [f"`{name}` {found[path]}" for name, found in uses.items() if path in found]
-        yield f"| `{path}` | {key.meaning} | {allowed(key.kind)} | {default} | {', '.join(by)} |"
-
-
-def shown(value: Value) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f'"{value}"' if isinstance(value, str) else str(value)
-
-
-def allowed(kind: Integer | OneOf | Real | Flag | Text | Limit | Rows) -> str:
-    """What a key may be."""
-    match kind:
-        case Integer():
-            return f"integer, {kind.least:,} to {kind.most:,}"
-        case OneOf():
-            return " or ".join(map(str, kind.choices))
-        case Real():
-            return f"number, {'0' if kind.zero else 'above 0'} to {kind.most:,.0f}"
-        case Limit():
-            return f'integer, 1 to {kind.most:,}, or `"{UNLIMITED}"`'
-        case Flag():
-            return "`true`, `false`"
-        case Text():
-            return ", ".join(f'`"{choice}"`' for choice in kind.choices) or "string"
-        case Rows():
-            return "list of tables: " + ", ".join(
-                f"`{name}` ({allowed(inner)}{_otherwise(kind, name)})" for name, inner in kind.keys.items()
-            )
-
-
-def _otherwise(kind: Rows, name: str) -> str:
-    """What holds where a row has no such key."""
-    if name in kind.defaults:
-        return f", else {shown(kind.defaults[name])}"
-    return "" if name in kind.needed else ", optional"
+        yield f"| `{path}` | {key.meaning} | {kind_words(key.kind)} | {default} | {', '.join(by)} |"
 
 
 def uses_of(backend: str) -> dict[str, str]:
@@ -162,7 +128,7 @@ def uses_of(backend: str) -> dict[str, str]:
         if refused and len(refused) == len(others):
             uses[path] = "takes only the default"
         elif read:
-            uses[path] = "reads" + "".join(f", refuses `{shown(value)}`" for value in refused)
+            uses[path] = "reads" + "".join(f", refuses `{toml_text(value)}`" for value in refused)
     return uses
 
 

@@ -1,17 +1,25 @@
 """The reference that writes itself: every operation and pass has its text, its example runs, the pages are current."""
 
+import json
+
 import pytest
 
+from npuc.compiler import compile_source
 from npuc.compiler.driver.passes import available_passes
 from npuc.compiler.reference.docstrings import documentation
 from npuc.compiler.reference.example import example_module
+from npuc.compiler.reference.keys import key_page, toml_text
+from npuc.compiler.reference.layers import layer_names, layer_page
 from npuc.compiler.reference.meanings import OPERANDS, PROPERTIES, RESULTS
 from npuc.compiler.reference.operations import operation_page, own_operations
 from npuc.compiler.reference.passes import example_of, pass_named, pass_page
+from npuc.compiler.reference.report import report_keys
 from npuc.compiler.transforms import get_all_passes, get_all_patterns
 from npuc.frontends.mlir import make_context
+from npuc.hardware import KEYS, load_hardware
 from tests.docs.pages import read_page
 from tests.docs.reference import PAGES, texts
+from tests.docs.report_fields import with_fields
 
 OPERATIONS = own_operations()
 
@@ -52,6 +60,37 @@ def test_a_pass_is_explained(name: str) -> None:
     example = example_of(page.pipeline, available)
     assert example.step.startswith(name)
     assert example.gone != example.new
+
+
+def test_layers_are_explained() -> None:
+    pages = [layer_page(name) for name in layer_names()]
+    assert [page.name for page in pages if not (page.text and page.text[0].endswith((".", ")")))] == []
+    for page in pages:
+        assert page.signature.startswith(f"{page.name}(")
+        assert all(one.name in page.signature for one in page.arguments)
+    assert {page.kind for page in pages} == {"layer", "loss", "block", "optimizer"}
+
+
+def test_hardware_keys_are_explained() -> None:
+    pages = [key_page(name) for name in KEYS]
+    assert [page.name for page in pages if not page.meaning or not page.takes] == []
+    values = key_page("dram.gb_per_s").presets
+    assert values["igo-large"] == toml_text(load_hardware("igo-large").values["dram.gb_per_s"])
+
+
+def test_report_keys_are_explained() -> None:
+    pages = report_keys()
+    assert [name for name, page in pages.items() if not page.meaning] == []
+    report = compile_source("M,N,K\n4,4,4\n", format="csv", opt_level=0)
+    document = json.loads(report.to_json())
+    assert {name for name in pages if "." not in name} == set(document)
+    assert {f"totals.{name}" for name in document["totals"]} <= set(pages)
+    assert {f"ops.{name}" for name in document["ops"][0]} <= set(pages)
+
+
+def test_the_tables_of_report_keys_are_current() -> None:
+    text = read_page("report")
+    assert with_fields(text) == text, "run: python -m tests.docs.report_fields"
 
 
 @pytest.mark.parametrize("name", PAGES)

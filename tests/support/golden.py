@@ -18,6 +18,7 @@ WRITERS = (
     ("tests.docs.tables",),
     ("tests.docs.reference",),
     ("tests.docs.graphs",),
+    ("tests.docs.report_fields",),
     ("tests.docs.validation",),
     ("tests.docs.eyeriss",),
     ("tests.docs.study_hypar",),

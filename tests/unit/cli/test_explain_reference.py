@@ -1,4 +1,4 @@
-"""`npuc explain --op` and `--pass`: pages, names, widths, JSON, a pass of one's own."""
+"""`npuc explain --op`, `--pass`, `--layer`, `--key`, `--report`: pages, names, widths, JSON, a pass of one's own."""
 
 import json
 from pathlib import Path
@@ -50,12 +50,45 @@ def test_a_pass_of_ones_own(npuc: Npuc) -> None:
     assert outcome.out == "quiet\n  It has no description.\n\noptions\n  times: integer = 1\n"
 
 
+def test_a_layer_shows_its_arguments(npuc: Npuc) -> None:
+    out = npuc("explain", "--layer", "conv2d").out
+    assert out.startswith("conv2d\n  Convolution of x [batch, channels, height, width]")
+    assert "\n  stride = 1       an integer or a list of integers\n" in out
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_a_hardware_key_shows_the_presets(npuc: Npuc) -> None:
+    out = npuc("explain", "--key", "array.dataflow").out
+    assert '\n  default: "os"\n' in out
+    assert '\n  tpu-v1         "ws"\n' in out
+
+
+def test_a_report_key_by_its_end(npuc: Npuc) -> None:
+    short, full = npuc("explain", "--report", "limit"), npuc("explain", "--report", "ops.limit")
+    assert short == full
+    assert full.out.startswith("ops.limit\n  what sets the time: `compute`")
+
+
+def test_keys_as_data(npuc: Npuc) -> None:
+    key = json.loads(npuc("explain", "--key", "clock_mhz", "--json", "-").out)
+    assert (key["name"], key["presets"]["nvdla"]) == ("clock_mhz", "1000.0")
+    field = json.loads(npuc("explain", "--report", "ops.schedule", "--json", "-").out)
+    assert field["keys"] == ["program", "order", "tile", "keep", "partition"]
+    layer = json.loads(npuc("explain", "--layer", "sgd", "--json", "-").out)
+    assert layer["kind"] == "optimizer"
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "hint"),
     [
         (("--op", "reul"), "there is no operation 'reul'", "did you mean 'relu'?"),
         (("--op", "nosuch"), "there is no operation 'nosuch'", "like npu.contract"),
         (("--pass", "tyle"), "there is no pass 'tyle'", "did you mean 'tile'?"),
+        (("--layer", "conv2"), "there is no layer 'conv2'", "did you mean 'conv2d'?"),
+        (("--key", "spm_kib"), "there is no hardware key 'spm_kib'", "keys: memory.spm_kib"),
+        (("--key", "array.row"), "there is no hardware key 'array.row'", "did you mean 'array.rows'?"),
+        (("--report", "cycles"), "a report has several keys 'cycles'", "totals.cycles, ops.cycles"),
+        (("--report", "ops.cycle"), "a report has no key 'ops.cycle'", "did you mean 'ops.cycles'?"),
         ((), "missing argument SOURCE", "--op npu.contract"),
     ],
 )

@@ -1,10 +1,12 @@
 """What a graph says and how it is written: costs, plans, folded names, text that fits its box, DOT that is one."""
 
 import math
+from typing import Any
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
 from lark import Lark
+from typing_extensions import Unpack
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 
@@ -46,7 +48,7 @@ network tower(batch=8) {
   optimizer sgd(lr=0.1)
 }
 """
-DOT = Lark(
+DOT: Any = Lark(
     r"""
     start: "digraph" ID "{" statement* "}"
     statement: (ID attributes | ID "->" ID attributes | ID "=" value | "subgraph" ID "{" statement* "}") ";"?
@@ -61,8 +63,8 @@ DOT = Lark(
 )
 
 
-def compiled(text: str, **options: object) -> Compilation:
-    given: CompileKeywords = {"opt_level": 1, **options}  # type: ignore[typeddict-item]
+def compiled(text: str, **options: Unpack[CompileKeywords]) -> Compilation:
+    given: CompileKeywords = {"opt_level": 1, **options}
     return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], given, lambda _: None)
 
 
