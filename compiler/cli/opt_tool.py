@@ -21,12 +21,15 @@ from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
-from npuc.compiler.driver.passes import available_passes, read_pipeline
+from npuc.compiler.driver.passes import available_passes, names_in, read_pipeline
 from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.schedule_syntax import BarePromise
 from npuc.frontends import read_source
 from npuc.frontends.mlir import check_text, parse_part
+
+PRINTING = ("print_op_generic", "print_no_properties", "print_debuginfo", "syntax_highlight")
+"""Options of the printer of IR."""
 
 
 class OptTool(xDSLOptMain):
@@ -69,6 +72,9 @@ class OptTool(xDSLOptMain):
     def setup_pipeline(self) -> None:
         """Read the pipeline with npuc's messages, and keep what the tool does between passes, after npuc's verifier."""
         text, self.args.passes = self.args.passes, ""
+        passes = names_in(text)
+        if passes or not text.strip():  # what does not parse is told of below
+            self._check_together(passes)
         super().setup_pipeline()
         usual = self.pipeline.callback
 
@@ -82,6 +88,29 @@ class OptTool(xDSLOptMain):
                 tell(following.name)
 
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
+
+    def _check_together(self, passes: Sequence[str]) -> None:
+        """Raise `UsageError` for options that mean nothing beside the others."""
+        given = self.args
+        if self.load and not passes:
+            raise UsageError("--load needs -p, which names the passes that it loads", hint='-p "own-pass,…"')
+        if given.time_passes and not passes:
+            raise UsageError("--time-passes needs -p: there are no passes to time")
+        if given.print_between_passes and len(passes) < 2:
+            raise UsageError("--print-between-passes needs two passes in -p: it prints between them")
+        if given.verify_diagnostics and given.disable_verify:
+            raise UsageError("--verify-diagnostics does not apply with --disable-verify: nothing is verified")
+        if given.no_implicit_module and self._is_network:
+            raise UsageError("--no-implicit-module is for IR: a network is always a module")
+        for name in PRINTING if given.target.partition("{")[0] != "mlir" else ():
+            if getattr(given, name):
+                raise UsageError(f"--{name.replace('_', '-')} does not apply with -t {given.target}: it is for mlir")
+
+    @property
+    def _is_network(self) -> bool:
+        """Whether the input is in the network language."""
+        name = self.args.input_file or ""
+        return (self.args.frontend or os.path.splitext(name)[1].removeprefix(".")) == "dsl"
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """

@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, islice
 from typing import Literal
 
-from npuc.compiler.core.errors import Location, SourceError, SourceErrors
+from npuc.compiler.core.errors import Location, SourceError, SourceErrors, did_you_mean
 from npuc.compiler.core.numbers import is_integer
 from npuc.dialects.tensors import MAX_ELEMENTS
 from npuc.frontends.tables.cells import Cell, Line, RowReader, lines_of
@@ -79,6 +80,8 @@ def read_table(
     if not body:
         place = Location(filename, lines[0].number, 1)
         raise SourceError("the table has a header and no layers", location=place, source_line=lines[0].text)
+    if columns is not None:
+        warnings += _unread(columns, [lines[0], *body], filename)
     names = [_name(line, columns, number) for number, line in enumerate(body)]
     kept = range(len(body)) if choose is None else choose(names)
     layers: list[TableLayer] = []
@@ -126,6 +129,28 @@ def _columns(header: Line, filename: str) -> _Columns | None:
     prefix = range(where["layer"] + 1) if "layer" in where else range(min(known))
     prefix = tuple(number for number in prefix if number == where.get("layer") or number not in known)
     return _Columns(prefix, where["m"], where["n"], where["k"], where.get("count"), where.get("has_dx"), sparsity)
+
+
+def _unread(columns: _Columns, lines: Sequence[Line], filename: str) -> list[str]:
+    """The warnings of columns that mean nothing here, and of the first cell that stands under no column."""
+    own = (columns.m, columns.n, columns.k, columns.count, columns.has_dx, columns.sparsity)
+    read, header = {*own, *columns.prefix}, lines[0]
+    unread = [(i, cell) for i, cell in enumerate(header.cells) if i not in read and cell.text]
+    warnings = [
+        f"{filename}:{header.number}:{cell.col}: nothing reads the column '{cell.text}' ({_hint(cell.text)})"
+        for _, cell in unread
+    ]
+    read.update(i for i, _ in unread)
+    first = next(i for i in count() if i not in read)
+    longer = (line for line in lines if len(line.cells) > first)
+    cells = ((line, cell) for line in longer for i, cell in enumerate(line.cells) if i not in read and cell.text)
+    for line, cell in islice(cells, 1):
+        warnings.append(f"{filename}:{line.number}:{cell.col}: nothing reads '{cell.text}', which is under no column")
+    return warnings
+
+
+def _hint(column: str) -> str:
+    return did_you_mean(column, ["layer", "M", "N", "K", "count", "has_dX", "N:M"])
 
 
 def _looks_like_layer(line: Line) -> bool:

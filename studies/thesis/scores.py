@@ -22,6 +22,7 @@ from npuc.compiler.core.options import Options
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.session import Session
+from npuc.compiler.driver.unread import unread_at_all, unread_keys
 from npuc.compiler.report import OpRow, Report
 from npuc.compiler.report.reuse import ReuseReport
 from npuc.hardware import Hardware, load_hardware
@@ -76,13 +77,15 @@ class Scores:
     """
     Reports of points, without rows, the layers of networks, and the reuse that their caches capture.
 
-    `failures` has the points whose cache does not hold a row of each tensor of some layer.
+    `failures` has the points whose cache does not hold a row of each tensor of some layer, `unread` the keys that no
+    point reads, and why.
     """
 
     reports: dict[Point, Report] = field(default_factory=dict[Point, Report])
     layers: dict[ThesisNetwork, Layers] = field(default_factory=dict[ThesisNetwork, Layers])
     reuse: dict[Point, ReuseReport] = field(default_factory=dict[Point, ReuseReport])
     failures: dict[Point, CapacityError] = field(default_factory=dict[Point, CapacityError])
+    unread: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def score_points(
@@ -102,25 +105,31 @@ def score_points(
     wanted = {network for network, _ in groups}
     for point in points:
         groups.setdefault((point.network, point.batch), {})[point] = None
-    scores = Scores()
+    scores, model, unread = Scores(), get_backend(NAME), list[dict[str, str]]()
     for (network, batch), group in groups.items():
         with without_cycle_collection():
-            module = _module(network, batch, keys)
+            lowering = _machine(Point(network, CAPACITIES[-1]), keys)
+            module = _module(network, batch, lowering)
             if batch is None and network in wanted:
                 scores.layers[network] = _layers(module, network, keys)
             large = sum(1 for _ in module.walk()) > LARGE
             chosen = [point for point in group if not (large and point.fine and point.mib % COARSE_MIB)]
-            _score(module, chosen, keys, scores, done)
+            machines = [lowering, *_score(module, chosen, keys, scores, done)]
             for point in reused:
                 if (point.network, point.batch) == (network, batch) and point in scores.reports:
                     scores.reuse[point] = reuse_report(module, _machine(point, keys))
+            unread.append(unread_keys(keys, [(model, machine) for machine in machines]))
             done(network.name, len(group) - len(chosen))
             del module
         collect_cycles()
+    scores.unread = unread_at_all(unread)
     return scores
 
 
-def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Advance) -> None:
+def _score(
+    module: ModuleOp, points: list[Point], keys: Mapping[str, object], scores: Scores, done: Advance
+) -> list[Hardware]:
+    """Score points of one program: their machines."""
     machines = [_machine(point, keys) for point in points]
     for point, found in zip(points, get_backend(NAME).score_many(module, machines), strict=True):
         if isinstance(found, Report):
@@ -130,6 +139,7 @@ def _score(module: ModuleOp, points: list[Point], keys: Mapping[str, object], sc
         else:
             raise found
         done(point.network.name, 1)
+    return machines
 
 
 def _machine(point: Point, keys: Mapping[str, object]) -> Hardware:
@@ -137,13 +147,12 @@ def _machine(point: Point, keys: Mapping[str, object]) -> Hardware:
     return load_hardware(HARDWARE, {**keys, **dict(point.network.keys), **own, **dict(point.keys)})
 
 
-def _module(network: ThesisNetwork, batch: int | None, keys: Mapping[str, object]) -> ModuleOp:
+def _module(network: ThesisNetwork, batch: int | None, machine: Hardware) -> ModuleOp:
     """The forward program, as the backend takes it."""
     source = network.open()
     defines = {**dict(network.defines), **({} if batch is None else {BATCH: batch})}
     options, sources = Options(defines=defines), texts_of(source)
     module = read_program(source, options, sources)
-    machine = _machine(Point(network, CAPACITIES[-1]), keys)
     lower_program(module, Session(source, options, get_backend(NAME), machine, sources))
     return module
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.unread import warnings_of
 from npuc.studies.base import Advance
 from npuc.studies.thesis.claims import ClaimRow, claim_rows, measure_rows
 from npuc.studies.thesis.gains import GainRow, gain_points, gain_rows
@@ -26,7 +27,7 @@ class ThesisResults:
     The rows of a study under a preset, and the scores that they and figures come from.
 
     `theirs`: the networks are the study's own and the rows its claims; else rows are measures of the networks. `gains`
-    say what each idea of the study's cache gains.
+    say what each idea of the study's cache gains. `overrides` are the keys that were set.
     """
 
     preset: str
@@ -35,14 +36,17 @@ class ThesisResults:
     rows: tuple[ClaimRow, ...]
     gains: tuple[GainRow, ...]
     scores: Scores
+    overrides: frozenset[str] = frozenset()
 
     @property
     def warnings(self) -> list[str]:
-        """One line per network that does not fit some cache; its points are left out."""
+        """A line for each network that a cache does not hold, so that points are left out, and for each unread key."""
         first: dict[str, str] = {}
         for point, error in self.scores.failures.items():
             first.setdefault(point.network.name, error.message)
-        return [f"{name}: points are left out: {message}" for name, message in first.items()]
+        left_out = [f"{name}: points are left out: {message}" for name, message in first.items()]
+        unread = {key: why for key, why in self.scores.unread.items() if key in self.overrides}
+        return [*left_out, *warnings_of(unread)]
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ class ThesisPlan:
     theirs: bool
     keys: Mapping[str, object]
     points: tuple[Point, ...]
+    overrides: frozenset[str] = frozenset()
 
 
 def plan_study(
@@ -75,10 +80,13 @@ def plan_study(
         raise UsageError("-D sets parameters of the networks of --network, and there are none")
     own = PRESETS[preset].own
     networks = networks_of(list(sources), defines or {}, own=own)
+    for key in overrides or {}:
+        if all(key in dict(network.keys) for network in networks):
+            raise UsageError(f"--set {key}: the study sets this key for {', '.join(one.name for one in networks)}")
     keys = {**PRESETS[preset].keys, **(overrides or {})}
     needed = measured_points if sources else claimed_points
     points = [point for network in networks for find in (needed, gain_points) for point in find(network)]
-    return ThesisPlan(preset, networks, not sources, keys, tuple(points))
+    return ThesisPlan(preset, networks, not sources, keys, tuple(points), frozenset(overrides or {}))
 
 
 def run_study(
@@ -96,4 +104,4 @@ def run_study(
     else:
         rows = measure_rows(scores, plan.networks, plan.preset)
     gains = tuple(gain_rows(scores, plan.networks))
-    return ThesisResults(plan.preset, plan.networks, plan.theirs, tuple(rows), gains, scores)
+    return ThesisResults(plan.preset, plan.networks, plan.theirs, tuple(rows), gains, scores, plan.overrides)

@@ -11,15 +11,18 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.driver.together import scoring
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from npuc.backends.base import Backend
 
 
 @dataclass
 class Models:
-    """The models of the backends `names` for what `pipeline` leaves of a program."""
+    """The models of the backends `names` for what `pipeline` leaves of a program, a `module` that may be lowered."""
 
     names: Sequence[str]
     pipeline: str | None
+    module: ModuleOp | None = None
 
     @cached_property
     def by_name(self) -> dict[str, Backend]:
@@ -28,7 +31,7 @@ class Models:
         programs where they can.
         """
         # the lookup searches installed backends each time
-        found = {name: scoring(get_backend(name), self.pipeline) for name in self.names}
+        found = {name: scoring(get_backend(name), self.pipeline, self.module) for name in self.names}
         if all(model.level != "npu" for model in found.values()):
             return found
         return {name: model if model.level == "npu" else model.lowered() or model for name, model in found.items()}

@@ -95,8 +95,14 @@ class Points:
         """The models of the backends of all points."""
         if self._models is None:
             varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
-            self._models = Models(tuple(map(str, varied)), self.options.get("pipeline"))
+            self._models = Models(tuple(map(str, varied)), self.options.get("pipeline"), self._lowered_source())
         return self._models
+
+    def _lowered_source(self) -> ModuleOp | None:
+        """A source of IR, which may be lowered already; None for networks and tables, which are not."""
+        if not self.source.frontend.is_ir:
+            return None
+        return read_program(self.source, self.options_of(0), texts_of(self.source))
 
     def backend_of(self, index: int) -> Backend:
         """The backend that scores a point."""

@@ -81,7 +81,7 @@ class Sweep:
         backends, machines = values.get("backend", (self.backend,)), values.get("hardware", (first.hardware,))
         for name, machine, compat in product(backends, machines, values.get(COMPAT, (None,))):
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
-            model = scoring(get_backend(name), first.pipeline)
+            model = scoring(get_backend(name), first.pipeline, self._points.models.module)
             chosen = replace(first, hardware=machine, overrides=overrides)
             yield model, machine_for(model, chosen, _ignore, self.source.format)
 

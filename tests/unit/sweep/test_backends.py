@@ -37,3 +37,13 @@ def test_points_with_a_machine_each_score_the_program_of_that_machine() -> None:
             NETWORK, backend=["cycle", "roofline"], hardware="igo-large", overrides=keys, opt_level=3
         )
         assert point.totals == {report.backend: report.totals for report in reports}[point.values["backend"]]
+
+
+def test_a_program_in_ir_that_is_lowered_already_is_taken_as_it_is() -> None:
+    text = """func.func @f(%x: tensor<4x6xf32>, %w: tensor<6x8xf32>) -> tensor<4x8xf32> {
+      %y = npu.contract (m = 4, n = 8, k = 6) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+        {layer = "y"} : (tensor<4x6xf32>, tensor<6x8xf32>) -> tensor<4x8xf32>
+      func.return %y : tensor<4x8xf32>
+    }"""
+    for point in sweep_source(text, "mlir", vary={"dram.gb_per_s": [1, 10]}, backend="roofline"):
+        assert point.totals == compile_source(text, "mlir", backend="roofline", overrides=point.values).totals

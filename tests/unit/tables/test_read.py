@@ -32,6 +32,25 @@ def test_columns_stand_in_any_order(header: str) -> None:
     assert layers(f"{header}\n3,a,2,1\n") == [TableLayer("a", 2, Product(1, 2, 3))]
 
 
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("layer,M,N,K,cuont\na,1,2,3,4\n", ["t.csv:1:13: nothing reads the column 'cuont' (did you mean 'count'?)"]),
+        ("M,N,K,,note\n1,2,3,,\n", ["t.csv:1:8: nothing reads the column 'note' (known: "]),
+        (
+            "layer,M,N,K,count\na,1,2,3,4,,5\nb,1,2,3,4,,6\n",
+            ["t.csv:2:12: nothing reads '5', which is under"],
+        ),
+        ("net,layer,M,N,K,count,has_dX,N:M,\nx,a,1,2,3,4,1,1:2,\n", []),
+        ("layer,M,N,K,,\na,1,2,3,1:2,,\n", []),
+    ],
+)
+def test_columns_that_mean_nothing_are_told_of(text: str, warnings: list[str]) -> None:
+    found = read_table(text, "t.csv").warnings
+    assert len(found) == len(warnings)
+    assert all(one.startswith(start) for one, start in zip(found, warnings, strict=True))
+
+
 def test_a_table_without_names() -> None:
     assert [layer.name for layer in layers("M,N,K\n1,2,3\n4,5,6\n")] == ["layer0", "layer1"]
     assert [layer.name for layer in layers("net,part,M,N,K\na,b,1,2,3\n")] == ["a/b"]
