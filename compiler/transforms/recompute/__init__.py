@@ -11,6 +11,8 @@ so that their values need not be kept from one pass to the other. `policy` says 
 crosses the end of each k-th layer; `optimal`, those with the least work for which the peak stays within a budget. What
 the copy computes is equal to the bit; it carries the attribute `recompute`. Updates of running statistics do not run
 again.
+
+A policy chooses from the whole step; the pattern `run-again` writes what it chooses.
 """
 
 from dataclasses import dataclass

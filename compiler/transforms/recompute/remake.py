@@ -1,10 +1,11 @@
-"""Writing a plan of recomputation into a program: copies in the backward pass, and who reads them."""
+"""Writing a plan of recomputation into a program: what runs again where in the backward pass, and who reads it."""
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from npuc.compiler.analysis.memory.liveness import Tensors
 from npuc.compiler.analysis.memory.recompute import Plan, RecomputeProblem
-from npuc.dialects.provenance import Role, derive, mark_recomputed, role_of
+from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.recompute.patterns import RunAgain
 
 
 def remake(tensors: Tensors, problem: RecomputeProblem, plan: Plan) -> int:
@@ -13,65 +14,60 @@ def remake(tensors: Tensors, problem: RecomputeProblem, plan: Plan) -> int:
 
     What no operation of the backward pass needs does not.
     """
-    return _Remaking(tensors, problem, plan).run()
+    places = _Places(tensors, problem, plan)
+    region = tensors.ops[0].parent_region() if places.before else None
+    if region is None:
+        return 0
+    sweep(region, RunAgain(lambda op: places.before.get(op, ()), places.readers.__contains__))
+    for view in reversed(places.views):
+        if not any(result.uses for result in view.results):
+            view.detach()
+            view.erase()
+    return sum(map(len, places.before.values())) - len(places.views)
 
 
-class _Remaking:
-    """One program and one plan, and the second values so far."""
+class _Places:
+    """
+    Where the operations of a plan run again.
+
+    `before` are those in front of the first operation of a stage that needs them, with views of their values; `readers`
+    the operations of the backward pass, which read second values; `views` the views that run again.
+    """
 
     def __init__(self, tensors: Tensors, problem: RecomputeProblem, plan: Plan):
-        self.tensors, self.problem, self.plan = tensors, problem, plan
+        self.tensors = tensors
         self.made = {b for op in plan for b in problem.slots[op][1]}
         """The buffers that are made again."""
-        self.second: dict[SSAValue, SSAValue] = {}
-        self.replaced: list[Operation] = []
-        """Views of first values whose place others have taken."""
-
-    def run(self) -> int:
-        """Put the copies in front of who needs them first: how many."""
-        ops, stages = self.tensors.ops, set(self.problem.stages)
-        copies, count = list[Operation](), 0
+        self.known = set[SSAValue]()
+        """The values that have a second one so far."""
+        self.before: dict[Operation, list[Operation]] = {}
+        self.readers = set[Operation]()
+        self.views: list[Operation] = []
+        ops, stages = tensors.ops, set(problem.stages)
+        copies: list[Operation] = []
         place: Operation | None = None
-        for number in self.problem.sequence(self.plan):
+        for number in problem.sequence(plan):
             if number < 0:
                 copies.append(ops[~number])
-            elif number >= self.problem.boundary:
+            elif number >= problem.boundary:
                 if place is None or number in stages:
                     place = ops[number]
                 for op in copies:
-                    self.copy(op, place)
-                count += len(copies)
+                    self.put(op, place)
                 copies.clear()
-                self.rewire(ops[number], place)
-        for view in reversed(self.replaced):
-            if not any(result.uses for result in view.results):
-                view.detach()
-                view.erase()
-        return count
+                self.readers.add(ops[number])
+                self.provide(ops[number], place)
 
-    def copy(self, op: Operation, place: Operation) -> None:
-        """Put a copy of an operation in front of another."""
-        operands = [self.value(value, place) for value in op.operands]
-        new = derive(op, op.clone(dict(zip(op.operands, operands, strict=True))))
-        if role_of(op) is Role.FORWARD:
-            mark_recomputed(new)
-        assert place.parent is not None
-        place.parent.insert_op_before(new, place)
-        self.second.update(zip(op.results, new.results, strict=True))
+    def put(self, op: Operation, place: Operation) -> None:
+        """Run an operation again in front of another, after the views that it reads."""
+        self.provide(op, place)
+        self.before.setdefault(place, []).append(op)
+        self.known.update(op.results)
 
-    def rewire(self, op: Operation, place: Operation) -> None:
-        """Let an operation of the backward pass read second values; views of them stand in front of its stage."""
-        for number, value in enumerate(op.operands):
-            new = self.value(value, place)
-            if new is not value:
-                op.operands[number] = new
-
-    def value(self, value: SSAValue, place: Operation) -> SSAValue:
-        """The second value in place of a first one of the plan, the value itself of any other."""
-        if self.tensors.buffer_of.get(value, -1) not in self.made:
-            return value
-        if value not in self.second:
-            assert isinstance(value, OpResult)
-            self.copy(value.op, place)
-            self.replaced.append(value.op)
-        return self.second[value]
+    def provide(self, op: Operation, place: Operation) -> None:
+        """See to it that what an operation reads is there a second time, if the plan makes it again."""
+        for value in op.operands:
+            if value not in self.known and self.tensors.buffer_of.get(value, -1) in self.made:
+                assert isinstance(value, OpResult)
+                self.put(value.op, place)
+                self.views.append(value.op)

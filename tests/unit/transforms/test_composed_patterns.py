@@ -1,4 +1,4 @@
-"""Passes of a few lines that take npuc's patterns one by one and in another order; `check` proves them right or wrong."""
+"""Passes of a few lines that take npuc's patterns in another order; `check` proves them right or wrong."""
 
 from pathlib import Path
 
