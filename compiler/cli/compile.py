@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -23,12 +23,14 @@ from npuc.compiler.cli.shared import (
     write_folder,
     write_result,
 )
+from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say
     from npuc.compiler.driver.compile import Compilation
+    from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.emit.base import Emitted, Emitter
     from npuc.compiler.report.text.table import Rows
     from npuc.frontends.source import Source
@@ -59,11 +61,13 @@ class CompileOutputs:
     """A folder for SCALE-Sim's reports."""
     depth: str | None = None
     """How far a graph is folded."""
+    statistics: str | None = None
+    """Those of the passes."""
 
     @property
     def files(self) -> list[str | None]:
         """Those that are one file each."""
-        return [self.json, self.csv, None if self.emitter.folder else self.program]
+        return [self.json, self.csv, None if self.emitter.folder else self.program, self.statistics]
 
     def check(self, backends: Sequence[str]) -> None:
         """Raise `UsageError` for outputs that cannot be, before any work is done."""
@@ -78,7 +82,7 @@ class CompileOutputs:
             if list(backends) != [backend]:
                 raise UsageError(refusal, hint=f"-b {backend}")
         if self.files.count("-") > 1:
-            raise UsageError("only one of --json, --csv and -o can go to standard output")
+            raise UsageError("only one of --json, --csv, -o and --statistics-json can go to standard output")
         if self.program is not None and len(backends) > 1:
             raise UsageError("-o writes the program of one backend, and several are named")
         for path in self.files:
@@ -134,7 +138,9 @@ def command(
         shown: Rows | None = next((known for known in ROWS if known == (rows or "folded")), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
-        outputs = _outputs(output, csv_format, emit, depth, rows=shown)
+        outputs = replace(
+            _outputs(output, csv_format, emit, depth, rows=shown), statistics=optimisation.statistics_json
+        )
         check_rows(rows, *outputs.files)
         if check and devices.plan_objective == "time":
             raise UsageError(
@@ -147,7 +153,8 @@ def command(
         outputs.check(backends)
         shared = devices.shared(passes=optimisation.pipeline is not None)
         options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
-        result = _compile(opened, backends, options, outputs, quiet=quiet, verbose=verbose)
+        with watching(optimisation) as watchers:
+            result = _compile(opened, backends, options, outputs, watchers, quiet=quiet, verbose=verbose)
         for pipeline in dict.fromkeys(report.pipeline for report in result.reports) if check else ():
             _check(
                 program, {**collected(machine, program), "pipeline": pipeline, "load": optimisation.load or []}, quiet
@@ -192,6 +199,7 @@ def _compile(
     backends: Sequence[str],
     options: CompileKeywords,
     outputs: CompileOutputs,
+    watchers: tuple[Watcher, ...],
     *,
     quiet: bool,
     verbose: bool,
@@ -200,7 +208,7 @@ def _compile(
 
     try:
         with stages(quiet=quiet) as line:
-            result = compile_program(source, backends, options, _say(quiet, line))
+            result = compile_program(source, backends, options, _say(quiet, line), watchers=watchers)
     except Exception as error:
         if len(backends) == 1 and is_defect(error):
             _keep(source, backends[0], options, error)

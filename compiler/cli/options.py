@@ -12,7 +12,10 @@ from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES, CompileKeywords
 
-UNSHOWN = ("print_after", "print_changed", "time_passes", "verify_each")
+UNSHOWN = (
+    *("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only"),
+    "verify_each",
+)
 """Options on single passes, which verbs with no single program do not take."""
 Backends = Annotated[
     list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model (npuc list backends).")
@@ -100,6 +103,16 @@ class Optimisation(Group):
         typer.Option("--print-changed", metavar="full|diff", help="Print the IR after each pass that changes it."),
     ] = None
     time_passes: Annotated[bool, typer.Option("--time-passes", help="Report how long each pass takes.")] = False
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="Report what each pass did: operations, rewrites of its patterns.")
+    ] = False
+    statistics_json: Annotated[
+        str | None, typer.Option("--statistics-json", metavar="FILE|-", help="Write the same as JSON.")
+    ] = None
+    debug_only: Annotated[
+        str | None,
+        typer.Option("--debug-only", metavar="PASS[,PATTERN]", help="Show each rewrite of a pass, or of its pattern."),
+    ] = None
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify the IR after every pass.")] = False
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import UNSHOWN, Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole
 from npuc.compiler.core.errors import CapacityError, UsageError
@@ -40,7 +40,7 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("print_after", "print_changed", "time_passes"),
+            without=tuple(name for name in UNSHOWN if name != "verify_each"),
             help={"objective": "What schedules minimise: time (default), traffic, energy or edp."},
             default={"objective": None},  # what is not said may be varied
         ),

@@ -7,6 +7,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from npuc.compiler.transforms.rewrites import count
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.arithmetic import AddOp, MulOp
 from npuc.dialects.train.base import TrainOp
@@ -31,6 +32,7 @@ def merge_equal(func: FuncOp) -> int:
         if first is not op:
             Rewriter.replace_op(op, [], list(first.results))
             merged += 1
+    count("equal operations", merged)
     return merged
 
 
@@ -49,4 +51,5 @@ def drop_dead(func: FuncOp) -> int:
         if isinstance(op, TrainOp) and is_trivially_dead(op):
             Rewriter.erase_op(op)
             dropped += 1
+    count("dead operations", dropped)
     return dropped

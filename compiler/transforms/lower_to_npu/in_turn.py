@@ -7,6 +7,7 @@ from xdsl.ir import Block, Operation
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, RewritePattern
 
 from npuc.compiler.transforms.lower_to_npu.work import is_constant, is_local
+from npuc.compiler.transforms.rewrites import is_observed
 from npuc.dialects.provenance import derive
 from npuc.dialects.structural import structural_key
 
@@ -30,7 +31,7 @@ class Remember(RewritePattern):
         """Lower one operation."""
         if not is_local(op):
             return
-        key = None if any(map(is_constant, op.operands)) else structural_key(op)
+        key = None if is_observed() or any(map(is_constant, op.operands)) else structural_key(op)
         if key is not None and key in self.known:
             _, done = self.known[key]
             new = type(done).create(operands=op.operands, result_types=op.result_types, properties=done.properties)

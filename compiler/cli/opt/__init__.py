@@ -19,7 +19,7 @@ def command(context: typer.Context) -> None:
     """Apply passes to IR: npuc opt FILE.mlir -p PASSES. npuc opt --help shows the options of xDSL's tool."""
     arguments, load = split_load(context.args)
     with Verb(debug="--debug" in arguments):
-        from npuc.compiler.cli.opt_tool import run_tool
+        from npuc.compiler.cli.opt.tool import run_tool
 
         run_tool([a for a in arguments if a != "--debug"], load)
 
