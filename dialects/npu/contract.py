@@ -45,6 +45,7 @@ from npuc.dialects.npu.resident import (
     resident_attr,
 )
 from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
+from npuc.dialects.npu.sums import check_sums
 from npuc.dialects.npu.syntax import ParsedTensor, parse_nest, parse_types, print_nest, print_tail
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
@@ -214,6 +215,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
             raise VerifyException(attr.problems[0])
         for tensor, value in zip((*tensors, *nest.outs), (*self.operands, *self.results), strict=True):
             _check_shape(tensor, value)
+        check_sums(nest, (*self.operands, *self.results))
         schedule = self.schedule_attr
         if schedule is not None:
             bits = () if schedule.data.spm is None else self.spm_element_bits()

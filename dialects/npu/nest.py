@@ -176,6 +176,8 @@ class Nest:
 
     def _dimension_problems(self) -> Iterator[str]:
         names = [name for name, _ in self.dims]
+        if not names:
+            yield "expected at least one dimension"
         for name in sorted({n for n in names if names.count(n) > 1}):
             yield f"dimension {name} is named twice"
         for name, size in self.dims:

@@ -6,8 +6,14 @@ from core to core. A result of a wider type is added in its own. Machines whose 
 result's type where that has 16 bits itself, else in bf16 or i16, and round at each addition.
 """
 
+from collections.abc import Iterable, Sequence
+
 from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f32, i16, i32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.nest import Nest
+from npuc.dialects.tensors import tensor_type
 
 ACCUMULATOR_BITS = (32, 16)
 """The widths of accumulators there are, the default first (`array.accumulator_bits`)."""
@@ -29,3 +35,22 @@ def sum_type(result: Attribute, bits: int = ACCUMULATOR_BITS[0]) -> Attribute:
     if bits == 16:
         return element if own == bits else bf16 if is_float else i16
     return element if own >= bits else f32 if is_float else i32
+
+
+def check_addends(name: str, result: Attribute, addends: Iterable[Attribute]) -> None:
+    """Raise where elements of the types of `addends`, factors of products too, have no sum in one of `result`."""
+    for element in (result, *addends):
+        if not isinstance(element, AnyFloat | IntegerType):
+            raise VerifyException(f"{name} is a sum of elements of type {element}, expected numbers")
+        if isinstance(element, AnyFloat) and not isinstance(result, AnyFloat):
+            raise VerifyException(f"{name} is a sum of {element} in {result}, expected a type of floats")
+
+
+def check_sums(nest: Nest, values: Sequence[SSAValue]) -> None:
+    """Raise where products of a nest have no sum in their output; `values` are its inputs, starts and outputs."""
+    tensors = (*nest.ins, *(s for s in nest.starts if s is not None), *nest.outs)
+    elements = {tensor.name: tensor_type(value).element_type for tensor, value in zip(tensors, values, strict=True)}
+    for s in nest.statements:
+        start = nest.start_of(s.out)
+        names = [s.lhs, s.rhs] if start is None else [s.lhs, s.rhs, start.name]
+        check_addends(s.out, elements[s.out], [elements[name] for name in names])

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr
 from npuc.dialects.npu.footprint import block_shape
+from npuc.dialects.npu.sums import check_addends
 from npuc.dialects.npu.syntax import parse_map, print_map
 from npuc.dialects.npu.tiles.box import (
     BoxOp,
@@ -196,7 +197,8 @@ class MacOp(BoxOp):
         self.check_map(self.rhs_map.data, self.rhs)
         if self.result.type != self.acc.type:
             raise VerifyException(f"expected {self.acc.type}, got {self.result.type}")
-        element = cast(BlockType, self.acc.type).element_type
+        element, lhs, rhs = (cast(BlockType, v.type).element_type for v in (self.acc, self.lhs, self.rhs))
+        check_addends("the accumulator", element, (lhs, rhs))
         if not is_sum(element, element, self):
             bits = widths_of(self).accumulator_bits
             raise VerifyException(f"accumulators have {bits} bits here (accumulator_bits), got one of {element}")

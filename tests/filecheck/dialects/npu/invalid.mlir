@@ -90,6 +90,33 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 
 // -----
 
+func.func @f(%x: tensor<f32>, %w: tensor<f32>) {
+  %y = npu.contract () ins(X = %x[], W = %w[]) outs(Y[]) do(Y += X * W) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// CHECK: expected at least one dimension
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xi32>
+  func.return
+}
+
+// CHECK: Y is a sum of f32 in i32, expected a type of floats
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xcomplex<f32>>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xcomplex<f32>>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: Y is a sum of elements of type complex<f32>, expected numbers
+
+// -----
+
 func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
   %y = npu.contract (m = 6, n = 0, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
   func.return
