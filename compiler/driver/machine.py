@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from npuc.backends.base import DEFAULT
 from npuc.compiler.core.errors import UsageError
@@ -12,7 +12,7 @@ from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 
     from npuc.backends.base import Backend
 
@@ -65,3 +65,22 @@ def extend_target(module: ModuleOp, machine: Hardware) -> None:
         module.attributes[TARGET] = DictionaryAttr(
             {**known.data, **added} if isinstance(known, DictionaryAttr) else added
         )
+
+
+def machine_in(module: ModuleOp) -> Hardware | None:
+    """
+    The machine whose facts a module has; None where it says none. What no schedule depends on is not known of it.
+
+    Raises `UsageError` for facts that no machine has.
+    """
+    from npuc.compiler.analysis.machine.facts import TARGET, facts_in, machine_of
+    from npuc.compiler.analysis.machine.table import TABLE
+    from npuc.compiler.core.kinds import Value
+
+    if machine_of(module) is None:
+        return None
+    facts = facts_in(cast("DictionaryAttr", module.attributes[TARGET]))
+    values: dict[str, Value] = {row.note.path: facts[row.name] for row in TABLE if row.name in facts}
+    halves = 2 if facts.get("double_buffer", True) else 1
+    values["memory.spm_kib"] = cast("int", facts["spm_bytes"]) * halves / 1024
+    return load_hardware({"name": facts.get("name", "custom"), **values})

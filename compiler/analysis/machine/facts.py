@@ -40,6 +40,11 @@ def _fact_attr(value: Fact) -> Attribute:
 @lru_cache(maxsize=64)
 def machine_of_attr(attr: DictionaryAttr) -> Machine:
     """The machine of an `npu.target` attribute. Raises `UsageError` as `machine_from` does."""
+    return machine_from(facts_in(attr))
+
+
+def facts_in(attr: DictionaryAttr) -> dict[str, Fact]:
+    """The facts of an attribute, by name. Raises `UsageError` for what is none."""
     facts: dict[str, Fact] = {}
     for key, value in attr.data.items():
         match value:
@@ -51,7 +56,7 @@ def machine_of_attr(attr: DictionaryAttr) -> Machine:
                 facts[key] = value.data
             case _:
                 raise UsageError(f"{TARGET}: {key} is {value}, expected a number, a string or a boolean")
-    return machine_from(facts)
+    return facts
 
 
 def processing_elements_of(module: ModuleOp) -> int | None:

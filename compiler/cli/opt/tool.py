@@ -6,7 +6,7 @@ import os
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from io import BytesIO
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
@@ -30,6 +30,9 @@ from npuc.frontends.mlir import check_text, parse_part
 
 PRINTING = ("print_op_generic", "print_no_properties", "print_debuginfo", "syntax_highlight")
 """Options of the printer of IR."""
+
+if TYPE_CHECKING:
+    from npuc.compiler.report import Report
 
 
 class OptTool(xDSLOptMain):
@@ -151,7 +154,7 @@ class OptTool(xDSLOptMain):
             return super().output_resulting_program(prog)
         from npuc.compiler.graph import build, depth_of
 
-        return get_drawing(self.args.emit).draw(build(prog, None, depth_of(self.args.depth)))
+        return get_drawing(self.args.emit).draw(build(prog, _costs(prog), depth_of(self.args.depth)))
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """The input in parts. Raises `UsageError` for a suffix that is not read."""
@@ -161,6 +164,16 @@ class OptTool(xDSLOptMain):
             known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
             raise UsageError(f"cannot tell the format of '{name}' from its suffix", hint=f"known: {known}")
         return super().prepare_input()
+
+
+def _costs(module: ModuleOp) -> Report | None:
+    """What a scheduled program costs on the machine that it names; None of any other program."""
+    from npuc.backends.registry import get_backend
+    from npuc.compiler.driver.machine import machine_in
+    from npuc.compiler.driver.watch.cost_trace import report_of
+
+    machine = machine_in(module)
+    return None if machine is None else report_of(module, get_backend("cycle"), machine)
 
 
 def _translate(error: BaseException) -> NpucError:

@@ -21,6 +21,7 @@ from npuc.dialects.train.base import TrainOp
 if TYPE_CHECKING:
     from npuc.backends.base import Backend
     from npuc.compiler.core.options import Say
+    from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
 Measures = dict[str, int | float]
@@ -42,15 +43,23 @@ def work_of(module: ModuleOp) -> Measures:
     return {"operations": operations, "MACs": macs, "vector operations": vector_ops}
 
 
-def cost_of(module: ModuleOp, model: Backend, machine: Hardware) -> Measures:
-    """The cost of a program as it stands; nothing while the backend cannot score it."""
+def report_of(module: ModuleOp, model: Backend, machine: Hardware) -> Report | None:
+    """The report of a program as it stands; None while the backend cannot score it."""
     for op in module.walk():
         if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
-            return {}
+            return None
     try:
-        totals = model.score(module, machine).totals
+        return model.score(module, machine)
     except NpucError:
+        return None
+
+
+def cost_of(module: ModuleOp, model: Backend, machine: Hardware) -> Measures:
+    """The cost of a program as it stands; nothing while the backend cannot score it."""
+    report = report_of(module, model, machine)
+    if report is None:
         return {}
+    totals = report.totals
     found = {unit: totals[name] for name, unit in _COSTS.items()}
     if totals.cycles is not None:
         found["s"] = None
