@@ -15,7 +15,8 @@ class NamedPattern(RewritePattern):
     """
     A rewrite with a name; a pass lists its patterns in `PATTERNS` of a module `patterns` in its folder.
 
-    The docstring of a pattern is its page: what it does, `before --> after`, and what it checks.
+    The docstring of a pattern is its page: what it does, `before --> after`, and what it checks. Its arguments are the
+    fields of a frozen dataclass, each with a docstring. It does nothing where its result is there already.
     """
 
     name: ClassVar[str]
@@ -32,6 +33,17 @@ def param(op: TrainOp, name: str) -> Param | None:
     if attr is None:
         attr = op.get_irdl_definition().properties[name].default_value
     return None if attr is None else decode(attr)
+
+
+def apply_pattern(pattern: RewritePattern, op: Operation) -> bool:
+    """
+    Apply a pattern to one operation, once; whether it changed anything.
+
+    So a pass applies what it has chosen for an operation; raises what the pattern raises.
+    """
+    rewriter = PatternRewriter(op)
+    pattern.match_and_rewrite(op, rewriter)
+    return rewriter.has_done_action
 
 
 def sweep(region: Region, *patterns: RewritePattern) -> bool:

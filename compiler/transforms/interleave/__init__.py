@@ -44,13 +44,16 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import tell
 from npuc.compiler.transforms.interleave.best import merge_best
-from npuc.compiler.transforms.interleave.fuse import fuse, have_same_dimensions
-from npuc.compiler.transforms.interleave.round_robin import zip_together
-from npuc.compiler.transforms.interleave.sharing import KINDS, Wanted, sharing
+from npuc.compiler.transforms.interleave.fuse import have_same_dimensions
+from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin, no_schedule
+from npuc.compiler.transforms.interleave.sharing import KINDS, Sharing, Wanted, sharing
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
-from npuc.compiler.transforms.schedule.searches import goal_of, known_machine, schedule_for
+from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.compiler.transforms.schedule.patterns import JointSchedule
+from npuc.compiler.transforms.schedule.searches import Goal, goal_of, joint_schedule_for, known_machine, schedule_for
 from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.signature import Writes, writes_of
 
@@ -142,20 +145,42 @@ class InterleavePass(ModulePass):
 
     def _merge(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine | None) -> tuple[int, bool]:
         """Merge the sets of one kind among the contractions of one block: their number, and whether it searched."""
-        goal, count, searched = goal_of(self.objective, self.tolerance), 0, False
-        if self.mode == "zip":
-            for found in sharing(contracts, _writes(contracts), wanted):
-                tell(f"{self.name} {layer_of(found.ops[0])}")
-                count, searched = count + 1, zip_together(found, machine, goal) or searched
-            return count, searched
-        for found in sharing(contracts, _writes(contracts), lambda s: wanted(s) and have_same_dimensions(s)):
-            count += 1
-            scheduled = any(op.schedule_attr is not None for op in found.ops)
-            new = fuse(found)
-            if scheduled and machine is not None:
-                new.schedule = schedule_for(new, machine, goal)
-                searched = True
-        return count, searched
+        zipped = self.mode == "zip"
+        found = list[Sharing]()
+        search = _Search(machine, goal_of(self.objective, self.tolerance))
+        for one in sharing(contracts, _writes(contracts), lambda s: wanted(s) and (zipped or have_same_dimensions(s))):
+            found.append(one)
+            first = one.ops[0]
+            if zipped:
+                tell(f"{self.name} {layer_of(first)}")
+                apply_pattern(RoundRobin(one.at_first, search.jointly), first)
+            else:
+                scheduled = any(op.schedule_attr is not None for op in one.ops)
+                apply_pattern(FuseContractions(one.at_first, search.alone if scheduled else no_schedule), first)
+        return len(found), search.done
+
+
+@dataclass
+class _Search:
+    """Searches schedules in place of those that contractions had, where the machine is known; `done`: it did."""
+
+    machine: Machine | None
+    goal: Goal
+    done: bool = False
+
+    def alone(self, op: ContractOp) -> Schedule | None:
+        """The best schedule of a contraction."""
+        if self.machine is None:
+            return None
+        self.done = True
+        return schedule_for(op, self.machine, self.goal)
+
+    def jointly(self, op: InterleaveOp) -> JointSchedule | None:
+        """The best schedules of contractions that run round-robin."""
+        if self.machine is None:
+            return None
+        self.done = True
+        return joint_schedule_for(op, self.machine, self.goal)
 
 
 def _writes(contracts: list[ContractOp]) -> Writes:

@@ -7,10 +7,12 @@ from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
 from npuc.compiler.analysis.programs.cheapest import FusedNest, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.transforms.interleave.fuse import fuse, joined_nest
-from npuc.compiler.transforms.interleave.round_robin import zip_together
+from npuc.compiler.transforms.interleave.fuse import joined_nest
+from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin
 from npuc.compiler.transforms.interleave.sharing import Sharing
-from npuc.compiler.transforms.schedule.searches import Goal, schedule_for
+from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.compiler.transforms.schedule.patterns import SetSchedule
+from npuc.compiler.transforms.schedule.searches import Goal, joint_schedule_for, schedule_for
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
@@ -36,14 +38,16 @@ def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
         return
     problem, fused = _problem(found, machine), _fused(found, machine)
     best = best_program(problem, own, fused, goal.objective, goal.tolerance, strict if goal.tolerance else ())
+    first = found.ops[0]
     if best.kind == "fused":
-        new = fuse(found)
-        (new.schedule,) = best.schedules
+        (whole,) = best.schedules
+        apply_pattern(FuseContractions(found.at_first, lambda new: whole), first)
         return
-    for op, schedule in zip(found.ops, best.schedules, strict=True):
-        op.schedule = schedule
+    schedules = dict(zip(found.ops, best.schedules, strict=True))
+    for op in found.ops:
+        apply_pattern(SetSchedule(schedules.get), op)
     if best.kind == "zip":
-        zip_together(found, machine, goal)
+        apply_pattern(RoundRobin(found.at_first, lambda new: joint_schedule_for(new, machine, goal)), first)
 
 
 def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:

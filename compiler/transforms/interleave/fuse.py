@@ -1,8 +1,13 @@
 """Contractions that share an operand as one contraction of several statements."""
 
+from collections.abc import Sequence
+from itertools import islice
+from typing import TypeVar
+
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
 
 from npuc.compiler.analysis.nest.fusion import NestPart, Union, same_dimensions, union
 from npuc.compiler.transforms.interleave.sharing import Sharing
@@ -11,6 +16,8 @@ from npuc.dialects.npu import ContractOp, ViewOp
 from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import derive, layer_of, role_of
 from npuc.dialects.tensors import tensor_type
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 def have_same_dimensions(found: Sharing) -> bool:
@@ -30,33 +37,33 @@ def joined_nest(found: Sharing) -> Union | None:
     return union(parts)
 
 
-def fuse(found: Sharing) -> ContractOp:
+def fused(found: Sharing, joined: Union) -> ContractOp:
     """
-    Replace contractions that share an operand and may run together by one of all their statements.
+    One contraction of all statements of a set, without a schedule. It is not in the program yet.
 
-    It stands at the place of the first, has its layer (or all layers, joined by `+`) and no schedule.
+    Its layer, or all layers joined by `+`, its role and its place in the source are those of the set.
     """
-    joined = joined_nest(found)
-    assert joined is not None, "the set was checked for its dimensions"
     results = [result for op in found.ops for result in op.results]
     operands = [found.ops[part].operands[number] for part, number in joined.sources]
-    new = ContractOp(operands, joined.nest, [tensor_type(result).element_type for result in results])
-    put_in_place(new, found)
-    for old, result in zip(results, new.results, strict=True):
+    return named_after(ContractOp(operands, joined.nest, [tensor_type(one).element_type for one in results]), found)
+
+
+def named_after(new: OpT, found: Sharing) -> OpT:
+    """Give an operation that computes what a set does its layers, role and place in the source, and names of values."""
+    derive(found.ops[0], new, role=together_role([role_of(op) for op in found.ops]))
+    layers = list(dict.fromkeys(layer_of(op) for op in found.ops))
+    if len(layers) > 1:
+        new.attributes["layer"] = StringAttr("+".join(layers))
+    for old, result in zip((result for op in found.ops for result in op.results), new.results, strict=True):
         result.name_hint = old.name_hint
-        old.replace_all_uses_with(result)
-    for op in found.ops:
-        sources = list(op.operands)
-        Rewriter.erase_op(op)
-        erase_unused(sources)
     return new
 
 
-def put_in_place(new: Operation, found: Sharing) -> None:
+def take_place(new: Operation, found: Sharing, rewriter: PatternRewriter) -> None:
     """
-    Insert an operation at the place of the first of a set, after what must move there.
+    Let an operation with the results of a set take its place, which is that of the first, after what must move there.
 
-    Its layer, role and place in the source are those of the set.
+    The set, and the views that only it reads, are erased.
     """
     first = found.ops[0]
     block = first.parent
@@ -65,18 +72,19 @@ def put_in_place(new: Operation, found: Sharing) -> None:
     for op in [op for op in block.ops if op in moved] if moved else []:
         op.detach()
         block.insert_op_before(op, first)
-    derive(first, new, role=together_role([role_of(op) for op in found.ops]))
-    layers = list(dict.fromkeys(layer_of(op) for op in found.ops))
-    if len(layers) > 1:
-        new.attributes["layer"] = StringAttr("+".join(layers))
-    block.insert_op_before(new, first)
+    rewriter.insert(new, InsertPoint.before(first))
+    results = iter(new.results)
+    sources = [value for op in found.ops for value in op.operands]
+    for op in found.ops:
+        rewriter.replace(op, [], list(islice(results, len(op.results))))
+    erase_unused(sources, rewriter)
 
 
-def erase_unused(values: list[SSAValue]) -> None:
+def erase_unused(values: Sequence[SSAValue], rewriter: PatternRewriter) -> None:
     """Erase the views among the makers of these values that nothing reads any more."""
     for value in values:
         owner = value.owner
         if isinstance(owner, ViewOp) and owner.parent is not None and value.first_use is None:
             sources = list(owner.operands)
-            Rewriter.erase_op(owner)
-            erase_unused(sources)
+            rewriter.erase(owner)
+            erase_unused(sources, rewriter)

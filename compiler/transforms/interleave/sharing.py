@@ -10,9 +10,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.transforms.interleave.together import Verdict, Writes, together
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.train.signature import writes_of
 
 MOST = 4
 """The most statements of a set of siblings: a search among schedules grows fast with the number of tensors."""
@@ -34,9 +35,15 @@ class Sharing:
         """With one more contraction, its verdict still open."""
         return Sharing((*self.ops, op), (*self.names, name), self.verdicts)
 
+    def at_first(self, op: ContractOp) -> "Sharing | None":
+        """The set by the first of its contractions; None by any other."""
+        return self if op is self.ops[0] else None
+
 
 Wanted = Callable[[Sharing], bool]
 """Whether a pass wants contractions to run together, given that they share an operand."""
+Find = Callable[[ContractOp], Sharing | None]
+"""The set of contractions that begins with one, if they are to run together."""
 
 
 def are_gradients(found: Sharing) -> bool:
@@ -65,11 +72,33 @@ KINDS: dict[str, tuple[Wanted, ...]] = {
 """The sets that the option `what` names, in the order in which they are looked for."""
 
 
-def sharing(contracts: Sequence[ContractOp], writes: Writes, wanted: Wanted) -> Iterator[Sharing]:
+def gradients(op: ContractOp) -> Sharing | None:
+    """dX and dW of a product that may run together, by the one that comes first in the program; None by others."""
+    return _set_from(op, are_gradients)
+
+
+def siblings(op: ContractOp) -> Sharing | None:
+    """Contractions that share an operand and may run together, by their first; None by others, and for gradients."""
+    return _set_from(op, are_siblings)
+
+
+def _set_from(op: ContractOp, wanted: Wanted) -> Sharing | None:
+    """The set of contractions that begins with this one, if it is in no set already that runs round-robin."""
+    block = op.parent
+    if block is None or isinstance(block.parent_op(), InterleaveOp):
+        return None
+    later = [one for one in block.ops if isinstance(one, ContractOp)]
+    return next(sharing(later[later.index(op) :], writes_of(block), wanted, (op,)), None)
+
+
+def sharing(
+    contracts: Sequence[ContractOp], writes: Writes, wanted: Wanted, firsts: Sequence[ContractOp] | None = None
+) -> Iterator[Sharing]:
     """
     The sets of two or more contractions that may run together, by the first operand for which there is one.
 
-    `contracts` are of one block, in program order. The caller may replace those of a set before it asks for the next.
+    `contracts` are of one block, in program order; with `firsts` only sets that begin with one of these. The caller may
+    replace those of a set before it asks for the next.
     """
     readers: dict[Hashable, list[ContractOp]] = {}
     names: list[dict[Hashable, str]] = []
@@ -81,7 +110,7 @@ def sharing(contracts: Sequence[ContractOp], writes: Writes, wanted: Wanted) -> 
     name = {op: known for op, known in zip(contracts, names, strict=True)}
     place = {(value, op): n for value, ops in readers.items() for n, op in enumerate(ops)}
     taken: set[ContractOp] = set()
-    for first in contracts:
+    for first in contracts if firsts is None else firsts:
         for value in reversed(name[first]):
             if first in taken:
                 break

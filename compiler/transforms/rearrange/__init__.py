@@ -25,9 +25,8 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_view
 from npuc.compiler.analysis.programs.cheapest import (
@@ -41,26 +40,28 @@ from npuc.compiler.analysis.programs.published_order import major_orders, publis
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
+from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.rearrange.loop_order import permuted
-from npuc.compiler.transforms.rearrange.one_nest import fused_beside, put_in_place_of
+from npuc.compiler.transforms.rearrange.patterns import OneNest, PermuteLoops, dims_in_order
+from npuc.compiler.transforms.schedule.by_hand import apply_by_hand
+from npuc.compiler.transforms.schedule.patterns import SetJointSchedule, SetSchedule
 from npuc.compiler.transforms.schedule.pins import (
     contracts_of,
     dim_names,
-    dims_of,
     fits,
     named,
     require_known,
-    settle,
+    settled,
     together_of,
     usage_error,
 )
 from npuc.compiler.transforms.schedule.searches import (
     Goal,
     goal_of,
+    joint_schedule_for,
     known_machine,
     problem_of,
     schedule_for,
-    schedule_together,
 )
 from npuc.compiler.transforms.unused import has_contractions, remark_idle, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -122,8 +123,10 @@ class RearrangePass(ModulePass):
             return
         require_known(contracts, self._names, dim_names, "loop")
         self._remark_goal(any(contract.schedule_attr is None for contract in contracts))
-        changed = [contract for contract in contracts if self._order(op, contract, goal)]
-        settle(changed, machine_of(op))
+        for contract in contracts:
+            if contract.schedule_attr is None and (order := dims_in_order(contract, self._names)):
+                self._schedule(op, contract, order, goal)
+        apply_by_hand(PermuteLoops(self._names, only=self.only), contracts)
 
     def _apply_rule(self, module: ModuleOp, contracts: Sequence[ContractOp], goal: Goal, rule: "Rule") -> None:
         """Let a rule choose the order of the gradients among some contractions."""
@@ -144,23 +147,14 @@ class RearrangePass(ModulePass):
         if not searched:
             remark_unused(self, ("objective", "tolerance"), "no schedule is searched for contractions that have one")
 
-    def _order(self, module: ModuleOp, contract: ContractOp, goal: Goal) -> bool:
-        """Set the order of a contraction's loops; whether it has dimensions of these names."""
-        order = [dim for name in self._names for dim in dims_of(contract.nest, name)]
-        for dim in order:
-            if order.count(dim) > 1:
-                raise usage_error(contract, f"order names {dim} of {named(contract)} twice")
-        if not order:
-            return False
-        if contract.schedule_attr is None:
-            if together_of(contract) is not None:
-                raise usage_error(
-                    contract, f"{named(contract)} runs round-robin and has no schedule", "tile or schedule before it"
-                )
-            machine = known_machine(module, f"{named(contract)} has no schedule", contract)
-            contract.schedule = schedule_for(contract, machine, goal, tuple(order))
-        contract.schedule = permuted(contract.nest, contract.schedule, order)
-        return True
+    def _schedule(self, module: ModuleOp, contract: ContractOp, order: tuple[str, ...], goal: Goal) -> None:
+        """Give a contraction the best schedule of an order."""
+        if together_of(contract) is not None:
+            raise usage_error(
+                contract, f"{named(contract)} runs round-robin and has no schedule", "tile or schedule before it"
+            )
+        machine = known_machine(module, f"{named(contract)} has no schedule", contract)
+        apply_pattern(SetSchedule(lambda op: schedule_for(op, machine, goal, order)), contract)
 
 
 def is_pair(nest: Nest) -> bool:
@@ -170,50 +164,42 @@ def is_pair(nest: Nest) -> bool:
 
 def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> bool:
     """Algorithm 1; whether a schedule was searched."""
-    contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
-    if contract is None:
-        return False
-    searched = False
-    order = published_order(contract.nest)
-    if order is not None:
-        if contract.schedule_attr is None:
-            contract.schedule = schedule_for(contract, machine, goal, order)
-            searched = True
-        contract.schedule = permuted(contract.nest, contract.schedule, order)
-        settle([contract], machine)
-    if isinstance(op, InterleaveOp):
+    searched = list[ContractOp]()
+
+    def choose(contract: ContractOp) -> Schedule | None:
+        order = published_order(contract.nest)
         if order is None:
-            Rewriter.erase_op(contract)
-        else:
-            put_in_place_of(op, contract)
-    return searched
+            return None
+        if (found := contract.schedule_attr) is None:
+            searched.append(contract)
+        schedule = schedule_for(contract, machine, goal, order) if found is None else found.data
+        return settled(contract, permuted(contract.nest, schedule, order), machine)
+
+    apply_pattern(OneNest(choose) if isinstance(op, InterleaveOp) else SetSchedule(choose), op)
+    return bool(searched)
 
 
 def _best(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> bool:
     """The cheapest of the round-robin nests and one nest in each order; of equal ones the first. Whether it chose."""
-    contract = fused_beside(op) if isinstance(op, InterleaveOp) else op
-    if contract is None:
-        return False
-    fused = FusedNest(contract.nest, contract_widths(contract, machine))
-    schedules = _schedules(contract, machine, goal, every)
-    programs = [fused_program(fused, schedule, machine) for schedule in schedules]
-    if isinstance(op, InterleaveOp):
-        programs = [*_in_turn(op, machine, goal), *programs]
-    best = cheapest(programs, goal.objective, goal.tolerance)
-    if best.kind == "zip":
-        Rewriter.erase_op(contract)
-        return True
-    if isinstance(op, InterleaveOp):
-        put_in_place_of(op, contract)
-    (contract.schedule,) = best.schedules
-    return True
+    compared = list[CostedProgram]()
+
+    def choose(contract: ContractOp) -> Schedule | None:
+        fused = FusedNest(contract.nest, contract_widths(contract, machine))
+        compared.extend(fused_program(fused, one, machine) for one in _schedules(contract, machine, goal, every))
+        if isinstance(op, InterleaveOp):
+            compared[:0] = _in_turn(op, machine, goal)
+        best = cheapest(compared, goal.objective, goal.tolerance)
+        return None if best.kind == "zip" else best.schedules[0]
+
+    apply_pattern(OneNest(choose) if isinstance(op, InterleaveOp) else SetSchedule(choose), op)
+    return bool(compared)
 
 
 def _in_turn(op: InterleaveOp, machine: Machine, goal: Goal) -> list[CostedProgram]:
     """The program of round-robin nests, which get schedules where they have none; none where those do not fit."""
     try:
         if any(contract.schedule_attr is None for contract in op.contracts):
-            schedule_together(op, machine, goal)
+            apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
     except CapacityError:
         return []
     return [round_robin_program(problem_of(op, machine), tuple(contract.schedule for contract in op.contracts))]

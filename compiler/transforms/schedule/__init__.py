@@ -27,7 +27,9 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import each
-from npuc.compiler.transforms.schedule.searches import Goal, goal_of, known_machine, schedule_for, schedule_together
+from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.compiler.transforms.schedule.patterns import SetJointSchedule, SetSchedule
+from npuc.compiler.transforms.schedule.searches import Goal, goal_of, joint_schedule_for, known_machine, schedule_for
 from npuc.compiler.transforms.unused import has_contractions, remark_idle
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
@@ -77,6 +79,6 @@ class SchedulePass(ModulePass):
     def _schedule(self, op: Operation, machine: Machine, goal: Goal) -> None:
         """Schedule a contraction, or those that run round-robin."""
         if isinstance(op, InterleaveOp):
-            schedule_together(op, machine, goal)
-        elif isinstance(op, ContractOp):
-            op.schedule = schedule_for(op, machine, goal)
+            apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
+        else:
+            apply_pattern(SetSchedule(lambda one: schedule_for(one, machine, goal)), op)

@@ -10,6 +10,7 @@ network; a name that none of them has is an error.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from xdsl.dialects.builtin import ModuleOp
@@ -118,14 +119,19 @@ def settle(contracts: Iterable[ContractOp], machine: Machine | None) -> None:
     """
     changed = list(contracts)
     for op in changed:
-        for problem in op.schedule.problems(op.nest):
-            raise usage_error(op, f"{named(op)}: {problem}")
+        check_legal(op, op.schedule)
     for together in dict.fromkeys(together_of(op) for op in changed):
         if together is not None:
             _settle_together(together, machine)
     for op in changed:
         if together_of(op) is None:
-            _settle_alone(op, machine)
+            op.schedule = settled(op, op.schedule, machine)
+
+
+def check_legal(op: ContractOp, schedule: Schedule) -> None:
+    """Raise `UsageError`, at the contraction, for loops that are no schedule of its nest."""
+    for problem in schedule.problems(op.nest):
+        raise usage_error(op, f"{named(op)}: {problem}")
 
 
 def fits(op: ContractOp, schedule: Schedule, machine: Machine) -> bool:
@@ -142,11 +148,15 @@ def _budget_of(schedule: Schedule, machine: Machine | None) -> int | None:
     return machine.spm_bytes
 
 
-def _settle_alone(op: ContractOp, machine: Machine | None) -> None:
-    schedule = op.schedule
+def settled(op: ContractOp, schedule: Schedule, machine: Machine | None) -> Schedule:
+    """
+    A schedule of a contraction that runs alone, with its SPM budget.
+
+    Raises `CapacityError`, at the contraction's place, for blocks that exceed the budget.
+    """
     budget = _budget_of(schedule, machine)
     _check_room(op, [footprint(op.nest, schedule)], budget, machine)
-    op.schedule = Schedule(schedule.loops, schedule.keep, budget)
+    return replace(schedule, spm=budget)
 
 
 def _settle_together(op: InterleaveOp, machine: Machine | None) -> None:

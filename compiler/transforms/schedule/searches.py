@@ -14,6 +14,7 @@ from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError, SourceError
 from npuc.compiler.core.options import check_tolerance
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.transforms.schedule.patterns import JointSchedule
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
@@ -92,19 +93,17 @@ def problem_of(op: InterleaveOp, machine: Machine) -> InterleaveProblem:
     return InterleaveProblem(together.nests, together.values, fixed, widths, machine)
 
 
-def schedule_together(op: InterleaveOp, machine: Machine, goal: Goal) -> None:
+def joint_schedule_for(op: InterleaveOp, machine: Machine, goal: Goal) -> JointSchedule:
     """
-    Schedule the contractions that run round-robin and have no schedule, and write their joint SPM budget.
+    The best schedules of the contractions that run round-robin and have none, and their joint SPM budget.
 
     Raises `CapacityError`, at the operation's place, if not even the smallest tiles of all contractions fit at once.
     """
-    contracts, problem = op.contracts, problem_of(op, machine)
+    problem = problem_of(op, machine)
     try:
         found = best_round_robin(problem, goal.objective, tolerance=goal.tolerance)
         assert found is not None, "there is no limit"
     except CapacityError as e:
         layer = layer_of(op) or "round-robin contractions"
         raise CapacityError(f"{layer}: {e.message}", location=location_of(op), hint="a larger memory.spm_kib") from None
-    for contract, schedule in zip(contracts, found, strict=True):
-        contract.schedule = schedule
-    op.spm = machine.spm_bytes
+    return JointSchedule(tuple(found), machine.spm_bytes)

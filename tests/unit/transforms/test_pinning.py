@@ -7,7 +7,7 @@ from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.report import OpRow, ScheduleRow
 from npuc.compiler.transforms.schedule.pins import dims_of
-from npuc.compiler.transforms.tile import cut, tiled
+from npuc.compiler.transforms.tile.patterns import cut, tiled
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 
 NETWORK = """network n(batch=6) {
