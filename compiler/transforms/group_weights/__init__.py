@@ -14,7 +14,7 @@ The machine is the module's `npu.target`. A contraction whose statements stream 
 and so are all on a row-stationary array, in which no dimension is streamed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -22,13 +22,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.stationary import streamed_dims
-from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes
+from npuc.compiler.transforms.group_weights.patterns import StreamInnermost
+from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.searches import known_machine
 from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle
-from npuc.dialects.npu import ContractOp, ScheduleAttr
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of
 
 
@@ -51,26 +49,9 @@ class GroupWeightsPass(ModulePass):
         if not contracts and has_contractions(self, op, self.only):
             remark_idle(self, NO_SCHEDULES)
         for contract in contracts:
-            new = grouped(contract.nest, contract.schedule, machine.array, contract_widths(contract, machine))
-            if new != contract.schedule:
-                contract.schedule = ScheduleAttr(new)
+            apply_pattern(StreamInnermost(), contract)
 
     def _takes(self, contract: ContractOp) -> bool:
         """Whether a contraction has a schedule and its layer matches."""
         named = self.only is None or fnmatchcase(layer_of(contract), self.only)
         return named and contract.schedule_attr is not None
-
-
-def grouped(nest: Nest, schedule: Schedule, array: Array, widths: Bits) -> Schedule:
-    """The schedule with the loops of streamed dimensions innermost."""
-    streamed = {streamed_dims(nest, statement, array) for statement in nest.statements}
-    if len(streamed) != 1:
-        return schedule
-    (inner,) = streamed
-    loops = tuple(sorted(schedule.loops, key=lambda loop: loop.dim in inner))
-    if loops == schedule.loops:
-        return schedule
-    new = replace(schedule, loops=loops)
-    if schedule.spm is not None and footprint_bytes(nest, new, widths) > schedule.spm:
-        return replace(new, keep=())
-    return new

@@ -10,24 +10,18 @@ MAESTRO's files; it is then marked as unchecked. The dataflow is instantiated on
 gradients too; where several statements run over one nest, for the first of them.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.machine.facts import TARGET, processing_elements_of
-from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.named.clusters import named_clusters
-from npuc.compiler.analysis.mapping.named.directives import named_mapping
-from npuc.compiler.analysis.mapping.named.templates import Template, template_named
-from npuc.compiler.transforms.schedule.pins import contracts_of, named, usage_error
+from npuc.compiler.analysis.mapping.named.templates import template_named
+from npuc.compiler.transforms.map.patterns import FORMS, MapByName
+from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.compiler.transforms.schedule.pins import contracts_of
 from npuc.compiler.transforms.unused import has_contractions, remark_idle
-from npuc.dialects.mapping import MappingAttr, shared_mapping
-from npuc.dialects.npu import ContractOp
-
-FORMS = ("clusters", "directives")
 
 
 @dataclass(frozen=True)
@@ -54,23 +48,9 @@ class MapPass(ModulePass):
             raise ValueError(f"num-pes is {self.num_pes}, expected at least 1")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        template = template_named(self.mapping)
-        elements = self.num_pes or processing_elements_of(op)
         wanting = [contract for contract in contracts_of(op, self.only) if contract.mapping_attr is None]
         if not wanting and has_contractions(self, op, self.only):
             remark_idle(self, "all contractions have mappings")
+        pattern = MapByName(self.mapping, form=self.form, num_pes=self.num_pes)
         for contract in wanting:
-            if elements is None:
-                message = f"the module does not say its processing elements: its {TARGET} has no num_pes"
-                raise usage_error(contract, message, "map{num-pes=256}")
-            contract.mapping_attr = self._mapping(contract, template, elements)
-
-    def _mapping(self, contract: ContractOp, template: Template, elements: int) -> MappingAttr:
-        nest = contract.nest
-        if self.form == "clusters":
-            return shared_mapping(named_clusters(template, nest, nest.statements[0], elements))
-        mapping = named_mapping(template, nest, elements)
-        if mapping is None:
-            message = f"{named(contract)} is no layer in the terms of directives"
-            raise usage_error(contract, message, "map{form=clusters}, or leave out the pass that joined products")
-        return shared_mapping(replace(mapping, unchecked=bool(coverage(mapping, elements))))
+            apply_pattern(pattern, contract)

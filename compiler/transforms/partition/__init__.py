@@ -27,8 +27,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.machine.facts import Machine, machine_of
-from npuc.compiler.analysis.nest.cores import core_count
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.analysis.nest.gemm import forward_sizes
 from npuc.compiler.analysis.programs.interleave_search import joint_cost
@@ -39,32 +38,32 @@ from npuc.compiler.analysis.schedule.partition import (
     Over,
     best_partition,
     extent_of,
-    nearest_divisors,
     partitioned,
     searched_partition,
 )
 from npuc.compiler.analysis.schedule.partition_knn import labels_for, predict
-from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
-from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
+from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.compiler.transforms.partition.patterns import CutOverCores, CutOverTime, check_possible, equal_parts
+from npuc.compiler.transforms.schedule.by_hand import apply_by_hand
+from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
 from npuc.compiler.transforms.schedule.pins import (
     contracts_of,
     dim_names,
     dims_of,
     named,
     require_known,
-    settle,
     together_of,
     usage_error,
 )
 from npuc.compiler.transforms.schedule.searches import (
     Goal,
     goal_of,
+    joint_schedule_for,
     known_machine,
     or_capacity_error,
     problem_of,
-    schedule_together,
 )
 from npuc.compiler.transforms.unused import has_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -121,8 +120,7 @@ class PartitionPass(ModulePass):
         elif self.dim is not None and self.parts is not None:
             self._remark_by_hand(contracts)
             require_known(contracts, [self.dim], dim_names, "dimension")
-            changed = [c for c in contracts if self._partition(op, c, self.dim, self.parts, over or "time", goal)]
-            settle(changed, machine_of(op))
+            self._cut(op, contracts, self.dim, self.parts, over or "time", goal)
         elif self.rule is not None:
             places = list(dict.fromkeys(together_of(contract) or contract for contract in contracts))
             if over == "cores" and all(isinstance(place, InterleaveOp) for place in places):
@@ -146,42 +144,32 @@ class PartitionPass(ModulePass):
             why = "the contractions have schedules, of which the parts have what they had"
             remark_unused(self, ("objective", "tolerance"), why)
 
-    def _partition(self, module: ModuleOp, op: ContractOp, name: str, parts: int, over: Over, goal: Goal) -> bool:
-        """Partition a contraction; returns whether it changed."""
-        dims = dims_of(op.nest, name)
-        if not dims or parts == 1:
-            return False
-        extents = {dim: extent_of(op.nest, op.schedule, dim, over) for dim in dims}
-        dim = next((dim for dim, extent in extents.items() if extent % parts == 0), None)
-        if dim is None:
-            sizes = ", ".join(f"{dim} = {extent}" for dim, extent in extents.items())
-            near = ", ".join(map(str, nearest_divisors(extents.values(), parts)))
-            raise usage_error(op, f"{parts} parts do not divide {sizes} of {named(op)}", f"nearest that do: {near}")
-        op.schedule = _partitioned(module, op, EqualParts(dim, parts, over), goal)
-        return True
+    def _cut(
+        self, module: ModuleOp, contracts: Sequence[ContractOp], dim: str, parts: int, over: Over, goal: Goal
+    ) -> None:
+        """Cut contractions by hand; those without a schedule get the best one of a part."""
+        scheduled: list[ContractOp] = []
+        for contract in contracts:
+            cut = equal_parts(contract, dim, parts, over)
+            if cut is None:
+                continue
+            check_possible(contract, cut)
+            if contract.schedule_attr is None:
+                apply_pattern(SetSchedule(_searched(module, contract, cut, goal)), contract)
+            else:
+                scheduled.append(contract)
+        time = CutOverTime(dim, parts, in_front=True, only=self.only)
+        apply_by_hand(time if over == "time" else CutOverCores(dim, parts, only=self.only), scheduled)
 
 
-def _partitioned(module: ModuleOp, op: ContractOp, cut: EqualParts, goal: Goal) -> Schedule:
-    """The schedule of a partitioned contraction. Raises `UsageError` and `CapacityError` at its place."""
-    in_turn = together_of(op) is not None
-    if in_turn and cut.over == "cores":
-        raise usage_error(op, f"{named(op)} runs round-robin with others, which is on one core", "over=time")
-    if cut.over == "cores" and cut.dim in {loop.dim for loop in op.schedule.loops if loop.cores}:
-        raise usage_error(op, f"{cut.dim} of {named(op)} is cut over cores already", "over=time, or another dimension")
-    machine = machine_of(module)
-    if cut.over == "cores" and machine is not None:
-        cores = cut.parts * core_count(op.nest, op.schedule)
-        if cores > machine.cores:
-            message = f"the parts of {named(op)} take {cores:,} cores, the machine has {machine.cores:,}"
-            raise CapacityError(message, location=location_of(op), hint=f"fewer parts, or array.cores={cores}")
-    if op.schedule_attr is not None:
-        return partitioned(op.nest, op.schedule, cut)
-    if in_turn:
+def _searched(module: ModuleOp, op: ContractOp, cut: EqualParts, goal: Goal) -> Callable[[ContractOp], Schedule | None]:
+    """The search for a partitioned contraction that has no schedule. Raises `UsageError` where there is none."""
+    if together_of(op) is not None:
         raise usage_error(op, f"{named(op)} runs round-robin and has no schedule", "tile or schedule before it")
     machine = known_machine(module, f"{named(op)} has no schedule", op)
     widths = contract_widths(op, machine)
-    return or_capacity_error(
-        op, lambda: searched_partition(op.nest, machine, goal.objective, widths, cut, goal.tolerance)
+    return lambda one: or_capacity_error(
+        one, lambda: searched_partition(one.nest, machine, goal.objective, widths, cut, goal.tolerance)
     )
 
 
@@ -194,13 +182,13 @@ def _best(op: ContractOp, letters: Sequence[str], machine: Machine, goal: Goal, 
     def search() -> Schedule:
         return best_partition(nest, fixed, machine, goal.objective, widths, over, dims, goal.tolerance)
 
-    op.schedule = or_capacity_error(op, search)
+    apply_pattern(SetSchedule(lambda one: or_capacity_error(one, search)), op)
 
 
 def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, goal: Goal) -> None:
     """Give round-robin contractions the cheapest partition over time, the same dimension for all of them, or none."""
     if any(contract.schedule_attr is None for contract in op.contracts):
-        schedule_together(op, machine, goal)
+        apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
     problem, whole = problem_of(op, machine), op.round_robin
     budget = problem.budget if op.spm is None else op.spm
     found = [whole]
@@ -212,8 +200,7 @@ def _best_in_turn(op: InterleaveOp, letters: Sequence[str], machine: Machine, go
         if legal and problem.room(cut) <= budget:
             found.append(cut)
     best = best_of(found, lambda cut: joint_cost(cut, problem), goal.objective, goal.tolerance)
-    for contract, schedule in zip(op.contracts, best.schedules, strict=True):
-        contract.schedule = schedule
+    apply_pattern(SetJointSchedule(lambda one: JointSchedule(best.schedules, one.spm)), op)
 
 
 def _partition_over_time(op: ContractOp, letter: str, parts: int) -> Schedule:
