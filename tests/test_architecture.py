@@ -69,6 +69,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
         *("npuc.studies", "npuc.compiler.graph", "npuc.compiler.emit", "npuc.compiler.reference"),
     ),
     "npuc.compiler.entry": (*DIALECTS, "npuc.compiler.core", "npuc.compiler.cli"),
+    "npuc.compiler.patterns": (*DIALECTS, "npuc.compiler.transforms"),
     "npuc.compiler.universe": (*DIALECTS, "npuc.compiler.transforms"),
     "npuc.compiler.__init__": EXPLORE,
 }

@@ -59,6 +59,9 @@ def command(
         str | None, typer.Option("--op", metavar="NAME", help="Explain an operation of the IR, like npu.contract.")
     ] = None,
     step: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Explain a pass, like interleave.")] = None,
+    pattern: Annotated[
+        str | None, typer.Option("--pattern", metavar="NAME", help="Explain a pattern of passes, like tile.")
+    ] = None,
     of_layer: Annotated[
         str | None, typer.Option("--layer", metavar="NAME", help="Explain a layer of the language, like conv2d.")
     ] = None,
@@ -71,11 +74,12 @@ def command(
 ) -> None:
     """
     Explain where the time of a layer goes. Shows its schedule, traffic, stalls and a picture; with --devices, what a
-    plan moves between devices; with --op, --pass, --layer, --key or --report, what such a name means.
+    plan moves between devices; with --op, --pass, --pattern, --layer, --key or --report, what such a name means.
     """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
-        asked = {"--op": op, "--pass": step, "--layer": of_layer, "--key": key, "--report": report_key}
+        asked = {"--op": op, "--pass": step, "--pattern": pattern, "--layer": of_layer}
+        asked |= {"--key": key, "--report": report_key}
         if any(name is not None for name in asked.values()):
             own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg, "-b": backend, "--rows": rows}
             check_alone(asked, own, program, machine, optimisation, devices)

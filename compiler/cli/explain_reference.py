@@ -1,4 +1,4 @@
-"""`npuc explain --op`, `--pass`, `--layer`, `--key`, `--report`: what a name of npuc means."""
+"""`npuc explain --op`, `--pass`, `--pattern`, `--layer`, `--key`, `--report`: what a name of npuc means."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def _page(option: str, name: str, load: Sequence[str]) -> tuple[object, str]:
 
             operation = operation_page(operation_named(name))
             return operation, text.operation_text(operation, width)
+        case "--pattern":
+            from npuc.compiler.reference.passes import pattern_named, pattern_page
+
+            pattern = pattern_page(*pattern_named(name))
+            return pattern, text.pattern_text(pattern, width)
         case "--layer":
             from npuc.compiler.reference.layers import layer_page
 

@@ -7,7 +7,7 @@ from textwrap import dedent
 
 from npuc.compiler.reference.docstrings import is_code
 from npuc.compiler.reference.operations import FieldPage, OperationPage
-from npuc.compiler.reference.passes import PassExample, PassPage, cut
+from npuc.compiler.reference.passes import PassExample, PassOption, PassPage, cut
 
 
 def operation_markdown(page: OperationPage) -> Iterator[str]:
@@ -50,11 +50,7 @@ def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
     """The section of a pass, line by line."""
     yield from (f"## `{page.name}`", "", page.summary)
     yield from _blocks(page.text)
-    if page.options:
-        yield from ("", "| option | type | default | meaning |", "|---|---|---|---|")
-        for option in page.options:
-            default = "needed" if option.required else "" if option.default is None else f"`{option.default}`"
-            yield f"| `{option.name}` | {option.type} | {default} | {option.meaning or ''} |"
+    yield from _table("option", page.options)
     if example is not None:
         after = f", after `{example.before}`" if example.before else ""
         yield from ("", f"For example `{example.step}`{after}:", "", "```diff")
@@ -64,7 +60,16 @@ def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
     for pattern in page.patterns:
         yield from ("", f"### `{pattern.name}`")
         yield from _blocks(pattern.text)
+        yield from _table("argument", pattern.arguments)
     yield ""
+
+
+def _table(kind: str, options: Sequence[PassOption]) -> Iterator[str]:
+    if options:
+        yield from ("", f"| {kind} | type | default | meaning |", "|---|---|---|---|")
+    for option in options:
+        default = "needed" if option.required else "" if option.default is None else f"`{option.default}`"
+        yield f"| `{option.name}` | {option.type} | {default} | {option.meaning or ''} |"
 
 
 def _blocks(blocks: Sequence[str]) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from types import UnionType
@@ -20,6 +20,7 @@ from npuc.compiler.driver.passes import read_pipeline, run_pipeline
 from npuc.compiler.driver.watch.watcher import Watcher, ir_text
 from npuc.compiler.reference.docstrings import blocks_of, documentation, field_documentation
 from npuc.compiler.transforms import get_all_patterns
+from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.frontends import read_source
 from npuc.frontends.mlir import make_context
 
@@ -62,10 +63,14 @@ class PassExample:
 
 @dataclass(frozen=True)
 class PatternPage:
-    """A rewrite that a pass is made of: its name, and paragraphs as those of a pass."""
+    """A rewrite that a pass is made of: name, class in `npuc.compiler.patterns`, paragraphs, arguments as options."""
 
     name: str
+    class_name: str
+    of: str
+    """The pass."""
     text: tuple[str, ...]
+    arguments: tuple[PassOption, ...]
 
 
 @dataclass(frozen=True)
@@ -98,19 +103,32 @@ def pass_page(found: type[ModulePass]) -> PassPage:
         own.summary or "It has no description.",
         (*own.details, *around[1:]),
         tuple(_options(found)),
-        tuple(
-            PatternPage(pattern.name, tuple(blocks_of(pattern.__doc__ or "")))
-            for pattern in get_all_patterns().get(found.name, ())
-        ),
+        tuple(pattern_page(found.name, pattern) for pattern in get_all_patterns().get(found.name, ())),
         pipeline if isinstance(pipeline, str) else None,
     )
 
 
-def _options(found: type[ModulePass]) -> list[PassOption]:
+def pattern_named(name: str) -> tuple[str, type[NamedPattern]]:
+    """The pass and the pattern of a name, or of the name of its class. Raises `UsageError` with the nearest."""
+    known = {pattern.name: (step, pattern) for step, own in get_all_patterns().items() for pattern in own}
+    classes = {pattern.__name__: known[pattern.name] for _, pattern in known.values()}
+    if name not in known and name not in classes:
+        raise UsageError(f"there is no pattern '{name}'", hint=did_you_mean(name, list(known)))
+    return known[name] if name in known else classes[name]
+
+
+def pattern_page(step: str, found: type[NamedPattern]) -> PatternPage:
+    """What a pattern of a pass does, by its docstring and those of its fields."""
+    text = tuple(blocks_of(found.__doc__ or ""))
+    arguments = tuple(_options(found)) if dataclasses.is_dataclass(found) else ()
+    return PatternPage(found.name, found.__name__, step, text, arguments)
+
+
+def _options(found: type[ModulePass | NamedPattern]) -> list[PassOption]:
     types = get_type_hints(found)
     return [
         PassOption(
-            field.name.replace("_", "-"),
+            field.name.replace("_", "-") if issubclass(found, ModulePass) else field.name,
             _type_text(types[field.name]),
             field.metadata.get("meaning") or field_documentation(found, field.name),
             _default(field),
@@ -125,6 +143,8 @@ def _default(field: dataclasses.Field[Any]) -> str | None:
     value = field.default
     if value in (dataclasses.MISSING, None, ()):
         return None
+    if callable(value):
+        return value.__name__
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -136,9 +156,21 @@ def _type_text(hint: Any) -> str:
     if isinstance(hint, UnionType):
         names = [name for name in get_args(hint) if name is not type(None)]
         return "number" if set(names) == {int, float} else " or ".join(map(_type_text, names))
-    if get_origin(hint) is tuple:
+    if get_origin(hint) in (tuple, Sequence):
         return f"list of {_type_text(get_args(hint)[0])}s"
+    if get_origin(hint) is Mapping:
+        return f"{_type_text(get_args(hint)[1])} by name"
+    if get_origin(hint) is Callable:
+        (given,), result = get_args(hint)
+        return f"function of {_classes_text(given)} that gives {_classes_text(result)}"
     return _WORDS.get(hint, getattr(hint, "__name__", str(hint)))
+
+
+def _classes_text(hint: Any) -> str:
+    """The classes that a value may be of."""
+    return " or ".join(
+        getattr(one, "__name__", str(one)).replace("NoneType", "None") for one in get_args(hint) or (hint,)
+    )
 
 
 def example_of(pipeline: str, available: dict[str, PassFactory]) -> PassExample:

@@ -7,7 +7,7 @@ from textwrap import dedent, fill, indent, wrap
 
 from npuc.compiler.reference.docstrings import is_code
 from npuc.compiler.reference.operations import FieldPage, OperationPage
-from npuc.compiler.reference.passes import PassExample, PassOption, PassPage, cut
+from npuc.compiler.reference.passes import PassExample, PassOption, PassPage, PatternPage, cut
 
 STEP = "  "
 NARROWEST = 40
@@ -49,6 +49,20 @@ def _head(field: FieldPage) -> str:
 def pass_text(page: PassPage, example: PassExample | None, width: int) -> str:
     """What a pass does, in lines of at most `width` characters but for what it rewrites."""
     return "\n".join(_pass_lines(page, example, max(width, NARROWEST))) + "\n"
+
+
+def pattern_text(page: PatternPage, width: int) -> str:
+    """What a pattern does, in lines of at most `width` characters but for what it rewrites."""
+    return "\n".join(_pattern_lines(page, max(width, NARROWEST))) + "\n"
+
+
+def _pattern_lines(page: PatternPage, width: int) -> Iterator[str]:
+    yield f"{page.name} of the pass {page.of}: npuc.compiler.patterns.{page.class_name}"
+    yield from _prose(page.text[:1], width)
+    yield from _blocks(page.text[1:], width)
+    if page.arguments:
+        yield "\narguments"
+        yield from _rows([(_option(option), option.meaning or "") for option in page.arguments], width)
 
 
 def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iterator[str]:

@@ -8,7 +8,7 @@ from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
 from npuc.compiler.transforms.interleave.fuse import fused, joined_nest, take_place
 from npuc.compiler.transforms.interleave.round_robin import in_turn, keep_schedules
-from npuc.compiler.transforms.interleave.sharing import Find, gradients
+from npuc.compiler.transforms.interleave.sharing import Find, gradients, siblings
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.compiler.transforms.schedule.by_hand import machine_around
 from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
@@ -42,7 +42,7 @@ class FuseContractions(NamedPattern):
     name: ClassVar[str] = "fuse"
 
     find: Find = gradients
-    """Gives the set that begins with a contraction, or None; `gradients` and `siblings` are in `interleave.sharing`."""
+    """Gives the set that begins with a contraction, or None: `gradients` (dX and dW of a product) or `siblings`."""
     choose: Callable[[ContractOp], Schedule | None] = no_schedule
     """Gives the schedule of the new contraction; None leaves that to the pass `schedule`."""
 
@@ -68,11 +68,11 @@ class RoundRobin(NamedPattern):
             {layer = "fc", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
         --> RoundRobin()
         %dx, %dw = npu.interleave {
-          %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
+          %dx_1 = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dy[m, n], W = %w[k, n]) outs(dX[m, k]) do(dX += dY * W)
             {layer = "fc", role = "dx"} : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
-          %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
+          %dw_1 = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], dY = %dy[m, n]) outs(dW[k, n]) do(dW += X * dY)
             {layer = "fc", role = "dw"} : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
-          npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
+          npu.yield %dx_1, %dw_1 : tensor<6x8xf32>, tensor<8x4xf32>
         } {layer = "fc", role = "dxdw"} : (tensor<6x8xf32>, tensor<8x4xf32>)
 
     The new operation stands in the place of the first. Checks that all contractions have a schedule and that their
@@ -83,7 +83,7 @@ class RoundRobin(NamedPattern):
     name: ClassVar[str] = "round-robin"
 
     find: Find = gradients
-    """Gives the set that begins with a contraction, or None; `gradients` and `siblings` are in `interleave.sharing`."""
+    """Gives the set that begins with a contraction, or None: `gradients` (dX and dW of a product) or `siblings`."""
     reschedule: Callable[[InterleaveOp], JointSchedule | None] = no_schedule
     """Gives schedules in place of those that were dropped."""
 
@@ -98,4 +98,5 @@ class RoundRobin(NamedPattern):
             SetJointSchedule(self.reschedule).match_and_rewrite(new, rewriter)
 
 
+__all__ = ["PATTERNS", "FuseContractions", "RoundRobin", "gradients", "no_schedule", "siblings"]
 PATTERNS: tuple[type[NamedPattern], ...] = (FuseContractions, RoundRobin)
