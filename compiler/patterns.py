@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from npuc.compiler.transforms.parallelize.patterns import MergeSlices, PlaceDropout, SplitBatchNorm
     from npuc.compiler.transforms.partition.patterns import CutOverCores, CutOverTime
     from npuc.compiler.transforms.rearrange.patterns import OneNest, PermuteLoops
+    from npuc.compiler.transforms.recompute.patterns import RunAgain
     from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
     from npuc.compiler.transforms.tile.patterns import Tile
 
@@ -75,6 +76,7 @@ _HOMES = {
     "Repeated": "canonicalize",
     "Residency": "keep_resident",
     "RoundRobin": "interleave",
+    "RunAgain": "recompute",
     "SameShape": "canonicalize",
     "SetJointSchedule": "schedule",
     "SetKeepDepths": "keep",
@@ -120,6 +122,7 @@ __all__ = [
     "Repeated",
     "Residency",
     "RoundRobin",
+    "RunAgain",
     "SameShape",
     "SetJointSchedule",
     "SetKeepDepths",

@@ -58,11 +58,11 @@ def pattern_text(page: PatternPage, width: int) -> str:
 
 def _pattern_lines(page: PatternPage, width: int) -> Iterator[str]:
     yield f"{page.name} of the pass {page.of}: npuc.compiler.patterns.{page.class_name}"
-    yield from _prose(page.text[:1], width)
-    yield from _blocks(page.text[1:], width)
+    yield from prose(page.text[:1], width)
+    yield from blocks(page.text[1:], width)
     if page.arguments:
         yield "\narguments"
-        yield from _rows([(_option(option), option.meaning or "") for option in page.arguments], width)
+        yield from rows([(_option(option), option.meaning or "") for option in page.arguments], width)
 
 
 def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iterator[str]:
