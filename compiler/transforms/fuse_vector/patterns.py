@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation
-from xdsl.pattern_rewriter import InsertPoint, PatternRewriter, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
@@ -67,9 +68,10 @@ class FuseEpilogue(NamedPattern):
 
 def _check_available(work: VectorOp, place: Operation) -> None:
     """Raise `UsageError` if work reads what is made between a place and the work."""
-    late = {value.owner for value in work.operands} & set(_between(place, work))
+    owners = {value.owner for value in work.operands}
+    late = {op.name for op in _between(place, work) if op in owners}
     if late:
-        names = ", ".join(sorted(owner.name for owner in late))
+        names = ", ".join(sorted(late))
         raise UsageError(
             f"npu.vector {work.kind} cannot move to its contraction: {names} in between makes what it reads",
             location=location_of(work),

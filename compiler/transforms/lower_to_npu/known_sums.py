@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.pattern_rewriter import InsertPoint, PatternRewriter, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from npuc.compiler.layers.base import derivative
 from npuc.compiler.transforms.named_pattern import NamedPattern

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Block, BlockArgument
-from xdsl.pattern_rewriter import InsertPoint, PatternRewriter, op_type_rewrite_pattern
+from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import InsertPoint
 
 from npuc.compiler.layers.shape import shaped
 from npuc.compiler.transforms.named_pattern import NamedPattern

@@ -6,6 +6,7 @@ import pytest
 
 from npuc.compiler.core.errors import CheckError
 from npuc.compiler.driver.check import check_program
+from npuc.compiler.driver.run import RunKeywords
 from npuc.frontends.source import text_source
 
 NET = """
@@ -98,7 +99,7 @@ PASSES = [LowerMinePass, KeepMinePass, FuseMinePass, TilesMinePass]
 def checked(tmp_path: Path, text: str, pipeline: str) -> list[str]:
     file = tmp_path / "mine.py"
     file.write_text(text)
-    keywords = {"load": [str(file)], "pipeline": f"autodiff,{pipeline}"}
+    keywords: RunKeywords = {"load": [str(file)], "pipeline": f"autodiff,{pipeline}"}
     return [check.step for check in check_program(text_source(NET, "dsl", "net.dsl"), keywords)][1:]
 
 
