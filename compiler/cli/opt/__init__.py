@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(context: typer.Context) -> None:
-    """Apply passes to IR: npuc opt FILE.mlir -p PASSES. npuc opt --help shows the options of xDSL's tool."""
+    """Apply passes to a program and print its IR: npuc opt SOURCE -p PASSES. See npuc opt --help."""
     arguments, load = split_load(context.args)
     with Verb(debug="--debug" in arguments):
         from npuc.compiler.cli.opt.tool import run_tool

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from argparse import ArgumentParser
+import sys
+from argparse import SUPPRESS, ArgumentParser
 from collections.abc import Sequence
 from io import BytesIO
 from typing import IO, TYPE_CHECKING
@@ -14,19 +14,38 @@ from xdsl.passes import ModulePass, PassPipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from npuc.backends.base import DEFAULT as BACKEND
+from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.machine.facts import TARGET
+from npuc.compiler.cli.groups import collected
+from npuc.compiler.cli.opt.arguments import add_groups, arrange_help, group_of
+from npuc.compiler.cli.options import Machine, Optimisation, Program
 from npuc.compiler.cli.progress import stages, warnings_shown
-from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError
+from npuc.compiler.cli.watching import watching
+from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError, either
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.options import SHOWN_CHANGES, Options
 from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
-from npuc.compiler.driver.passes import available_passes, names_in, read_pipeline
+from npuc.compiler.driver.devices import without_loss
+from npuc.compiler.driver.machine import stamp_target
+from npuc.compiler.driver.options import options_of
+from npuc.compiler.driver.passes import available_passes, names_in, own_passes, read_pipeline
+from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.watch.changes import Changes
+from npuc.compiler.driver.watch.times import Times
+from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.schedule_syntax import BarePromise
-from npuc.frontends import read_source
+from npuc.dialects.train.signature import has_loss, training_functions
+from npuc.frontends.files import read_bytes
 from npuc.frontends.mlir import check_text, parse_part
+from npuc.frontends.registry import frontend_names
+from npuc.frontends.source import Source, open_source, text_source
+from npuc.hardware import load_hardware
 
 PRINTING = ("print_op_generic", "print_no_properties", "print_debuginfo", "syntax_highlight")
 """Options of the printer of IR."""
@@ -43,8 +62,10 @@ class OptTool(xDSLOptMain):
     """
 
     def __init__(self, arguments: Sequence[str], load: Sequence[str] = ()):
-        self.load = load
+        self.load, self.arguments = load, arguments
         self.sources = SourceTexts({})
+        self.source: Source | None = None
+        self.watch: Watcher = Watcher()
         super().__init__("xDSL's opt tool with npuc's dialects and passes", arguments)
 
     def register_all_dialects(self) -> None:
@@ -63,14 +84,44 @@ class OptTool(xDSLOptMain):
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp | None:
         """Parse a part of the input; of IR, after a look at its strings, with the place of each operation."""
+        if self.source is not None:
+            return self._with_machine(self._read(self.source))
         data, name = chunk.read(), self.get_input_name()
         text = decoded(data, name)
         self.sources = SourceTexts({name: "\n" * start_offset + text})
-        if file_extension != "mlir":
-            return super().parse_chunk(BytesIO(data), file_extension, start_offset)
+        for define in self.args.define or ():
+            raise UsageError(f"-D {define}: IR has no parameters")
         check_text(text, name)
         implicit = not self.args.no_implicit_module
-        return parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
+        module = parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
+        if self.args.inference:
+            without_loss(module)
+        return self._with_machine(module)
+
+    def _read(self, source: Source) -> ModuleOp:
+        """The program of a source that is not IR."""
+        self.sources, remarks = texts_of(source), list[str]()
+        module = read_program(source, self._options(), self.sources, remarks)
+        for remark in remarks:
+            print(f"npuc: warning: {remark}", file=sys.stderr)
+        return module
+
+    def _options(self) -> Options:
+        return options_of(collected(group_of(self.args, Program, source=""), group_of(self.args, Machine)))
+
+    def _with_machine(self, module: ModuleOp) -> ModuleOp:
+        """The module with the facts of the machine that is asked for, which passes read; as it is without one."""
+        options = self._options()
+        if options.inference is False and not any(map(has_loss, training_functions(module))):
+            raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
+        if options.hardware is None and not options.overrides:
+            return module
+        model = get_backend(BACKEND)
+        machine = load_hardware(options.hardware or model.default_hardware, options.overrides)
+        stamp_target(module, machine, model.name, scheduled=False)
+        if TARGET not in module.attributes:
+            stamp_target(module, machine, model.name)  # says which key is missing
+        return module
 
     def setup_pipeline(self) -> None:
         """Read the pipeline with npuc's messages, and keep what the tool does between passes, after npuc's verifier."""
@@ -85,10 +136,13 @@ class OptTool(xDSLOptMain):
             # Whoever asks for the tool's own diagnostics gets them.
             if not (self.args.disable_verify or self.args.verify_diagnostics):
                 verify_module(module, self.sources, after=None if previous is None else previous.name)
+            if previous is not None:
+                self.watch.after(previous, module)
             if usual is not None:
                 usual(previous, module, following)
             if following is not None:
                 tell(following.name)
+                self.watch.before(following, module)
 
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
 
@@ -99,6 +153,9 @@ class OptTool(xDSLOptMain):
             raise UsageError("--load needs -p, which names the passes that it loads", hint='-p "own-pass,…"')
         if given.time_passes and not passes:
             raise UsageError("--time-passes needs -p: there are no passes to time")
+        for name in ("statistics", "print_changed"):
+            if getattr(given, name) and not passes:
+                raise UsageError(f"--{name.replace('_', '-')} needs -p: no pass runs")
         if given.print_between_passes and len(passes) < 2:
             raise UsageError("--print-between-passes needs two passes in -p: it prints between them")
         if given.verify_diagnostics and given.disable_verify:
@@ -111,15 +168,16 @@ class OptTool(xDSLOptMain):
 
     @property
     def _is_network(self) -> bool:
-        """Whether the input is in the network language."""
-        name = self.args.input_file or ""
-        return (self.args.frontend or os.path.splitext(name)[1].removeprefix(".")) == "dsl"
+        """Whether the input is no IR."""
+        name, format = self.args.input_file, self.args.frontend
+        return format != "mlir" if format is not None else name is not None and not name.endswith(".mlir")
 
     def apply_passes(self, prog: ModuleOp) -> None:
         """
         Run the pipeline, whose pass is shown if it takes long; what a pass raises that is no message of xDSL's becomes
         one of npuc's.
         """
+        self.watch.plan(list(self.pipeline.passes))
         # What is printed between passes and the stage would be in each other's way.
         prints = self.args.print_between_passes or self.args.time_passes
         quoted, translated = self.sources.quoted(), Foreign(_translate)
@@ -127,12 +185,23 @@ class OptTool(xDSLOptMain):
             super().apply_passes(prog)
 
     def register_all_frontends(self) -> None:
-        """Besides IR, the network language is read."""
+        """Besides IR, all formats are read that `npuc compile` reads."""
         super().register_all_frontends()
-        self.available_frontends["dsl"] = self._read_network
+        for name in frontend_names():
+            self.available_frontends.setdefault(name, lambda stream: ModuleOp([]))  # see `_read`
 
-    def _read_network(self, stream: IO[bytes]) -> ModuleOp:
-        return read_source(decoded(stream.read(), self.get_input_name()), format="dsl", filename=self.get_input_name())
+    def run(self) -> None:
+        """Run the tool, with what watches its passes."""
+        asked = group_of(self.args, Optimisation)
+        if asked.print_changed not in (None, *SHOWN_CHANGES):
+            raise UsageError(f"--print-changed {asked.print_changed}: expected {either(SHOWN_CHANGES)}")
+        with watching(asked) as watchers:
+            more: list[Watcher] = [Times(_tell)] if asked.time_passes else []
+            more += [] if asked.print_changed is None else [Changes(_tell, lines=asked.print_changed == "diff")]
+            self.watch = Watchers([*watchers, *more])
+            self.args.time_passes = False  # told by the watcher
+            super().run()
+            self.watch.finish()
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         """The tool's options, under npuc's name."""
@@ -143,6 +212,10 @@ class OptTool(xDSLOptMain):
         )
         arg_parser.add_argument("--depth", metavar="auto|ops|layers|N", help="what --emit dot and svg draw as one")
         arg_parser.add_argument("--only", metavar="GLOB|INDEX", action="append", help="keep these layers alone")
+        arg_parser.add_argument("--pipeline", dest="passes", default="", help=SUPPRESS)
+        add_groups(arg_parser)
+        own = sorted({*own_passes(), *available_passes(self.load)})
+        arrange_help(arg_parser, self.arguments, own, sorted({*self.available_passes} - {*own}))
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         """The program, or those layers of it, as IR or as a graph."""
@@ -158,12 +231,23 @@ class OptTool(xDSLOptMain):
 
     def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
         """The input in parts. Raises `UsageError` for a suffix that is not read."""
-        name = self.args.input_file
-        suffix = os.path.splitext(name)[1].removeprefix(".") if name else "mlir"
-        if not self.args.frontend and suffix not in self.available_frontends:
-            known = ", ".join(f".{suffix}" for suffix in self.available_frontends)
-            raise UsageError(f"cannot tell the format of '{name}' from its suffix", hint=f"known: {known}")
-        return super().prepare_input()
+        name, format = self.args.input_file, self.args.frontend
+        if format is None and name is not None:
+            opened = open_source(name)
+            format = opened.frontend.name
+        else:
+            opened = None
+        if format in (None, "mlir"):
+            return super().prepare_input()
+        if opened is None:
+            data = sys.stdin.buffer.read() if name in (None, "-") else read_bytes(name)
+            opened = text_source(data, format, self.get_input_name())
+        self.source = opened
+        return [(BytesIO(), 0)], format
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
 def _costs(module: ModuleOp) -> Report | None:

@@ -1,0 +1,109 @@
+"""The options of `npuc opt`: npuc's from the groups of the other verbs, before those of xDSL's tool."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import typer
+from typer.models import OptionInfo
+
+from npuc.compiler.cli.groups import Group
+from npuc.compiler.cli.options import Machine, Optimisation, Program
+from npuc.compiler.core.errors import UsageError
+
+GroupT = TypeVar("GroupT", bound=Group)
+TAKEN: dict[type[Group], tuple[str, ...]] = {
+    Program: ("define", "inference", "max_ops"),
+    Machine: ("hw", "setting"),
+    Optimisation: ("load", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only"),
+}
+"""The options of each group that the tool takes."""
+SHOWN = (
+    *("--passes", "--output-file", "--frontend", "--print-op-generic", "--print-debuginfo"),
+    *("--print-between-passes", "--split-input-file", "--emit", "--depth", "--only"),
+)
+"""Options of the tool itself that its help shows without `--all`."""
+
+
+def add_groups(parser: ArgumentParser) -> None:
+    """Add the options of the groups to a parser; what xDSL's tool calls the same is replaced."""
+    parser.conflict_handler = "resolve"
+    own = parser.add_argument_group("npuc's options")
+    own.conflict_handler = "resolve"
+    own.add_argument("--all", action="store_true", help="Show in the help the options and passes of xDSL, too.")
+    for group, names in TAKEN.items():
+        hints = get_type_hints(group, include_extras=True)
+        for option in fields(group):
+            if option.name in names:
+                kind, info = get_args(hints[option.name])
+                _add(own, option.name, kind, info, option.default)
+    own.add_argument("--debug", action="store_true", help="Show the Python traceback of an error.")
+    # argparse shows groups in the order in which they were made
+    groups = parser._action_groups  # pyright: ignore[reportPrivateUsage]
+    groups.insert(1, groups.pop())
+
+
+def _add(to: Any, name: str, kind: object, info: OptionInfo, default: object) -> None:
+    spelt = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+    said = {"dest": name, "default": default, "help": (info.help or "").replace("%", "%%")}
+    on, _, off = spelt[0].partition("/")
+    if off:
+        to.add_argument(on, action="store_true", **said)
+        to.add_argument(off, action="store_false", **{**said, "help": "Require a loss."})
+    elif kind is bool:
+        to.add_argument(*spelt, action="store_true", **said)
+    else:
+        several = (
+            {"action": "append"}
+            if list in (kind, *(getattr(one, "__origin__", None) for one in get_args(kind)))
+            else {}
+        )
+        to.add_argument(*spelt, metavar=info.metavar, **said, **several, type=_reader(info))
+
+
+def _reader(info: OptionInfo) -> Any:
+    """What reads the value of an option, with its own message for a wrong one."""
+    parse = info.parser
+    if parse is None:
+        return str
+
+    def read(text: str) -> object:
+        try:
+            return parse(text)
+        except typer.BadParameter as e:
+            raise UsageError(f"{info.metavar}: {e}") from None
+
+    return read
+
+
+def group_of(arguments: Namespace, kind: type[GroupT], **more: object) -> GroupT:
+    """A group with the values that a parser has found."""
+    return kind(**{name: getattr(arguments, name) for name in TAKEN[kind]}, **more)
+
+
+def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence[str], upstream: Sequence[str]) -> None:
+    """Let the help show what is npuc's, and with `--all` what is xDSL's besides; `own` and `upstream` are passes."""
+    everything = "--all" in arguments
+    for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
+        if action.dest == "passes":
+            action.help, action.metavar = "Run these passes, of which there are lists below.", "PASSES"
+        elif action.dest == "input_file":
+            action.help = (
+                "A .dsl, .mlir, .csv or .m file, samples:NAME, or - to read a .dsl; IR from standard input without."
+            )
+        is_own = action.container is not None and action.container.title == "npuc's options"  # pyright: ignore
+        if (
+            not everything
+            and not is_own
+            and action.option_strings
+            and not {*SHOWN, "--help"} & {*action.option_strings}
+        ):
+            action.help = SUPPRESS
+    listed = [f"npuc's passes: {', '.join(own)}"]
+    listed += (
+        [f"xDSL's passes: {', '.join(upstream)}"] if everything else ["--all shows xDSL's options and passes, too."]
+    )
+    parser.epilog = " ".join([*listed, "npuc explain --pass NAME explains one."])
