@@ -44,7 +44,6 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
     r = Random(seed)
     for _ in range(10):
         nest, _ = draw(r, big=12)
-        nest = replace(nest, starts=(None,) * len(nest.outs))
         widths = draw_bits(r, nest)
         array = Array(r.randint(1, 6), r.randint(1, 6), r.choice(["os", "ws", "is"]))
         machine = Machine(array, r.choice([40, 400]), Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.8)

@@ -85,7 +85,7 @@ def best_program(
     found = [sequential_program(problem, strict or own)]
     orders = [] if fused is None else _fused_orders(fused.nest)
     for order in orders:
-        found += _fused(fused, problem.machine, objective, order, 0.0)
+        found += _fused(fused, problem.machine, objective, order, 0.0, monotone=tolerance == 0)
     least = cheapest(found, objective).cost.score(objective)
     if _round_robin_floor(problem, objective) <= least * (1 + tolerance):
         found += _round_robin(problem, objective, least * (1 + tolerance), 0.0)
@@ -151,13 +151,19 @@ def _fused_orders(nest: Nest) -> list[tuple[str, ...]]:
 
 
 def _fused(
-    fused: FusedNest | None, machine: Machine, objective: Objective, order: tuple[str, ...], tolerance: float
+    fused: FusedNest | None,
+    machine: Machine,
+    objective: Objective,
+    order: tuple[str, ...],
+    tolerance: float,
+    *,
+    monotone: bool = False,
 ) -> list[CostedProgram]:
     """The nest in this order; empty where none fits."""
     if fused is None:
         return []
     try:
-        schedule = best_schedule(fused.nest, machine, objective, fused.widths, order, tolerance)
+        schedule = best_schedule(fused.nest, machine, objective, fused.widths, order, tolerance, monotone=monotone)
     except CapacityError:
         return []
     return [replace(fused_program(fused, schedule, machine), order=order)]

@@ -1,6 +1,7 @@
 """Array cycles and SPM accesses at every combination of tilings of a schedule search."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -112,6 +113,18 @@ class ArrayWork:
             reads = lhs * m * k * again["n"] + rhs * k * n * again["m"]
             accesses = accesses + batch * (reads + out * m * n * again["k"])
         return cycles, accesses
+
+
+def searched_edges(array: Array) -> tuple[Array, ...]:
+    """
+    The array with each edge that a search distinguishes: one element, each power of two up to all rows, no limit.
+
+    None of an array whose edge does not matter.
+    """
+    if not array.grouped:
+        return ()
+    powers = (1 << power for power in range((array.rows - 1).bit_length() + 1))
+    return tuple(replace(array, edge_elements=elements) for elements in (*powers, None))
 
 
 @lru_cache(maxsize=4096)

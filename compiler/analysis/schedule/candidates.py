@@ -54,9 +54,14 @@ def best_candidate(
     *,
     fine: bool,
     limit: float = MOST,
+    every_edge: bool = False,
 ) -> FoundSchedule | None:
-    """The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`."""
-    space = _space(nest, machine, objective, widths, order, fine)
+    """
+    The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`.
+
+    With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`).
+    """
+    space = _space(nest, machine, objective, widths, order, fine, every_edge)
     costs, choices = space.costs, space.choices
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
     probed = space.candidates(limit, probed=PROBED)
@@ -93,10 +98,16 @@ class Space:
 
 @lru_cache(maxsize=4)
 def _space(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], fine: bool
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    fine: bool,
+    every_edge: bool,
 ) -> Space:
     """The candidates of a nest that may fit, before any is costed."""
-    costs = CandidateCosts(nest, machine, objective, widths, fine=fine)
+    costs = CandidateCosts(nest, machine, objective, widths, fine=fine, every_edge=every_edge)
     return Space(costs, all_choices(nest, widths, costs.groups, costs.residencies, order), machine.spm_bytes)
 
 
@@ -115,7 +126,7 @@ def near_candidates(
 
     Energy and traffic are no estimates, so that where they decide the first is the best.
     """
-    space = _space(nest, machine, objective, widths, order, fine)
+    space = _space(nest, machine, objective, widths, order, fine, False)
     costs, choices, found = space.costs, space.choices, space.candidates(most)
     near = np.flatnonzero(found.score <= most)
     measures = [found.moved, *(found.measure(one) for one in reversed(NEXT[objective]))]

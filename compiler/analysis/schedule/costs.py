@@ -6,16 +6,16 @@ All residency choices of all loop orders are costed at once: the contribution of
 that the sums are exact.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.schedule.array_work import ArrayWork
+from npuc.compiler.analysis.schedule.array_work import ArrayWork, searched_edges
+from npuc.compiler.analysis.schedule.grid_places import Places, values_at
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
@@ -23,7 +23,6 @@ from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
 Objective = Literal["time", "traffic", "energy", "edp"]
-Values = TypeVar("Values", Grid, Reals)
 AT_ONCE = 1 << 18
 """The largest number of candidates that are costed at once."""
 
@@ -69,28 +68,23 @@ class Candidates:
         return {"time": self.time, "traffic": self.moved, "energy": self.joules}[name]
 
 
-class Places:
-    """Positions `at` in a flat grid, to read arrays there; `maps` caches the positions in arrays of smaller shape."""
-
-    def __init__(self, at: Grid, shape: tuple[int, ...], maps: dict[tuple[int, ...], Grid]):
-        self.at, self.shape, self.maps = at, shape, maps
-        self.known: dict[tuple[int, ...], Grid] = {}
-
-    def of(self, values: Values) -> Values:
-        """The values at these positions; axes of size 1 are broadcast."""
-        found = self.known.get(values.shape)
-        if found is None:
-            if values.shape not in self.maps:
-                numbers = np.arange(values.size).reshape(values.shape)
-                self.maps[values.shape] = np.broadcast_to(numbers, self.shape).ravel()
-            found = self.known[values.shape] = self.maps[values.shape][self.at]
-        return values.ravel()[found]
-
-
 class CandidateCosts:
-    """Costs the candidates of one nest on one machine."""
+    """
+    Costs the candidates of one nest on one machine.
 
-    def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits, *, fine: bool):
+    With `every_edge` their needs are the array's cycles with each edge that a search distinguishes, not its own alone.
+    """
+
+    def __init__(
+        self,
+        nest: Nest,
+        machine: Machine,
+        objective: Objective,
+        widths: Bits,
+        *,
+        fine: bool,
+        every_edge: bool = False,
+    ):
         self.nest, self.machine, self.objective = nest, machine, objective
         self.groups = groups_of(nest, (machine.array.rows, machine.array.cols), fine=fine)
         self.shape = tuple(len(g.tilings) for g in self.groups)
@@ -111,6 +105,8 @@ class CandidateCosts:
         else:
             self.work = RowWork(nest, machine.array, self.groups, widths)
         self.maps: dict[tuple[int, ...], Grid] = {}
+        arrays = searched_edges(machine.array) if every_edge else ()
+        self.on_edges = [ArrayWork(nest, array, self.groups, widths, energy=False) for array in arrays]
 
     def places(self, at: Grid) -> Places:
         """The positions `at` of the grid, to read values there."""
@@ -148,10 +144,10 @@ class CandidateCosts:
         at = np.flatnonzero(room.ravel() <= budget)
         place = self.places(at)
         moved, last = (
-            np.stack(_table(place, values))
+            np.stack(values_at(place, values))
             for values in ([o.traffic for o in choices.options], [o.exposed for o in choices.options])
         )
-        cycles, accesses, _ = self._work(choices, place)
+        cycles, accesses, _ = self._work(self.work, choices, place)
         sent, unhidden = (np.minimum.reduceat(values, choices.starts, axis=0).sum(axis=0) for values in (moved, last))
         least = self._bound(cycles.min(axis=0), sent, unhidden, accesses.min(axis=0))
         return GridSteps(at, moved, last, least)
@@ -169,11 +165,11 @@ class CandidateCosts:
             near = near[np.argpartition(steps.lower_bound[near], most)[:most]]
         place = self.places(steps.at[near])
         room, moved, ends = (
-            np.stack(_table(place, [o.room for o in choices.options])),
+            np.stack(values_at(place, [o.room for o in choices.options])),
             steps.moved[:, near],
             steps.ends[:, near],
         )
-        cycles, accesses, numbers = self._work(choices, place)
+        cycles, accesses, numbers = self._work(self.work, choices, place)
         several = max(1, AT_ONCE // max(1, len(near)))
         rows: list[Grid] = []
         columns: list[Grid] = []
@@ -195,18 +191,20 @@ class CandidateCosts:
         at, joule = place.at[step], [joules] if self.objective in ("energy", "edp") else []
         # Cycles of a row-stationary array are a lower bound (`row_work.py`): only candidates of equal tiles compare.
         tiles = [at, -at] if self.machine.array.row_stationary is not None else []
-        needs = np.stack([taken, sent, worked, end, uneven, *joule, *tiles], dtype=np.float64)
+        edges = [self._work(work, choices, place) for work in self.on_edges]
+        works = [some[which[choices.order[row]], step] for some, _, which in edges] or [worked]
+        needs = np.stack([taken, sent, *works, end, uneven, *joule, *tiles], dtype=np.float64)
         return Candidates(row, at, score, time, low, sent, taken, joules, needs)
 
-    def _work(self, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
+    def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """
         Array cycles and SPM accesses in bits, a row for each distinct pair, and the row number of each loop order.
         """
-        works = [self.work.of(order) for order in choices.orders]
+        works = [work.of(order) for order in choices.orders]
         rows = {(id(cycles), id(accesses)): (cycles, accesses) for cycles, accesses in works}
         numbers = {key: number for number, key in enumerate(rows)}
         of_orders = np.array([numbers[id(cycles), id(accesses)] for cycles, accesses in works], dtype=np.int64)
-        cycles, accesses = (np.stack(_table(place, column)) for column in zip(*rows.values(), strict=True))
+        cycles, accesses = (np.stack(values_at(place, column)) for column in zip(*rows.values(), strict=True))
         return cycles, accesses, of_orders
 
     def _time(
@@ -248,9 +246,9 @@ class CandidateCosts:
         """
         room, rate = self.machine.spm_bits, float(BYTE * self.machine.bytes_per_cycle)
         options = choices.columns[row].T
-        refetch_level = np.stack(_table(place, [option.refetch_level for option in choices.options]))[options, step]
+        refetch_level = np.stack(values_at(place, [option.refetch_level for option in choices.options]))[options, step]
         innermost = refetch_level.max(axis=0)
-        trips = np.stack(_table(place, self.work.trips))[np.array(choices.orders, dtype=np.int64)]
+        trips = np.stack(values_at(place, self.work.trips))[np.array(choices.orders, dtype=np.int64)]
         # The number of visits at each level of each order.
         down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
         steps = down[choices.order[row], :, step].T
@@ -299,12 +297,3 @@ class CandidateCosts:
 
 def _role(nest: Nest, tensor: Tensor) -> Role:
     return "input" if tensor in nest.ins else "sum" if tensor in nest.outs else "start"
-
-
-def _table(place: Places, values: Sequence[Values]) -> list[Values]:
-    """The values of arrays over the grid at some positions, a row each; identical arrays are read once."""
-    known: dict[int, Values] = {}
-    for one in values:
-        if id(one) not in known:
-            known[id(one)] = place.of(one)
-    return [known[id(one)] for one in values]

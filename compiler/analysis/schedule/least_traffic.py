@@ -26,7 +26,8 @@ from math import ceil, gcd, inf, prod
 import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor, NestedTilings
 from npuc.compiler.analysis.schedule.space import SMALL, DimGroup, Grid
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -34,22 +35,6 @@ RATIO = 1.25
 """The least ratio of the numbers of tiles of consecutive steps of a large dimension."""
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """
-    A tensor: the group it does not use (`missing`), the two it has, and the bits of moving it (`weight`) and of an
-    element in SPM (`width`). An output moves twice, less `once` for its first read and narrower last write.
-    """
-
-    name: str
-    missing: int
-    has: tuple[int, int]
-    weight: int
-    width: int
-    once: int
-
-
-@lru_cache(maxsize=1024)
 def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> Schedule | None:
     """
     The schedule of the least traffic below `limit` bits that fits in `spm_bytes`, in tiles no smaller than `edge`.
@@ -57,26 +42,43 @@ def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, 
     None if there is none. Also None for nests other than one product, or two that share an operand, with plain axes and
     sums that start from zero.
     """
+    found = least_tilings(nest, spm_bytes, widths, limit, edge)
+    return None if found is None else found.coarsened(nest, spm_bytes, widths)[0]
+
+
+@lru_cache(maxsize=4096)
+def least_tilings(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> NestedTilings | None:
+    """The tilings of `least_traffic`."""
     problem = _problem(nest, widths)
     if problem is None:
         return None
     groups, tensors = problem
     # Blocks take whole bytes.
-    budget = BYTE * spm_bytes - sum(BYTE - gcd(BYTE, t.width) for t in tensors)
+    rounding = sum(BYTE - gcd(BYTE, t.width) for t in tensors)
+    budget = BYTE * spm_bytes - rounding
     finest = tuple(_finest(group, edge) for group in groups)
-    limit += sum(t.once for t in tensors)
-    best: tuple[float, tuple[_Tensor, ...], tuple[int, ...]] | None = None
+    once = sum(t.once for t in tensors)
+    best: tuple[_Cuts, tuple[MovedTensor, ...]] | None = None
     for order in _orders(tensors):
-        found = _best_cuts(order, groups, finest, budget, best[0] if best else limit)
+        found = _best_cuts(order, groups, finest, budget, best[0].weight if best else limit + once)
         if found is not None:
-            best = found[0], order, found[1]
+            best = found, order
     if best is None:
         return None
-    _, order, cuts = best
-    return _coarsened(nest, _NestedTilings(groups, order, cuts), finest, spm_bytes, widths)
+    cuts, order = best
+    return NestedTilings(groups, order, cuts.places, finest, cuts.weight - once, -(-(cuts.room + rounding) // BYTE))
 
 
-def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Tensor, ...]] | None:
+@dataclass(frozen=True)
+class _Cuts:
+    """The bits that tensors move, the tiling of each one's missing group, and the bits of SPM that all blocks take."""
+
+    weight: float
+    places: tuple[int, ...]
+    room: int
+
+
+def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[MovedTensor, ...]] | None:
     """The groups other than batch, and the tensors; None where this search does not apply."""
     tensors = (*nest.ins, *nest.outs)
     if len(nest.tensors) > len(tensors) or len(tensors) > 5:
@@ -93,7 +95,7 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Ten
     )
     if len(groups) != 3:
         return None
-    found: list[_Tensor] = []
+    found: list[MovedTensor] = []
     stored, rooms = widths.by_name(nest), widths.occupied(nest)
     for tensor, width in zip(tensors, widths.with_sums(nest).values(), strict=True):
         lacking = [n for n, group in enumerate(groups) if not set(group.dims) <= tensor.dims]
@@ -104,7 +106,7 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[_Ten
         weight = width * tensor.elements
         twice = tensor in nest.outs
         once = 2 * weight - stored[tensor.name] * tensor.elements if twice else 0
-        found.append(_Tensor(tensor.name, missing, (first, second), weight * (1 + twice), rooms[tensor.name], once))
+        found.append(MovedTensor(tensor.name, missing, (first, second), weight * (1 + twice), rooms[tensor.name], once))
     counts = sorted(sum(tensor.missing == n for tensor in found) for n in range(3))
     return (groups, tuple(found)) if counts in ([1, 1, 1], [1, 2, 2]) else None
 
@@ -159,7 +161,7 @@ def _nested(group: DimGroup) -> Grid:
     return count
 
 
-def _orders(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, ...]]:
+def _orders(tensors: Sequence[MovedTensor]) -> Iterator[tuple[MovedTensor, ...]]:
     """The orders of the tensors; of two that miss the same group the heavier comes first unless it is also wider."""
     ranked = sorted(tensors, key=lambda tensor: -tensor.weight)
     for order in permutations(ranked):
@@ -173,9 +175,9 @@ def _orders(tensors: Sequence[_Tensor]) -> Iterator[tuple[_Tensor, ...]]:
 
 
 def _best_cuts(
-    order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
-) -> tuple[float, tuple[int, ...]] | None:
-    """The least weight below `limit`, and the tiling of each tensor's missing group; None if none fits."""
+    order: tuple[MovedTensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
+) -> _Cuts | None:
+    """The least weight below `limit`, the first of equal ones; None if none fits."""
     users = [[t for t in order if t.missing == g] for g in range(len(groups))]
     # The group that one tensor misses comes last: its tiling follows from the remaining room.
     last = min(range(len(groups)), key=lambda g: (len(users[g]), -g))
@@ -208,7 +210,8 @@ def _best_cuts(
     cuts = {alone.name: int(place[best])}
     for which, g, choice in zip(chosen, free, choices, strict=True):
         cuts |= {t.name: int(own[which[best]]) for t, own in zip(users[g], choice.places, strict=True)}
-    return float(total[best]), tuple(cuts[t.name] for t in order)
+    taken = int(fixed[best] + scaled[best] * sizes[place[best]])
+    return _Cuts(float(total[best]), tuple(cuts[t.name] for t in order), taken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +227,7 @@ class _TilingChoices:
         return _TilingChoices(tuple(place[few] for place in self.places), self.weight[few])
 
 
-def _tiling_choices(users: Sequence[_Tensor], group: DimGroup, finest: int) -> _TilingChoices:
+def _tiling_choices(users: Sequence[MovedTensor], group: DimGroup, finest: int) -> _TilingChoices:
     """All tilings of a group for the tensors that miss it."""
     if len(users) == 1:
         place = np.arange(finest + 1)
@@ -235,7 +238,7 @@ def _tiling_choices(users: Sequence[_Tensor], group: DimGroup, finest: int) -> _
 
 
 def _rooms(
-    order: tuple[_Tensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], at: Mapping[str, Grid], last: int
+    order: tuple[MovedTensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], at: Mapping[str, Grid], last: int
 ) -> tuple[Grid, Grid]:
     """The room of all blocks in bits: a fixed part, and a part that is multiplied by the tile of the group `last`."""
     count = len(next(iter(at.values())))
@@ -255,56 +258,3 @@ def _rooms(
         else:
             fixed = fixed + room
     return fixed, scaled
-
-
-@dataclass(frozen=True)
-class _NestedTilings:
-    """Groups, tensors in the order of their refetch levels, and for each the tiling of the group that it misses."""
-
-    groups: tuple[DimGroup, ...]
-    order: tuple[_Tensor, ...]
-    cuts: tuple[int, ...]
-
-    def schedule(self, nest: Nest, finest: Sequence[int], spm_bytes: int) -> Schedule:
-        """The schedule; a group that no later tensor misses is tiled as in `finest`."""
-        inner = {dim for group in self.groups for dim in group.dims}
-        loops = [Loop(dim, 1) for dim, size in nest.dims if dim not in inner and size > 1]
-        place = [group.full for group in self.groups]
-        depths: list[int] = []
-        for level, tensor in enumerate(self.order):
-            for g in tensor.has:
-                later = (
-                    cut
-                    for t, cut in zip(self.order, self.cuts, strict=True)
-                    if t in self.order[level + 1 :] and t.missing == g
-                )
-                target = next(later, finest[g])
-                loops += self._between(g, place[g], target)
-                place[g] = target
-            depths.append(len(loops))
-        keep = tuple((t.name, len(loops) - d) for t, d in zip(self.order, depths, strict=True) if len(loops) > d)
-        return Schedule(tuple(loops), keep, spm_bytes)
-
-    def _between(self, group: int, outer: int, inner: int) -> list[Loop]:
-        """The loops that refine a tile of one tiling into tiles of another."""
-        here = self.groups[group].steps(outer)
-        return [loop for loop in self.groups[group].tilings[inner] if here.get(loop.dim) != loop.step]
-
-
-def _coarsened(nest: Nest, tilings: _NestedTilings, finest: Sequence[int], spm_bytes: int, widths: Bits) -> Schedule:
-    """The schedule with the innermost tiles as large as fit at equal traffic, one group after another."""
-    places = list(finest)
-    best = tilings.schedule(nest, places, spm_bytes)
-    for g in range(len(places)):
-        lowest = max((cut for t, cut in zip(tilings.order, tilings.cuts, strict=True) if t.missing == g), default=0)
-        low, high = lowest, places[g]
-        while low < high:
-            middle = (low + high) // 2
-            tried = tilings.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
-            if footprint_bytes(nest, tried, widths) <= spm_bytes:
-                high = middle
-            else:
-                low = middle + 1
-        places[g] = high
-        best = tilings.schedule(nest, places, spm_bytes)
-    return best

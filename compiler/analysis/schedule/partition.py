@@ -70,7 +70,7 @@ def searched_partition(
     step = nest.sizes[partition.dim] // partition.parts
     part = part_nest(nest, {partition.dim: (0, step)})
     core = machine.core(partition.parts if partition.over == "cores" else 1)
-    inner = best_schedule(part, core, objective, widths, tolerance=tolerance)
+    inner = best_schedule(part, core, objective, widths, tolerance=tolerance, monotone=tolerance == 0)
     return Schedule((Loop(partition.dim, step, cores=partition.over == "cores"), *inner.loops), inner.keep, inner.spm)
 
 
@@ -114,7 +114,10 @@ def best_partition(
     A `fixed` schedule is partitioned as it is, where the result is legal and fits; otherwise each part is searched.
     `over` restricts partitions to those over time or over cores, `dims` to some dimensions.
     """
-    found = [best_schedule(nest, machine, objective, widths, tolerance=tolerance) if fixed is None else fixed]
+    if fixed is None:
+        found = [best_schedule(nest, machine, objective, widths, tolerance=tolerance, monotone=tolerance == 0)]
+    else:
+        found = [fixed]
     for partition in equal_partitions(nest, fixed or Schedule(), machine, over):
         if dims is not None and partition.dim not in dims:
             continue

@@ -29,6 +29,7 @@ from npuc.compiler.analysis.schedule.core_partitions import candidates_by_bound
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
+from npuc.compiler.analysis.schedule.monotone import monotone_results
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
@@ -51,12 +52,15 @@ def best_schedule(
     widths: Bits | None = None,
     order: tuple[str, ...] = (),
     tolerance: float = 0.0,
+    *,
+    monotone: bool = False,
 ) -> Schedule:
     """
     The best schedule found for a nest on a machine; its `spm` is the number of bytes that a schedule may use there.
 
     With a `tolerance` it is the best by the next measure (`near_ties.py`) among those found that score up to that much
-    more than the best by the objective, as a fraction.
+    more than the best by the objective, as a fraction. With `monotone`, and no tolerance, the search is as thorough as
+    is needed for a machine with more SPM, a faster channel or a wider edge to be no worse, exactly (`monotone.py`).
 
     Without `widths` all tensors have elements of `machine.element_bytes`, or 4 bytes. With `order` only schedules whose
     groups of dimensions come in the order of these dimensions are considered, other groups inside and batch outside.
@@ -72,15 +76,27 @@ def best_schedule(
         widths = uniform_widths(nest, machine)
     if tolerance:
         return near_schedule(nest, machine, objective, widths, order, tolerance)
+    if monotone and machine.cores == 1:
+        return best_on_core(nest, machine, objective, widths, order, monotone=True)
     return least_schedule(nest, machine, objective, widths, order)
 
 
 @lru_cache(maxsize=4096)
 def least_schedule(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float = 0.0
 ) -> Schedule:
-    """The best schedule by the objective alone."""
-    search = best_on_core if machine.cores == 1 else _over_cores
+    """
+    The best schedule by the objective alone.
+
+    With a `tolerance`, in which `near_schedule` looks next, that of each part over cores is found beside the part's
+    best, while its candidates are at hand.
+    """
+
+    def search(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
+        if machine.cores == 1:
+            return best_on_core(nest, machine, objective, widths, order)
+        return _over_cores(nest, machine, objective, widths, order, tolerance)
+
     narrower = None if objective in ("traffic", "energy") else _narrower(machine)
     if narrower is None:
         return search(nest, machine, objective, widths, order)
@@ -97,7 +113,8 @@ def near_schedule(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
 ) -> Schedule:
     """The best by the next measure among the schedules near the best score."""
-    best = least_schedule(nest, machine, objective, widths, order)
+    beside = 0.0 if machine.cores == 1 else tolerance
+    best = least_schedule(nest, machine, objective, widths, order, beside)
     most = exact_cost(nest, best, machine, objective, widths)[0] * (1 + tolerance)
     if machine.cores == 1:
         near = list(near_candidates(nest, machine, objective, widths, order, most, fine=False))
@@ -154,7 +171,9 @@ def _is_searched(array: Array) -> bool:
     return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
 
 
-def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
+def _over_cores(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
+) -> Schedule:
     """The best schedule on a machine of several cores."""
     best: tuple[float, float, float, int] | None = None
     chosen = Schedule()
@@ -165,6 +184,8 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
         part, core = _part(nest, machine, candidate.loops)
         try:
             inner = best_on_core(part, core, objective, widths, order)
+            if tolerance:
+                near_schedule(part, core, objective, widths, order, tolerance)
         except CapacityError as e:
             refusal = refusal or e
             continue
@@ -179,9 +200,18 @@ def _over_cores(nest: Nest, machine: Machine, objective: Objective, widths: Bits
 
 
 @lru_cache(maxsize=4096)
-def best_on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]) -> Schedule:
+def best_on_core(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    *,
+    monotone: bool = False,
+) -> Schedule:
     """The best schedule on one core."""
-    found = min(_results(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
+    results = monotone_results if monotone else _results
+    found = min(results(nest, machine, objective, widths, order), key=lambda f: (f.score, f.moved), default=None)
     if found is not None:
         return found.schedule
     finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))

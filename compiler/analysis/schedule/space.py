@@ -1,10 +1,10 @@
 """
 The search space of schedules of a nest, as arrays.
 
-Dimensions that the same tensors use form a group: M, N, K and batch of a product. The tilings of a group form a
-sequence from coarse to fine: its inner dimensions whole, one in steps, the outer ones in steps of 1. The loops of a
-group are adjacent, batch outermost, the other groups in any order. So a candidate is a loop order, a tiling of every
-group, and a residency option of every tensor.
+Dimensions that the same tensors use, starts of sums included, form a group: M, N, K and batch of a product. The tilings
+of a group form a sequence from coarse to fine: its inner dimensions whole, one in steps, the outer ones in steps of 1.
+The loops of a group are adjacent, batch outermost, the other groups in any order. So a candidate is a loop order, a
+tiling of every group, and a residency option of every tensor.
 
 All costs of a tensor are tables over the tilings of its groups. A block that spans some inner loops is a read of the
 table at a coarser tiling: the one without these loops.
@@ -124,14 +124,16 @@ def groups_of(nest: Nest, edges: tuple[int, int], *, fine: bool) -> tuple[DimGro
     a channel group, which only a very small SPM needs.
     """
     tensors = (*nest.ins, *nest.outs)
-    members: dict[frozenset[str], list[str]] = {}
+    starts = [start for start in nest.starts if start is not None]
+    members: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
     for dim in nest.sizes:
-        members.setdefault(frozenset(t.name for t in tensors if dim in t.dims), []).append(dim)
+        users = frozenset(t.name for t in tensors if dim in t.dims)
+        members.setdefault((users, frozenset(s.name for s in starts if dim in s.dims)), []).append(dim)
     everywhere = frozenset(t.name for t in tensors)
     windows = {d for t in tensors for a in t.axes for d in sorted(a.dims, key=lambda d: nest.sizes[d])[:-1]}
     groups: list[DimGroup] = []
-    for users in sorted(members, key=lambda users: users != everywhere):
-        dims = tuple(members[users])
+    for users, started in sorted(members, key=lambda key: key[0] != everywhere):
+        dims = tuple(members[users, started])
         sizes = tuple(nest.sizes[d] for d in dims)
         cut = None if users == everywhere else frozenset(d for d in dims if fine or d not in windows)
         groups.append(_group(dims, sizes, cut, max(edges), fine))

@@ -25,10 +25,13 @@ class Goal:
     """
     What schedules minimise: the objective and, among what costs up to `tolerance` more than the least, a fraction, the
     next measure (`analysis/schedule/near_ties.py`).
+
+    With `monotone` searches are so thorough that a larger machine is no worse (`analysis/schedule/monotone.py`).
     """
 
     objective: Objective
     tolerance: float
+    monotone: bool = False
 
 
 def known_machine(module: ModuleOp, why: str, op: Operation | None = None) -> Machine:
@@ -55,9 +58,11 @@ def objective_named(name: str) -> Objective:
 
 
 def goal_of(objective: str, tolerance: float) -> Goal:
-    """The goal that a pass's options name; raises `ValueError` for what is none."""
+    """
+    The goal that a pass's options name, monotone where the tolerance is 0; raises `ValueError` for what is none.
+    """
     check_tolerance(tolerance)
-    return Goal(objective_named(objective), tolerance)
+    return Goal(objective_named(objective), tolerance, monotone=tolerance == 0)
 
 
 def schedule_for(contract: ContractOp, machine: Machine, goal: Goal, order: tuple[str, ...] = ()) -> Schedule:
@@ -71,7 +76,10 @@ def schedule_for(contract: ContractOp, machine: Machine, goal: Goal, order: tupl
     """
     nest, widths = contract.nest, contract_widths(contract, machine)
     objective, tolerance = goal.objective, goal.tolerance
-    return or_capacity_error(contract, lambda: best_schedule(nest, machine, objective, widths, order, tolerance))
+    return or_capacity_error(
+        contract,
+        lambda: best_schedule(nest, machine, objective, widths, order, tolerance, monotone=goal.monotone),
+    )
 
 
 def or_capacity_error(contract: ContractOp, search: Callable[[], Schedule]) -> Schedule:

@@ -1,0 +1,146 @@
+"""
+The search whose candidates do not depend on the scratchpad, the channel or the array's edge: more is never worse.
+
+Let C be the candidates of a nest on an array, t(s, M) the objective of s on a machine M, and r(s) the SPM that s needs.
+The result is min t(s, M) over all s of C with r(s) <= SPM. A larger machine has every s of a smaller one, at no higher
+cost, so that its result is no worse, exactly. It takes two things.
+
+*t falls.* Traffic and energy of a schedule are the same on all these machines. Its time is the recurrence of
+`timing/double_buffer.py`, sums and maxima of terms of which none grows: with more SPM a load may begin beside earlier
+tiles; a faster channel shortens transfers; a wider edge shortens waits. Without double buffering it is a sum of such
+terms. Sums and products of floats are monotone in each term too, so that rounding changes nothing.
+
+*C is one set.* It has three parts. The quick search (`search.py`) takes some of each, by rules for the machine.
+
+- Coarse and fine candidates, always both, but for those that need no less of anything than another one. Needs do not
+  depend on SPM and bandwidth; of the array's edge they have the cycles with every edge, one beside the other. What
+  covers s takes no more SPM than s, so it is there wherever s is. A lower bound leaves out only what cannot be better.
+- The least traffic by nested tilings with every SPM up to the machine's, in tiles of any size and of the array's. For
+  traffic these are all sizes; for time and energy, where tiles of different sizes differ in what they cost, all sizes
+  of `SIGNIFICANT_BITS`. With a little less SPM the schedule is mostly the same: `NestedTilings.coarsened` tells where
+  it changes, so that a walk down from the machine's SPM meets each once. It ends where the lower bound for so little
+  SPM is no better than the best, as all that is left fits there.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import prod
+
+from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_choice import configured
+from npuc.compiler.analysis.machine.stationary import members, placement
+from npuc.compiler.analysis.nest.bounds import lower_bound_bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost
+from npuc.compiler.analysis.schedule.least_traffic import least_tilings
+from npuc.compiler.analysis.schedule.nested_tilings import NestedTilings
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.npu.nest import Nest, Schedule
+
+SIGNIFICANT_BITS = 5
+"""Of sizes of SPM whose least traffic is tried: 1 to 31 times a power of two, which most machines have."""
+
+
+def monotone_results(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
+) -> Iterator[FoundSchedule]:
+    """The best of each part of the candidates on one core, as far as it may be the best of all."""
+    best: FoundSchedule | None = None
+    for fine in (False, True):
+        limit = MOST if best is None else best.score
+        found = best_candidate(nest, machine, objective, widths, order, fine=fine, limit=limit, every_edge=True)
+        if found is not None:
+            yield found
+            best = found if best is None else min(best, found, key=lambda one: one.score)
+        if best is not None and best.score <= _least(nest, machine, objective, widths, machine.spm_bytes):
+            return
+    if not order and machine.policy != "lru" and objective != "edp":
+        yield from _nested_tilings(nest, machine, objective, widths, best)
+
+
+def _nested_tilings(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: FoundSchedule | None
+) -> Iterator[FoundSchedule]:
+    """Each schedule of the least traffic of some SPM that is better than all before it, and than `best`."""
+    score = MOST if best is None else best.score
+    for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
+        for schedule in _of_less_room(nest, machine, objective, widths, edge, lambda: score):
+            if _floor(nest, schedule, machine, objective, widths) < score:
+                found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
+                if found.score < score:
+                    score = found.score
+                    yield found
+
+
+def _of_less_room(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, edge: int, most: Callable[[], float]
+) -> Iterator[Schedule]:
+    """The schedules of the least traffic with each SPM up to the machine's, while they may score less than `most`."""
+    room = _budget(machine.spm_bytes, objective)
+    while room > 0 and _least(nest, machine, objective, widths, room) < most():
+        tilings = least_tilings(nest, room, widths, edge=edge)
+        if tilings is None:
+            return
+        if _least_work(nest, tilings, machine, objective) < most():
+            schedule, needs = tilings.coarsened(nest, room, widths)
+            yield replace(schedule, spm=machine.spm_bytes)
+            room = _budget(needs - 1, objective)
+        else:
+            room = _budget(tilings.needs - 1, objective)
+
+
+def _budget(spm_bytes: int, objective: Objective) -> int:
+    """The largest SPM within this one of which the least traffic is tried."""
+    rest = 0 if objective == "traffic" else max(0, spm_bytes.bit_length() - SIGNIFICANT_BITS)
+    return spm_bytes >> rest << rest
+
+
+def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective: Objective) -> float:
+    """A lower bound of the time of all schedules of these tilings, whose tiles are at most as large; or 0."""
+    array = machine.array
+    if objective != "time" or array.row_stationary is not None or array.stages is not None:
+        return 0.0
+    largest = dict(nest.sizes)
+    for group, position in zip(tilings.groups, tilings.coarsest, strict=True):
+        largest |= group.steps(position)
+    cycles = 0
+    for statement in nest.statements:
+        view, place = gemm_view(nest, statement), placement(statement, array)
+        rows, cols, streamed = (members(view, role) for role in (place.rows, place.cols, place.streamed))
+        # A tile has at least one fold, and so many whole folds are needed in all.
+        folds = prod(nest.sizes[dim] for dim in view.batch)
+        for dims, side in ((rows, array.rows), (cols, array.cols)):
+            whole = prod(nest.sizes[dim] for dim in dims)
+            folds *= max(-(-whole // side), -(-whole // prod(largest[dim] for dim in dims)))
+        length = prod(nest.sizes[dim] for dim in streamed)
+        tiles = -(-length // prod(largest[dim] for dim in streamed))
+        cycles += folds * (length + tiles * array.fold_overhead)
+    return float(cycles)
+
+
+def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, room: int) -> float:
+    """A lower bound of the objective over all schedules that take so many bytes of SPM."""
+    bits = lower_bound_bits(nest, room, widths)
+    time = max(float(cycles_lower_bound((nest,), machine.array)), float(bits / machine.channel_bits))
+    return _cost(nest, machine, time, bits, bits).score(objective)
+
+
+def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits) -> float:
+    """What a schedule costs at least, without its time tile by tile; exact but for that."""
+    work = compute(nest, schedule, configured(nest, schedule, machine.array))
+    moved = moved_bits(nest, traffic(nest, schedule), widths)
+    held = widths.with_sums(nest)
+    passed = moved + sum(held[name] * elements for name, elements in work.accesses.items())
+    return _cost(nest, machine, max(float(work.cycles), float(moved / machine.channel_bits)), moved, passed).score(
+        objective
+    )
+
+
+def _cost(nest: Nest, machine: Machine, time: float, moved: int, spm: int) -> ExactCost:
+    """Cycles, bits on the channel, and the energy for these and so many bits in and out of SPM."""
+    energy = machine.energy
+    return ExactCost(time, moved, None if energy is None else energy.joules(nest.macs, spm / BYTE, moved / BYTE))

@@ -1,0 +1,91 @@
+"""Nested tilings of three groups of dimensions, as the search for the least traffic finds them, and their schedules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
+from npuc.compiler.analysis.schedule.space import DimGroup
+from npuc.dialects.npu.nest import Loop, Nest, Schedule
+
+
+@dataclass(frozen=True)
+class MovedTensor:
+    """
+    A tensor: the group it does not use (`missing`), the two it has, and the bits of moving it (`weight`) and of an
+    element in SPM (`width`). An output moves twice, less `once` for its first read and narrower last write.
+    """
+
+    name: str
+    missing: int
+    has: tuple[int, int]
+    weight: int
+    width: int
+    once: int
+
+
+@dataclass(frozen=True)
+class NestedTilings:
+    """
+    Groups, tensors in the order of their refetch levels, and for each the tiling of the group that it misses; `finest`
+    are the finest tilings.
+
+    All schedules of these move `weight` bits, less some savings at ragged edges, and those that fit in `needs` bytes of
+    SPM are the ones of the least traffic from there up to the SPM that they were found for.
+    """
+
+    groups: tuple[DimGroup, ...]
+    order: tuple[MovedTensor, ...]
+    cuts: tuple[int, ...]
+    finest: tuple[int, ...]
+    weight: float
+    needs: int
+
+    @property
+    def coarsest(self) -> tuple[int, ...]:
+        """The coarsest tiling of each group at this traffic."""
+        pairs = list(zip(self.order, self.cuts, strict=True))
+        return tuple(max((cut for t, cut in pairs if t.missing == g), default=0) for g in range(len(self.groups)))
+
+    def coarsened(self, nest: Nest, spm_bytes: int, widths: Bits) -> tuple[Schedule, int]:
+        """
+        The schedule with the innermost tiles as large as fit at equal traffic, one group after another; and the least
+        SPM with which it is the same.
+        """
+        places, needs = list(self.finest), self.needs
+        for g, lowest in enumerate(self.coarsest):
+            low, high = lowest, places[g]
+            while low < high:
+                middle = (low + high) // 2
+                tried = self.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
+                room = footprint_bytes(nest, tried, widths)
+                if room <= spm_bytes:
+                    high, needs = middle, max(needs, room)
+                else:
+                    low = middle + 1
+            places[g] = high
+        return self.schedule(nest, places, spm_bytes), needs
+
+    def schedule(self, nest: Nest, finest: Sequence[int], spm_bytes: int) -> Schedule:
+        """The schedule; a group that no later tensor misses is tiled as in `finest`."""
+        inner = {dim for group in self.groups for dim in group.dims}
+        loops = [Loop(dim, 1) for dim, size in nest.dims if dim not in inner and size > 1]
+        place = [group.full for group in self.groups]
+        depths: list[int] = []
+        for level, tensor in enumerate(self.order):
+            for g in tensor.has:
+                later = (
+                    cut
+                    for t, cut in zip(self.order, self.cuts, strict=True)
+                    if t in self.order[level + 1 :] and t.missing == g
+                )
+                target = next(later, finest[g])
+                loops += self._between(g, place[g], target)
+                place[g] = target
+            depths.append(len(loops))
+        keep = tuple((t.name, len(loops) - d) for t, d in zip(self.order, depths, strict=True) if len(loops) > d)
+        return Schedule(tuple(loops), keep, spm_bytes)
+
+    def _between(self, group: int, outer: int, inner: int) -> list[Loop]:
+        """The loops that refine a tile of one tiling into tiles of another."""
+        here = self.groups[group].steps(outer)
+        return [loop for loop in self.groups[group].tilings[inner] if here.get(loop.dim) != loop.step]
