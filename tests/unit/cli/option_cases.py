@@ -131,6 +131,7 @@ BASE = {
     "map": "map net.dsl --hw nvdla --budget 4",
     "study": "study crosscheck --preset os --network net.dsl",
     "list": "list passes",
+    "new": "new pass own-pass",
 }
 
 OWN = {
@@ -203,6 +204,8 @@ OWN = {
     "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
     "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
     "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),
+    "new --output": Case("-o made"),
+    "new --quiet": Case("-q"),
     "list --load": Case("--load own.py"),
 }
 """Cases of one verb, which come before those of all."""
