@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,7 +14,11 @@ import msgspec
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.reference.docstrings import documentation, field_documentation
 from npuc.compiler.report.document import ReportData
+from npuc.compiler.report.sections import Section
 
+SECTIONS = ("npuc.compiler.report.sections", "npuc.backends.cycle.facts", "npuc.backends.roofline.facts")
+"""Where sections of `native` are."""
+NATIVE = "What only some backends have, of a row or of the whole report."
 LONGEST = 8
 """So many keys a hint lists."""
 
@@ -37,6 +42,29 @@ class ReportKeyPage:
 def report_keys() -> Mapping[str, ReportKeyPage]:
     """All keys of a report, in the order in which it has them."""
     return {page.name: page for page in _pages(ReportData, "")}
+
+
+@cache
+def native_keys() -> Mapping[str, ReportKeyPage]:
+    """The keys of `native` that sections have, as `native.folds`: each has the text of its section."""
+    for module in SECTIONS:
+        import_module(module)
+    pages: dict[str, ReportKeyPage] = {}
+    for section in _sections(Section):
+        told = documentation(section)
+        types = get_type_hints(section)
+        text = " ".join((told.summary, *told.details))
+        for field in section.__struct_fields__:
+            page = ReportKeyPage(f"native.{field}", _type_text(types[field]), text, NATIVE, ())
+            pages.setdefault(page.name, page)
+    return pages
+
+
+def _sections(base: type[Section]) -> Iterator[type[Section]]:
+    for section in base.__subclasses__():
+        if section.__module__.startswith("npuc."):
+            yield section
+            yield from _sections(section)
 
 
 def _pages(struct: type[msgspec.Struct], path: str) -> Iterator[ReportKeyPage]:
@@ -94,7 +122,8 @@ def _plural(text: str) -> str:
 
 def report_page(name: str) -> ReportKeyPage:
     """What is known of a key, by its path or by its end. Raises `UsageError` with those that may be meant."""
-    known = report_keys()
+    known = {**report_keys(), **native_keys()}
+    name = name.removeprefix("ops.") if name.startswith("ops.native.") else name
     found = [path for path in known if path == name] or [path for path in known if path.endswith(f".{name}")]
     if len(found) == 1:
         return known[found[0]]

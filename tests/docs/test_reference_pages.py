@@ -13,7 +13,7 @@ from npuc.compiler.reference.layers import layer_names, layer_page
 from npuc.compiler.reference.meanings import OPERANDS, PROPERTIES, RESULTS
 from npuc.compiler.reference.operations import operation_page, own_operations
 from npuc.compiler.reference.passes import example_of, pass_named, pass_page
-from npuc.compiler.reference.report import report_keys
+from npuc.compiler.reference.report import native_keys, report_keys
 from npuc.compiler.transforms import get_all_passes, get_all_patterns
 from npuc.frontends.mlir import make_context
 from npuc.hardware import KEYS, load_hardware
@@ -86,6 +86,17 @@ def test_report_keys_are_explained() -> None:
     assert {name for name in pages if "." not in name} == set(document)
     assert {f"totals.{name}" for name in document["totals"]} <= set(pages)
     assert {f"ops.{name}" for name in document["ops"][0]} <= set(pages)
+
+
+def test_native_keys_are_explained() -> None:
+    assert [name for name, page in native_keys().items() if not page.meaning] == []
+    for backend in ("cycle", "roofline"):
+        report = compile_source(
+            "M,N,K\n4,4,4\n", format="csv", opt_level=0 if backend == "cycle" else None, backend=backend
+        )
+        found = {f"native.{name}" for holder in (report, *report.ops) for name in holder.native}
+        assert found
+        assert found <= native_keys().keys()
 
 
 def test_the_tables_of_report_keys_are_current() -> None:

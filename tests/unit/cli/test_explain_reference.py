@@ -69,6 +69,12 @@ def test_a_report_key_by_its_end(npuc: Npuc) -> None:
     assert full.out.startswith("ops.limit\n  what sets the time: `compute`")
 
 
+def test_a_key_of_native(npuc: Npuc) -> None:
+    short, full = npuc("explain", "--report", "folds"), npuc("explain", "--report", "ops.native.folds")
+    assert short == full
+    assert full.out.startswith("native.folds\n  Tiles and folds of all cores; ")
+
+
 def test_keys_as_data(npuc: Npuc) -> None:
     key = json.loads(npuc("explain", "--key", "clock_mhz", "--json", "-").out)
     assert (key["name"], key["presets"]["nvdla"]) == ("clock_mhz", "1000.0")
