@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, cast
@@ -224,9 +224,17 @@ def _compile(
         write_folder(outputs.reports, report_files(result.reports[0]))
     if emitted is not None and not isinstance(emitted.content, str) and outputs.program is not None:
         write_folder(outputs.program, emitted.content)
-    for warning in () if emitted is None else emitted.warnings:
+    for warning in (*_unshown(result, outputs), *(() if emitted is None else emitted.warnings)):
         _say(quiet, line)(f"warning: {warning}")
     return result
+
+
+def _unshown(result: Compilation, outputs: CompileOutputs) -> Iterator[str]:
+    """The warning of rows of cores where no report has any."""
+    from npuc.compiler.report.text.cores import has_cores
+
+    if outputs.rows == "cores" and not any(map(has_cores, result.reports)):
+        yield "--rows cores has no effect: nothing is said of single cores here, as on a machine of one"
 
 
 def _keep(source: Source, backend: str, options: CompileKeywords, error: Exception) -> None:

@@ -68,6 +68,13 @@ def tolerance_text(row: ClaimRow) -> str:
     return "" if row.tolerance is None else f"± {row.tolerance:g}"
 
 
+def published_text(row: ClaimRow) -> str:
+    """The published value; of a finding without one where it stands: in words, or in a figure alone."""
+    if row.published is not None:
+        return value_text(row.published)
+    return "a figure" if row.reproduced is None else "in words"
+
+
 def print_study(study: ThesisResults, console: Console) -> None:
     """The table: claims, published and ours, and a verdict; or the measures of other networks; then the gains."""
     from rich.table import Table
@@ -81,7 +88,7 @@ def print_study(study: ThesisResults, console: Console) -> None:
             f"Roofline study (C.-Y. Tsai, NTU, 2021), preset {study.preset}: claim, published, ours", soft_wrap=True
         )
         for row in study.rows:
-            for cells in _claim_lines(row):
+            for cells in claim_lines(row):
                 table.add_row(*cells)
         console.print(table)
         for line in verdict(study.rows):
@@ -138,20 +145,21 @@ def gain_lines(gains: Sequence[GainRow], network: str) -> Iterator[tuple[str, ..
             yield ("nothing", "", *times, *moved)
 
 
-def _claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
+def claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
     """The cells of a claim; a line more for each class of networks, or for each of several numbers."""
-    within, reproduced = tolerance_text(row), {True: "yes", False: "NO", None: ""}[row.reproduced]
+    within, reproduced = tolerance_text(row), {True: "yes", False: "NO", None: "not judged"}[row.reproduced]
     if isinstance(row.ours, Mapping):
-        yield (row.claim, "", "", row.unit, within, reproduced)
+        published = "" if isinstance(row.published, Mapping) else published_text(row)
+        yield (row.claim, published, "", row.unit, within, reproduced)
         for name, part in row.ours.items():
             published = part_text(row.published[name]) if isinstance(row.published, Mapping) else ""
             yield (f"    {name}", published, part_text(part))
     else:
-        yield (row.claim, value_text(row.published), value_text(row.ours), row.unit, within, reproduced)
+        yield (row.claim, published_text(row), value_text(row.ours), row.unit, within, reproduced)
 
 
 def verdict(rows: Sequence[ClaimRow]) -> Iterator[str]:
-    """How many claims are reproduced, then those that are not with what there is to say of them."""
+    """How many claims are reproduced, then those that are not, with what there is to say of them, or are not judged."""
     missed = [row for row in rows if row.reproduced is False]
     compared = sum(row.reproduced is not None for row in rows)
     text = f"{compared - len(missed)} of {compared} claims reproduced"
@@ -161,3 +169,6 @@ def verdict(rows: Sequence[ClaimRow]) -> Iterator[str]:
         unit = f" {row.unit}" if row.unit else ""
         said = f" in place of {published}{unit}" if published else ""
         yield f"{row.id!s:<10}{ours}{unit}{said}{': ' + row.note if row.note else ''}"
+    for row in rows:
+        if row.reproduced is None:
+            yield f"{row.id!s:<10}is not judged: the study has a figure of it, and no value"

@@ -13,7 +13,7 @@ from npuc.studies.thesis.claims import ClaimRow
 from npuc.studies.thesis.figures import FIGURES, draw, figure_points
 from npuc.studies.thesis.settings import Value
 from npuc.studies.thesis.study import ThesisPlan, ThesisResults, plan_study, run_study
-from npuc.studies.thesis.view import GAIN_HEADS, gain_lines, tolerance_text, value_text
+from npuc.studies.thesis.view import GAIN_HEADS, gain_lines, published_text, tolerance_text, value_text
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
@@ -29,7 +29,7 @@ PLANS: Mapping[str, Callable[[], ThesisPlan]] = {
 }
 """The conventions of the second table; those of the first come first."""
 PICTURES = FOLDER / "figures"
-REPRODUCED: Mapping[bool | None, str] = {True: "yes", False: "**no**", None: ""}
+REPRODUCED: Mapping[bool | None, str] = {True: "yes", False: "**no**", None: "not judged"}
 
 
 def claim_rows(studies: Studies) -> Iterator[str]:
@@ -39,7 +39,13 @@ def claim_rows(studies: Studies) -> Iterator[str]:
     for row in next(iter(studies.values())).rows:
         _, _, claim = row.claim.partition(" ")
         section = row.setting.partition("section ")[2]
-        cells = [claim, section, _cell(row, row.published), _cell(row, row.ours), tolerance_text(row)]
+        cells = [
+            claim,
+            section,
+            _cell(row, row.published) or published_text(row),
+            _cell(row, row.ours),
+            tolerance_text(row),
+        ]
         yield f"| {row.id} | {' | '.join(cells)} | {REPRODUCED[row.reproduced]} |"
 
 

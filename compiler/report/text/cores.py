@@ -38,6 +38,11 @@ def print_cores(report: Report, console: Console) -> None:
     console.print(table)
 
 
+def has_cores(report: Report) -> bool:
+    """Whether a report has figures of single cores."""
+    return any(CoreFacts.found_in(row) is not None for row in report.ops)
+
+
 def _cells(row: OpRow, facts: CoreFacts) -> Iterator[tuple[str, ...]]:
     """The numbers of each core; busy is the share of the operation's time in which its array works."""
     moved = zip(facts.core_read_bytes, facts.core_write_bytes, strict=True)

@@ -294,6 +294,7 @@ WARNED = {
     "compile net.dsl -b roofline -O 1": "-O1: its passes are left out",
     "compile net.dsl -b maestro -O 1": "-O1: its passes are left out",
     "sweep net.dsl --vary batch=4,8 -b roofline -O 1": "-O1: its passes are left out",
+    "compile net.dsl --rows cores": "--rows cores has no effect",
     "compile net.dsl -b roofline --set array.rows=8": "array.rows has no effect",
     "compile net.dsl -b roofline -b maestro --set array.rows=8": "array.rows has no effect",
     "compile net.dsl --set network.levels=[{kind='ring',size=4,gb_per_s=8.0}]": "network.levels has no effect",

@@ -40,8 +40,8 @@ def test_claims_as_a_table(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[1].split() == ["claim", "published", "ours", "unit", "within", "reproduced"]
     assert [line.split()[0] for line in lines if line.startswith("P")][:26] == [f"P{n:02}" for n in range(1, 27)]
     verdict = lines.index("verdict   24 of 25 claims reproduced; not P14")
-    assert lines[verdict + 3].startswith("Gains: ")
-    assert [line for line in lines[verdict + 5 :] if line.startswith("samples:")][1].strip() == "samples:mobilenet_v2"
+    assert lines[verdict + 4].startswith("Gains: ")
+    assert [line for line in lines[verdict + 6 :] if line.startswith("samples:")][1].strip() == "samples:mobilenet_v2"
     assert sum(line.split()[:2] == ["belady", "lru"] for line in lines) == 4
     assert outcome.err == ""
     assert planned == [plan_study()]

@@ -15,7 +15,7 @@ from npuc.studies.thesis.networks import STUDIED
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.settings import CAPACITIES, Claim, claims
 from npuc.studies.thesis.study import plan_study, run_study
-from npuc.studies.thesis.view import to_csv, to_json, verdict
+from npuc.studies.thesis.view import claim_lines, to_csv, to_json, verdict
 from tests.support.shared import thesis_results
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "roofline" / "published.json"
@@ -115,8 +115,16 @@ def test_csv_holds_what_json_holds() -> None:
 def test_the_verdict_says_which_claims_are_missed_and_why() -> None:
     first, *missed = verdict(thesis_results().rows)
     assert first == "verdict   24 of 25 claims reproduced; not P14"
-    (line,) = missed
+    line, last = missed
     assert line.startswith("P14       3.062 MB in place of 6 MB: ")
+    assert last == "P26       is not judged: the study has a figure of it, and no value"
+    cells = {row.id: next(claim_lines(row))[1::4] for row in thesis_results().rows}
+    assert [cells[id] for id in ("P01", "P12", "P25", "P26")] == [
+        ("48.1", "yes"),
+        ("", "yes"),
+        ("in words", "yes"),
+        ("a figure", "not judged"),
+    ]
 
 
 @pytest.mark.parametrize(
