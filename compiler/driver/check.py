@@ -93,7 +93,7 @@ def check_program(
     for step in passes:
         earlier, ran = module.clone(), False
         try:
-            run_pipeline(module, [step], make_context(), sources, by_hand=options.names_passes)
+            run_pipeline(module, [step], make_context(), sources, told_of=None if options.names_passes else ())
             ran = True
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)

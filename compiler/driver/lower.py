@@ -136,9 +136,10 @@ class _Runner:
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
         session, options = self.session, self.session.options
-        with remarks_to(session.warnings.append if options.names_passes else None):
+        told_of = None if options.names_passes else (PARALLELIZE,)
+        with remarks_to(session.warnings.append):
             each, sources = options.verify_each, session.sources
-            run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch)
+            run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch, told_of=told_of)
 
 
 def _scored(module: ModuleOp, session: Session) -> Report:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -245,14 +245,14 @@ def run_pipeline(
     *,
     verify_each: bool = False,
     watch: Watcher | None = None,
-    by_hand: bool = True,
+    told_of: Container[str] | None = None,
 ) -> None:
     """
     Run passes on a module, in place.
 
     `watch` looks at the program before and after each. What a pass finds wrong becomes a `SourceError` that names the
-    pass; so does anything that a pass from outside npuc raises. What a pass remarks of its options is told of
-    passes that were named `by_hand`, not of those of -O.
+    pass; so does anything that a pass from outside npuc raises. What passes remark is told of those named in `told_of`,
+    by default of all: what those of -O have nothing to do for is no news.
     """
     for step in passes:
         tell(step.name)
@@ -260,7 +260,8 @@ def run_pipeline(
             watch.before(step, module)
         try:
             blame = nullcontext() if _is_ours(step) else Foreign(_blame(step))
-            with sources.quoted(), blame, nullcontext() if by_hand else remarks_to(None):
+            told = nullcontext() if told_of is None or step.name in told_of else remarks_to(None)
+            with sources.quoted(), blame, told:
                 step.apply(context, module)
         except DiagnosticException as e:
             raise SourceError(_first_line(step, e)) from e

@@ -187,7 +187,7 @@ def lowered_source(source: Source, options: RunOptions) -> ModuleOp:
         run_pipeline(module, asked, make_context(), sources)
     if pipeline is None or options.level is not None:
         rest = read_pipeline(",".join(passes_to(module, options.level or lowest, options)), available)
-        run_pipeline(module, rest, make_context(), sources, by_hand=bool(options.before or options.after))
+        run_pipeline(module, rest, make_context(), sources, told_of=None if options.before or options.after else ())
     return module
 
 

@@ -58,8 +58,10 @@ from npuc.compiler.transforms.parallelize.merge_slices import MergeSlices
 from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, SplitBatchNorm
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.unused import remark_unused
+from npuc.dialects.distributed import AllGatherOp
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
-from npuc.dialects.train.signature import is_differentiated, training_functions
+from npuc.dialects.train.arithmetic import CastOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, is_differentiated, training_functions
 
 
 @dataclass(frozen=True)
@@ -138,12 +140,14 @@ class ParallelizePass(ModulePass):
             raise refused(func, found, self.name)
 
     def _parallelize(self, func: FuncOp, width: int | None) -> None:
-        if self.zero and not updates_by_element(func):
-            remark_unused(self, ("zero",), "the optimizer takes norms of whole parameters")
         graph, edges, planned = self.plan(func, width)
         terms = terms_of(graph, edges, planned.convention)
         moved = bytes_of(graph, terms, planned.sequences, planned.sizes, width)
         partition_spmd(func, graph, edges, planned.sequences, Mesh(planned.sizes))
+        if not keeps_parts(func):
+            norms = not updates_by_element(func)
+            why = "the optimizer takes norms of whole parameters" if norms else "no parameter is read by all devices"
+            remark_unused(self, ("zero",), why)
         func.attributes[PLAN] = plan_attr(graph, planned, moved)
         func.attributes.pop(TIMES, None)
 
@@ -223,6 +227,18 @@ class ParallelizePass(ModulePass):
     @property
     def _convention(self) -> Convention:
         return next(known for known in CONVENTIONS if known == self.convention)
+
+
+def keeps_parts(func: FuncOp) -> bool:
+    """Whether a shared function has parameters in parts that its devices gather to read them, themselves or cast."""
+    block = func.body.block
+    params = {block.args[argument.index] for argument in arguments_of(func) if argument.kind is ArgumentKind.PARAM}
+    for op in block.ops:
+        if isinstance(op, CastOp) and op.x in params:
+            params.add(op.out)
+        if isinstance(op, AllGatherOp) and op.addends is not None and op.operands[0] in params:
+            return True
+    return False
 
 
 def float_bytes_of(module: ModuleOp) -> int | None:

@@ -97,6 +97,8 @@ def test_options_that_mean_nothing_together_are_refused(text: str) -> None:
 def test_parameters_of_which_norms_are_taken_are_kept_whole() -> None:
     passes = "parallelize{strategy=dp zero=true}"
     assert after(passes)[1] == ()
+    (remark,) = after("parallelize{strategy=mp zero=true}")[1]
+    assert "zero=true has no effect: no parameter is read by all devices" in remark
     (remark,) = after(passes, NORMS)[1]
     assert "zero=true has no effect: the optimizer takes norms of whole parameters" in remark
 
@@ -110,5 +112,7 @@ def test_contractions_in_turn_are_on_one_core() -> None:
 def test_a_report_warns_of_passes_that_were_named_and_not_of_those_of_a_level() -> None:
     report = compile_source(MLP, pipeline=f"{NPU},schedule,schedule")
     assert report.warnings == ["pass 'schedule' has nothing to do: all contractions have schedules"]
+    shared = compile_source(MLP, backend="roofline", devices=2, parallel="mp", zero=True)
+    assert "pass 'parallelize': zero=true has no effect: no parameter is read by all devices" in shared.warnings
     for level in range(4):
         assert compile_source(MLP, opt_level=level, inference=True, objective="energy").warnings == []
