@@ -1,7 +1,5 @@
 """How xdist spreads the tests: a worker runs whole files, and those that share results one after another."""
 
-import pytest
-from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER: dict[str, tuple[str, ...]] = {
@@ -19,9 +17,6 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 
 class SharingScheduling(LoadScopeScheduling):
     """`--dist loadfile`, where the files of an entry of `TOGETHER` are as one."""
-
-    def __init__(self, config: pytest.Config, log: Producer | None = None):
-        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         return scope_of(nodeid)
