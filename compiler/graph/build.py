@@ -32,8 +32,8 @@ from npuc.compiler.report import Report
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import InterleaveOp
 
-FIRST: tuple[WorkKind, ...] = ("matrix", "vector", "comm")
-"""The kinds of work by which a cell with several is marked, before all others."""
+FIRST: tuple[WorkKind, ...] = ("matrix", "vector", "comm", "data", "value")
+"""The kinds of work of which a cell is marked by the first that it has."""
 FEW = 12
 """A program of so few operations shows its parameters as boxes, too."""
 
@@ -136,8 +136,8 @@ class _Builder:
         lines = [clipped(kinds_text(ops)), *time_words(cost, share)]
         if cost == Cost() and macs:
             lines.append(macs_text(macs))
-        kinds = {work_kind(op) for op in ops}
-        kind = next((one for one in FIRST if one in kinds), "data")
+        kinds: set[WorkKind] = {work_kind(op) for op in ops}
+        kind = min(kinds, key=FIRST.index)
         about = [f"{macs_text(macs)}"] if macs else []
         listed = tips([op_tip(op, self.costs.get(op)) for op in ops])
         return Cell(label, tuple(lines), (*about, *listed), kind, tuple(steps), cost, share)
