@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from npuc.compiler.transforms.rearrange.patterns import OneNest, PermuteLoops
     from npuc.compiler.transforms.recompute.patterns import RunAgain
     from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
+    from npuc.compiler.transforms.set_precision.patterns import SetFloatType
     from npuc.compiler.transforms.tile.patterns import Tile
 
 _HOMES = {
@@ -78,6 +79,7 @@ _HOMES = {
     "RoundRobin": "interleave",
     "RunAgain": "recompute",
     "SameShape": "canonicalize",
+    "SetFloatType": "set_precision",
     "SetJointSchedule": "schedule",
     "SetKeepDepths": "keep",
     "SetSchedule": "schedule",
@@ -124,6 +126,7 @@ __all__ = [
     "RoundRobin",
     "RunAgain",
     "SameShape",
+    "SetFloatType",
     "SetJointSchedule",
     "SetKeepDepths",
     "SetSchedule",

@@ -14,6 +14,9 @@ Integers and booleans stay as they are. With `mixed` each operation has the type
 once, right before its first use in the other type, and all uses share the result. The cast of a parameter, the cached
 16-bit weight, is an operation of its own under the parameter's name, and its derivative casts the gradient back to
 f32. A training step that `autodiff` made is undone and derived again.
+
+One type for all is set by the pattern `set-float-type`. Mixed precision is not a pattern: what an operation computes in
+follows from the whole function, and casts are shared.
 """
 
 from collections.abc import Iterator
@@ -28,20 +31,18 @@ from xdsl.dialects.builtin import (
     f32,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.options import PRECISIONS
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
-from npuc.compiler.transforms.set_precision.mixed import Mixed, retype, set_signature
-from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
-from npuc.dialects.train.arithmetic import CastOp, ConstantOp
-from npuc.dialects.train.base import TrainOp, encode
+from npuc.compiler.transforms.named_pattern import apply_pattern, sweep
+from npuc.compiler.transforms.set_precision.mixed import Mixed
+from npuc.compiler.transforms.set_precision.patterns import SetFloatType
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import is_differentiated
 
 _ELEMENTS: dict[str, Attribute] = {"f32": f32, "f16": f16, "bf16": bf16}
@@ -50,8 +51,6 @@ _ON_TENSORS = frozenset(
     for name in ("contract", "interleave", "yield", "vector", "move", "view", "constant", "im2col", "col2im")
 )
 """Operations that `lower-to-npu` and `interleave` make of whole tensors, whose types follow the arguments'."""
-LARGEST_F16 = 65504.0
-"""The largest finite number of f16; a constant beyond it, which stands for infinity, becomes this."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class SetPrecisionPass(ModulePass):
         for func in functions_of(op):
             self._check(func)
             if self.to != "mixed":
-                _set_all(func, _ELEMENTS[self.to])
+                _set_all(func, SetFloatType(_ELEMENTS[self.to]))
                 continue
             whole = is_differentiated(func)
             if whole:
@@ -113,43 +112,7 @@ def too_low(func: FuncOp, precision: str) -> Operation | None:
     return None
 
 
-# ---- one type for all floats
-
-
-def _set_all(func: FuncOp, element: Attribute) -> None:
-    """Make every float of a function one of `element`; casts that no longer change anything are left out."""
-    _set_arguments(func, element)
-    for op in list(func.body.walk()):
-        between = isinstance(op, CastOp) and op.x.type != op.out.type
-        retype(op, element)
-        if isinstance(op, ConstantOp) and element == f16:
-            _fit_f16(op)
-        if between and isinstance(op, CastOp) and op.x.type == op.out.type:
-            Rewriter.replace_op(op, [], [op.x])
-    set_signature(func)
-
-
-def _set_arguments(func: FuncOp, element: Attribute) -> None:
-    """Give a function arguments whose floats are of `element`."""
-    block = func.body.block
-    args: list[BlockArgument] = []
-    for old in list(block.args):
-        if is_float(old) and tensor_type(old).element_type != element:
-            new = loose_argument(tensor_of(element, shape_of(old)), old.location, "")
-            new.name_hint = old.name_hint
-            old.replace_all_uses_with(new)
-            args.append(new)
-        else:
-            args.append(old)
-    ops = list(block.ops)
-    for op in ops:
-        op.detach()
-    func.body.detach_block(0)
-    func.body.add_block(gather(args, ops))
-
-
-def _fit_f16(op: ConstantOp) -> None:
-    """Keep a large constant, such as the score of masked positions, finite."""
-    value = op.value.value.data
-    if is_float(op.out) and LARGEST_F16 < abs(value) < float("inf"):
-        op.properties["value"] = encode(max(-LARGEST_F16, min(LARGEST_F16, value)))
+def _set_all(func: FuncOp, pattern: SetFloatType) -> None:
+    """Apply a pattern to a function and to all that is in it."""
+    apply_pattern(pattern, func)
+    sweep(func.body, pattern)
