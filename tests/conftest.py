@@ -3,13 +3,9 @@
 import gc
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-
-if TYPE_CHECKING:
-    from xdist.remote import Producer
 
 # Tests run side by side, a worker a core: linear algebra on several threads would only get in their way.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -60,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: "Producer") -> object:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Whole files a worker; files that share results are as one."""
     if config.getoption("dist") != "loadfile":
         return None

@@ -1,6 +1,7 @@
 """How xdist spreads the tests: a worker runs whole files, and those that share results one after another."""
 
-from xdist.scheduler import LoadScopeScheduling
+from importlib import import_module
+from typing import Any
 
 TOGETHER: dict[str, tuple[str, ...]] = {
     "the thesis study": (
@@ -14,8 +15,10 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 }
 """Files that share results, by what they share."""
 
+_Scheduling: Any = import_module("xdist.scheduler").LoadScopeScheduling  # xdist ships no types
 
-class SharingScheduling(LoadScopeScheduling):
+
+class SharingScheduling(_Scheduling):
     """`--dist loadfile`, where the files of an entry of `TOGETHER` are as one."""
 
     def _split_scope(self, nodeid: str) -> str:

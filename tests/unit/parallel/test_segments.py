@@ -171,11 +171,11 @@ def test_each_way_that_is_offered_can_be_taken(name: str, devices: int) -> None:
     """One node in a way that it offers, all others by their batch: a program that holds the rules."""
     given, _ = ParallelizePass(strategy="accpar-joint", mesh=str(devices)).graph_to_plan(the_function(program_of(name)))
     usual = by_batch(given)
-    plans = {
-        (*usual[:number], (type,), *usual[number + 1 :]): None
-        for number, group in enumerate(given.groups)
-        for type in group.types
-    }
+    plans: dict[tuple[TypeSequence, ...], None] = {}
+    for number, group in enumerate(given.groups):
+        for type in group.types:
+            own: TypeSequence = (type,)
+            plans[(*usual[:number], own, *usual[number + 1 :])] = None
     for plan in plans:
         module = program_of(name)
         func = the_function(module)
