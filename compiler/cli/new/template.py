@@ -61,6 +61,7 @@ PASSES = {@CLASS@.name: @CLASS@}
 TESTS = '''"""The pass `@NAME@`: it keeps what a program computes, makes it cheaper, and refuses a wrong option."""
 
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -105,7 +106,8 @@ def test_the_ir_is_that_of_the_filecheck_test(capfd: pytest.CaptureFixture[str])
     options = [word.replace("%S/../@MODULE@.py", FILE) for word in run.split()]
     assert run_command(["opt", str(file), *options]) == 0
     printed = capfd.readouterr().out
-    found = subprocess.run(["filecheck", str(file)], input=printed, text=True, capture_output=True, check=False)
+    command = [sys.executable, "-m", "filecheck", str(file)]
+    found = subprocess.run(command, input=printed, text=True, capture_output=True, check=False)
     assert found.returncode == 0, found.stderr
 
 
