@@ -1,11 +1,18 @@
 """The program `npuc`: takes over signals before anything else is loaded, then runs the command line."""
 
-from npuc.compiler.core import interrupts
-
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    import signal
+
+    # Signals wait while what answers them loads: Python would answer with a traceback.
+    hold = getattr(signal, "pthread_sigmask", None)  # not on Windows
+    before = None if hold is None else hold(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    from npuc.compiler.core import interrupts
+
     interrupts.install()
+    if hold is not None:
+        hold(signal.SIG_SETMASK, before)
     from npuc.compiler.cli import main as run
 
     run()
