@@ -102,7 +102,7 @@ def pass_page(found: type[ModulePass]) -> PassPage:
         found.name,
         own.summary or "It has no description.",
         (*own.details, *around[1:]),
-        tuple(_options(found)),
+        tuple(_options(found, dataclasses.fields(found))),
         tuple(pattern_page(found.name, pattern) for pattern in get_all_patterns().get(found.name, ())),
         pipeline if isinstance(pipeline, str) else None,
     )
@@ -120,11 +120,11 @@ def pattern_named(name: str) -> tuple[str, type[NamedPattern]]:
 def pattern_page(step: str, found: type[NamedPattern]) -> PatternPage:
     """What a pattern of a pass does, by its docstring and those of its fields."""
     text = tuple(blocks_of(found.__doc__ or ""))
-    arguments = tuple(_options(found)) if dataclasses.is_dataclass(found) else ()
+    arguments = tuple(_options(found, dataclasses.fields(found))) if dataclasses.is_dataclass(found) else ()
     return PatternPage(found.name, found.__name__, step, text, arguments)
 
 
-def _options(found: type[ModulePass | NamedPattern]) -> list[PassOption]:
+def _options(found: type, fields: Sequence[dataclasses.Field[Any]]) -> list[PassOption]:
     types = get_type_hints(found)
     return [
         PassOption(
@@ -134,7 +134,7 @@ def _options(found: type[ModulePass | NamedPattern]) -> list[PassOption]:
             _default(field),
             field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING,
         )
-        for field in dataclasses.fields(found)
+        for field in fields
         if field.name != "name" and field.init
     ]
 
