@@ -124,7 +124,7 @@ def pattern_page(step: str, found: type[NamedPattern]) -> PatternPage:
     return PatternPage(found.name, found.__name__, step, text, arguments)
 
 
-def _options(found: type, fields: Sequence[dataclasses.Field[Any]]) -> list[PassOption]:
+def _options(found: type[object], fields: Sequence[dataclasses.Field[Any]]) -> list[PassOption]:
     types = get_type_hints(found)
     return [
         PassOption(
