@@ -27,7 +27,9 @@ from npuc.compiler.core.options import (
     SHOWN_CHANGES,
     STRATEGIES,
     CompileKeywords,
+    Convention,
     Options,
+    Strategy,
     check_tolerance,
     mesh_sizes,
     objective_named,
@@ -163,11 +165,13 @@ def _check_devices(options: CompileKeywords) -> None:
 
 def has_one_plan(options: CompileKeywords) -> bool:
     """Whether the strategy of several devices leaves no choice, so that there is nothing to prove."""
-    conventions = [known for known in CONVENTIONS if known == options.get("convention")]
-    strategies = [known for known in STRATEGIES if known == options.get("parallel")]
     from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 
-    return rule_of([*strategies, DEFAULT_STRATEGY][0], [*conventions, CONVENTIONS[0]][0]).has_one_plan
+    strategies: dict[str, Strategy] = {known: known for known in STRATEGIES}
+    conventions: dict[str, Convention] = {known: known for known in CONVENTIONS}
+    strategy = strategies.get(options.get("parallel") or DEFAULT_STRATEGY, DEFAULT_STRATEGY)
+    convention = conventions.get(options.get("convention", CONVENTIONS[0]), CONVENTIONS[0])
+    return rule_of(strategy, convention).has_one_plan
 
 
 def check_passes(options: Options, *, leveled: bool = False) -> None:

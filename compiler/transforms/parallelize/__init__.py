@@ -24,7 +24,7 @@ from typing import ClassVar
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.facts import machine_of
@@ -232,7 +232,9 @@ class ParallelizePass(ModulePass):
 def keeps_parts(func: FuncOp) -> bool:
     """Whether a shared function has parameters in parts that its devices gather to read them, themselves or cast."""
     block = func.body.block
-    params = {block.args[argument.index] for argument in arguments_of(func) if argument.kind is ArgumentKind.PARAM}
+    params: set[SSAValue] = {
+        block.args[argument.index] for argument in arguments_of(func) if argument.kind is ArgumentKind.PARAM
+    }
     for op in block.ops:
         if isinstance(op, CastOp) and op.x in params:
             params.add(op.out)
