@@ -20,7 +20,8 @@ SMALL: dict[str, int] = {"batch": 64, "length": 6, "hidden": 64, "layers": 2}
 @cache
 def planned(strategy: str, *, exact: bool) -> tuple[Parallel, str]:
     options: CompileKeywords = {"defines": SMALL, "devices": 8, "parallel": strategy, "exact_plan": exact}
-    report = compile_file(GNMT, backend="roofline", overrides={"roofline.plan": "single"}, **options)
+    options["overrides"] = {"roofline.plan": "single"}
+    report = compile_file(GNMT, backend="roofline", **options)
     assert report.parallel is not None
     return report.parallel, report.pipeline
 
