@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache
 from types import MappingProxyType, NoneType
 from typing import Literal, get_args, get_origin, get_type_hints
@@ -112,7 +113,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
 def with_goal(step: str, objective: str, tolerance: float) -> str:
     """The text of a pass with an objective and a tolerance, as far as they are not those where nothing is said."""
     said = [f"objective={objective}"] if objective != "time" else []
-    said += [f"tolerance={float(tolerance)!r}"] if tolerance != DEFAULT_TOLERANCE else []
+    # pipelines are read without exponents
+    said += [f"tolerance={Decimal(repr(float(tolerance))):f}"] if tolerance != DEFAULT_TOLERANCE else []
     options = [step[:-1], *said] if step.endswith("}") else [f"{step}{{{' '.join(said)}"]
     return " ".join(options) + "}" if said else step
 

@@ -29,7 +29,7 @@ from npuc.frontends.mlir import make_context
 from npuc.frontends.source import open_source
 from npuc.hardware.network import network_of
 from npuc.studies.hypar.networks import HyparNetwork
-from npuc.studies.hypar.platform import Platform
+from npuc.studies.hypar.platform import LEAST, Platform
 from npuc.studies.hypar.settings import TREE, Topology
 from npuc.studies.hypar.steps import BACKEND, AcceleratorStep, scored_step
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 def step_made_for(topology: Topology, network: HyparNetwork, devices: int, platform: Platform) -> AcceleratorStep:
     """The step of the plan that is made for a topology. Raises `NpucError`s but for a network without a program."""
     source, machine = open_source(network.source), platform.machine_of(TREE, devices)
-    options = options_of({"hardware": machine.values, "precision": AS_WRITTEN, "tolerance": 0.0})
+    options = options_of({"hardware": machine.values, "precision": AS_WRITTEN, "tolerance": LEAST})
     module = read_program(source, options, texts_of(source))
     try:
         _plan(module, platform.machine_of(topology, devices), devices)

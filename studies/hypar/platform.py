@@ -23,8 +23,12 @@ from npuc.studies.hypar.settings import Topology
 HARDWARE = "hypar16"
 Links = Literal["link", "accelerator", "array"]
 READINGS: tuple[Links, ...] = get_args(Links)
-EXACTLY = "--tolerance 0"
-"""Schedules of studies are the best that are found, not the most thrifty of the nearly best."""
+LEAST = 1e-9
+"""
+The tolerance of the study: schedules are the best that the search finds, not the most thrifty of the nearly best. At 0
+it would search for several times as long, so that a larger machine is never worse.
+"""
+EXACTLY = f"--tolerance {LEAST:.9f}"
 LINK: Links = "link"
 """The reading of the presets."""
 EQUAL: Mapping[Links, str] = {

@@ -20,7 +20,7 @@ from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.report import Report
 from npuc.frontends.source import open_source
 from npuc.studies.hypar.networks import HyparNetwork
-from npuc.studies.hypar.platform import LINK, READINGS, Links, Platform
+from npuc.studies.hypar.platform import LEAST, LINK, READINGS, Links, Platform
 from npuc.studies.hypar.settings import TOPOLOGIES, TREE, Topology
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def step_of(
     readings: Sequence[Links] = READINGS,
 ) -> AcceleratorStep:
     """The step of a network under a strategy. Raises `NpucError`s but for tensors that cannot be cut evenly."""
-    options: CompileKeywords = {"hardware": platform.machine_of(TREE, devices).values, "tolerance": 0.0}
+    options: CompileKeywords = {"hardware": platform.machine_of(TREE, devices).values, "tolerance": LEAST}
     if devices > 1:
         options |= {"devices": devices, "parallel": strategy, "convention": convention}
     try:

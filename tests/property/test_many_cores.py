@@ -124,7 +124,7 @@ def test_the_search_is_that_of_all_partitions(seed: int, draw: Draw) -> None:
         machine = replace(ONE, cores=r.choice([2, 4, 6]), multicast=r.random() < 0.3, reduction=reduction)
         for objective in OBJECTIVES:
             expected = of_all_partitions(nest, machine, objective, widths)
-            assert search.least_schedule(nest, machine, objective, widths, ()) == expected
+            assert search.least_schedule(nest, machine, objective, widths, (), 0.0) == expected
 
 
 def of_all_partitions(nest: Nest, machine: Machine, objective: search.Objective, widths: Bits) -> Schedule:
@@ -136,7 +136,7 @@ def of_all_partitions(nest: Nest, machine: Machine, objective: search.Objective,
         part = cores_of.first_part(nest, Schedule(loops[number]))
         core = machine.core(core_count(nest, Schedule(loops[number])))
         try:
-            inner = search.least_schedule(part, core, objective, widths, ())
+            inner = search.least_schedule(part, core, objective, widths, (), 0.0)
         except CapacityError:
             continue
         schedule = Schedule((*loops[number], *inner.loops), inner.keep, inner.spm)

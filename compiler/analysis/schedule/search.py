@@ -78,12 +78,12 @@ def best_schedule(
         return near_schedule(nest, machine, objective, widths, order, tolerance)
     if monotone and machine.cores == 1:
         return best_on_core(nest, machine, objective, widths, order, monotone=True)
-    return least_schedule(nest, machine, objective, widths, order)
+    return least_schedule(nest, machine, objective, widths, order, 0.0)
 
 
 @lru_cache(maxsize=4096)
 def least_schedule(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float = 0.0
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
 ) -> Schedule:
     """
     The best schedule by the objective alone.
@@ -101,7 +101,7 @@ def least_schedule(
     if narrower is None:
         return search(nest, machine, objective, widths, order)
     # The search is heuristic: a wider edge makes no schedule slower, and must not make the result slower either.
-    found = least_schedule(nest, narrower, objective, widths, order)
+    found = least_schedule(nest, narrower, objective, widths, order, 0.0)
     if _is_searched(machine.array):
         own = search(nest, machine, objective, widths, order)
         found = min(own, found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))

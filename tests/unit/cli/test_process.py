@@ -22,6 +22,7 @@ def test_signals_are_taken_over_before_most_is_loaded() -> None:
     """A signal before that is answered by Python, with a traceback; one while the rest loads waits."""
     code = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a runner in the background ignores it
 before = {*sys.modules}
 from npuc.compiler.entry import main
 print(sorted({*sys.modules} - before), flush=True)

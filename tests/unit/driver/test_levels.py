@@ -6,6 +6,7 @@ import pytest
 
 from npuc.compiler import CapacityError, UsageError, compile_source
 from npuc.compiler.core.options import Options
+from npuc.compiler.driver.passes import with_goal
 from npuc.compiler.driver.placement import placed
 from npuc.compiler.report.text.verdict import verdict
 
@@ -173,3 +174,8 @@ def test_what_does_not_fit_is_said_of_the_first_product_at_every_level() -> None
         with pytest.raises(CapacityError, match=r"h\.linear: the smallest tiles need") as raised:
             compile_source(NET, filename="net.dsl", hardware=HARDWARE | {"memory.spm_kib": 0.004}, opt_level=level)
         assert str(raised.value.location) == "net.dsl:3:12"
+
+
+def test_a_tolerance_is_written_without_an_exponent() -> None:
+    """Pipelines are read without exponents."""
+    assert with_goal("schedule", "time", 1e-9) == "schedule{tolerance=0.000000001}"

@@ -16,7 +16,7 @@ from npuc.compiler.analysis.programs.cheapest import best_program
 from npuc.compiler.analysis.programs.interleave_search import best_round_robin
 from npuc.compiler.analysis.schedule.search import least_schedule, near_schedule
 from npuc.compiler.driver.run import lowered_source, run_options
-from npuc.compiler.transforms import lower_to_npu
+from npuc.compiler.transforms.lower_to_npu.patterns import LowerVector
 from npuc.frontends.source import text_source
 
 RECURRENT = """
@@ -121,7 +121,7 @@ def test_a_search_is_remembered_from_one_compilation_to_the_next(text: str) -> N
     ("owner", "name", "pipeline"),
     [
         (OpDef, "verify", None),
-        (lower_to_npu, "_work_op", None),
+        (LowerVector, "match_and_rewrite", None),
         (backend, "contract_row", None),
         (backend, "interleave_row", "autodiff,lower-to-npu,interleave{mode=zip},schedule"),
         (backend, "stream_row", None),
