@@ -91,6 +91,46 @@ def test_a_network_that_amplifies_rounding_is_no_false_alarm() -> None:
     assert done[1].comparison.amplified > 1e-9
 
 
+KINKS = """
+network net(batch=32) {
+  input  x: f32[batch, 64]
+  labels y: i32[batch]
+  h = relu(linear(x, 64) * 0.5)
+  loss cross_entropy(linear(h * 0.25, 10), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+HALF_GRADIENT = """
+from dataclasses import dataclass
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriteWalker, RewritePattern, op_type_rewrite_pattern
+from npuc.dialects.provenance import Role, derive, role_of
+from npuc.dialects.train.arithmetic import AffineOp
+
+class Halve(RewritePattern):
+    @op_type_rewrite_pattern
+    def match_and_rewrite(self, op: AffineOp, rewriter, /):
+        if role_of(op) is Role.DX and op.scale.value.data == 0.5:
+            rewriter.replace(op, derive(op, AffineOp(op.x, scale=0.25)))
+
+@dataclass(frozen=True)
+class HalfGradient(ModulePass):
+    name = "half-gradient"
+    def apply(self, ctx, op):
+        PatternRewriteWalker(Halve()).rewrite_module(op)
+
+PASSES = [HalfGradient]
+"""
+
+
+def test_a_wrong_gradient_is_no_rounding_where_data_lie_on_kinks(tmp_path: Path) -> None:
+    """Sums of small integers are often 0, where the gradient of relu jumps: their last digits say nothing."""
+    file = tmp_path / "half.py"
+    file.write_text(HALF_GRADIENT)
+    with pytest.raises(CheckError, match="pass 'half-gradient' changes the program: new h"):
+        check_program(text_source(KINKS, "dsl", "net.dsl"), {"load": [str(file)], "pipeline": "autodiff,half-gradient"})
+
+
 def test_a_pass_that_loses_the_names_of_layers_is_named(tmp_path: Path) -> None:
     file = broken(tmp_path, "derive(op, AffineOp(inner.x, scale=scale))", "AffineOp(inner.x, scale=scale)")
     with pytest.raises(CheckError, match=r"made 1 operations without a layer, the first train\.affine") as caught:
