@@ -83,8 +83,12 @@ def _kinds(kind: type[RewritePattern]) -> Iterator[type[RewritePattern]]:
 
 
 def _has_rewrites(kind: type[RewritePattern]) -> bool:
-    """Whether a class is a rewrite: named, or somebody's own; xDSL's, and what applies patterns in npuc, are not."""
-    return isinstance(getattr(kind, "name", None), str) or kind.__module__.partition(".")[0] not in ("npuc", "xdsl")
+    """
+    Whether a class is a rewrite, or has the method of some: named, or somebody's own; xDSL's, and what applies patterns
+    in npuc, are not.
+    """
+    named = any(isinstance(getattr(one, "name", None), str) for one in (kind, *_kinds(kind)))
+    return named or kind.__module__.partition(".")[0] not in ("npuc", "xdsl")
 
 
 def name_of(pattern: RewritePattern) -> str:

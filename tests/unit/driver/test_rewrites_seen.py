@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker, Rewrite
 
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.verify import SourceTexts
-from npuc.compiler.driver.passes import run_pipeline
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.watch.statistics import Statistics
 from npuc.compiler.transforms.canonicalize.identities import Repeated
 from npuc.compiler.transforms.rewrites import observed
@@ -98,6 +98,16 @@ def test_each_rewrite_of_a_pass_is_shown(capsys: pytest.CaptureFixture[str]) -> 
     shown = capsys.readouterr().err
     assert shown.count("// lower-to-npu: lower-vector at") == 3
     assert "//     --> %h = npu.vector relu(%x) ops 8" in shown
+
+
+def test_patterns_that_share_a_method_of_a_class_without_a_name_are_counted() -> None:
+    counts = Statistics()
+    text = NET.replace("relu(relu(relu(x)))", "linear(x, 4)").replace("  output", "  loss sum(out)\n  output")
+    passes = read_pipeline('lower-to-npu,tile{steps="n:2"}', available_passes())
+    with observed(counts):
+        module = read_source(text, format="dsl", filename="net.dsl")
+        run_pipeline(module, passes, make_context(), SourceTexts({}), watch=counts)
+    assert counts.done[1].patterns == {"tile": 1}
 
 
 def test_patterns_are_their_own_again_and_those_of_others_are_counted() -> None:
