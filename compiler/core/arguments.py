@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from numbers import Integral
 from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from npuc.compiler.core.errors import did_you_mean, either
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 KeywordsT = TypeVar("KeywordsT", bound=Mapping[str, Any])
 PATH = str | os.PathLike[str]
@@ -57,6 +61,13 @@ def keywords_of(given: KeywordsT, kind: type) -> KeywordsT:
     return cast("KeywordsT", {name: argument(name, value, known[name]) for name, value in given.items()})
 
 
+def check_fields(one: DataclassInstance) -> None:
+    """Check the fields of a dataclass that a caller makes; raises `TypeError` as `argument` does."""
+    hints = _hints(type(one))
+    for field in fields(one):
+        argument(field.name, getattr(one, field.name), hints[field.name])
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
@@ -73,7 +84,7 @@ def _fits(value: object, hint: object) -> bool:
         return not isinstance(value, bool) and isinstance(value, Integral)
     if origin is Mapping:
         return isinstance(value, Mapping) and all(
-            isinstance(key, str) and _fits(one, inner[1]) for key, one in cast("Mapping[object, object]", value).items()
+            _fits(key, inner[0]) and _fits(one, inner[1]) for key, one in cast("Mapping[object, object]", value).items()
         )
     if origin is Iterable:
         several = getattr(value, "ndim", 1) != 0 and isinstance(value, Iterable)

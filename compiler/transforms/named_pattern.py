@@ -1,11 +1,13 @@
 """Rewrites with a name, which passes are made of, and access to what the operations that they match hold."""
 
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from typing import ClassVar, TypeVar
 
 from xdsl.ir import Operation, Region, SSAValue
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriter, PatternRewriteWalker, RewritePattern
 
+from npuc.compiler.core.arguments import check_fields
 from npuc.dialects.train.base import Param, TrainOp, decode
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -20,6 +22,11 @@ class NamedPattern(RewritePattern):
     """
 
     name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """Check the types of arguments; raises `TypeError` that names one and what was expected."""
+        if is_dataclass(self):
+            check_fields(self)
 
 
 def maker(value: SSAValue, kind: type[OpT]) -> OpT | None:

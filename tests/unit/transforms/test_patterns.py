@@ -141,3 +141,20 @@ def test_cuts_do_not_chase_each_other() -> None:
     assert greedy(module, patterns.Tile({"m": 2, "k": 4}), patterns.PermuteLoops(("k", "m")), *cuts)
     module.verify()
     assert str(module).count("loops [k : 4, m : 2]") == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        (
+            "Tile",
+            {"steps": "m:8"},
+            "steps: expected a mapping with strings as keys",
+        ),
+        ("Tile", {"steps": {"m": 2.5}}, "steps: expected a mapping with strings as keys"),
+        ("PermuteLoops", {"order": "k,m"}, "order: expected a sequence of strings, got the str 'k,m'"),
+    ],
+)
+def test_arguments_of_a_wrong_type_are_named(name: str, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        getattr(patterns, name)(**arguments)
