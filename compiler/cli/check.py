@@ -58,11 +58,10 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     with stages(quiet=quiet) as line, warnings_shown(line, quiet=quiet or not out):
 
         def show(outcome: PassCheck) -> None:
-            text = f"{outcome.step}: {outcome.comparison}"
             if out:
-                line(text, out=True)
+                line(str(outcome), out=True)
             elif not quiet:
-                line(f"npuc: check: {text}")
+                line(f"npuc: check: {outcome}")
 
         checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
     if out:

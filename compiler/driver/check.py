@@ -48,17 +48,23 @@ from npuc.frontends.source import Source
 
 MAC_LIMIT = 20_000_000_000
 _SIZE_NAMES = ("batch", "image", "length", "tokens")
-
-
 Results = dict[str, Array]
+"""The results of a program by name."""
 
 
 @dataclass(frozen=True)
 class PassCheck:
-    """How the program after a pass compares with the one before: the pass as text, and the comparison."""
+    """
+    How the program after a pass compares with the one before: the pass as text, the comparison of what they compute,
+    and whether the pass changed the program at all.
+    """
 
     step: str
     comparison: Comparison
+    changed: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.step}: {self.comparison}" + ("" if self.changed else ", it changed nothing")
 
 
 def check_program(
@@ -111,7 +117,7 @@ def check_program(
         comparison = compare(*compared)
         if not comparison.equal and not comparison.exact:
             comparison, compared = _within_rounding(earlier, module, data, compared)
-        outcome = PassCheck(str(step), comparison)
+        outcome = PassCheck(str(step), comparison, changed=not module.is_structurally_equivalent(earlier))
         if progress is not None:
             progress(outcome)
         if not outcome.comparison.equal:

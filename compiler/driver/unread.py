@@ -45,6 +45,12 @@ def unread_in_run(overrides: Mapping[str, object], *, lowered: bool, double: boo
     return {key: reason for key in _keys_of(overrides) if key not in read}
 
 
+def unread_in_target(overrides: Mapping[str, object]) -> dict[str, str]:
+    """The keys of `overrides` that are not among the facts of the machine which a program has for its passes: why."""
+    facts = {row.key.path for row in TABLE}
+    return {key: "no pass reads it" for key in _keys_of(overrides) if key not in facts}
+
+
 def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Of several compilations, the keys that had an effect in none."""
     keys = [key for key in points[0] if all(key in point for point in points)] if points else []

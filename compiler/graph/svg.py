@@ -26,7 +26,6 @@ TEXT_STYLE = (
     f".p{{fill:none;stroke:{GREY};stroke-width:1.3}}.k{{stroke-opacity:.45}}.f{{stroke-opacity:.2}}.c{{stroke:{KINDS['comm']};stroke-opacity:.9}}"
     f".o{{fill:none;stroke:{GREY};stroke-dasharray:5 4}}"
 )
-LANE_NAMES = {"forward": "forward", "backward": "backward", "update": "update"}
 
 
 def to_svg(graph: Graph) -> str:
@@ -41,7 +40,7 @@ def to_svg(graph: Graph) -> str:
     parts = [f'<g transform="translate({coordinate(MARGIN)} {coordinate(top)})">']
     if lanes:
         raised = -18 if graph.outlines else -4
-        parts += [text(x, raised - 8, LANE_NAMES[lane], "s") for lane, x in drawing.lanes.items()]
+        parts += [text(x, raised - 8, lane, "s") for lane, x in drawing.lanes.items()]
     parts += [_path(route, drawing, graph) for route in sorted(drawing.routes, key=lambda r: r.kind == "lane")]
     parts += _outlines(graph, drawing, sizes)
     for box, corner, size in zip(graph.boxes, drawing.corners, sizes, strict=True):
@@ -51,8 +50,8 @@ def to_svg(graph: Graph) -> str:
             parts += _label(route.edge.label, route.label)
     parts.append("</g>")
     wide = max(drawing.width, *(text_width(line, 14) for line in graph.title), _legend_width(graph))
-    style = TEXT_STYLE
-    return page(graph.title[0], style, [*_arrows(), *head, *parts], wide + 2 * MARGIN, top + drawing.height + MARGIN)
+    shown = [*_arrows(), *head, *parts]
+    return page(graph.title[0], TEXT_STYLE, shown, wide + 2 * MARGIN, top + drawing.height + MARGIN)
 
 
 def _arrows() -> Iterator[str]:

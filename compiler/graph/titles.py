@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
+from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.graph.flow import Flows
 from npuc.compiler.graph.names import Depth
 from npuc.compiler.graph.words import bytes_text
@@ -14,8 +15,6 @@ from npuc.compiler.report import Report
 from npuc.compiler.report.text.sharding import type_text
 from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.distributed.mesh import mesh_of
-
-PLAN = "dist.plan"
 
 
 def heading(module: ModuleOp, report: Report | None, flows: Flows, depth: Depth) -> tuple[str, ...]:

@@ -31,14 +31,8 @@ def operation_markdown(page: OperationPage) -> Iterator[str]:
         yield from ("", "| | name | type | meaning |", "|---|---|---|---|", *rows)
     if page.verified:
         yield from ("", f"Verified: {' '.join(page.verified)}")
-    facts = [*([page.work] if page.work else []), *page.traits]
-    if facts:
-        yield from ("", f"{_capital('; '.join(facts))}.")
-    yield ""
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    facts = [f"Class `{page.class_name}`", *([page.work] if page.work else []), *page.traits]
+    yield from ("", f"{'; '.join(facts)}.", "")
 
 
 def _row(kind: str, field: FieldPage) -> str:

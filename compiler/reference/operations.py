@@ -84,6 +84,8 @@ class OperationPage:
     """What an operation means. Texts are plain sentences with code in backticks."""
 
     name: str
+    class_name: str
+    """The class, with its module, that a pass imports."""
     summary: str
     details: tuple[str, ...]
     operands: tuple[FieldPage, ...]
@@ -120,6 +122,7 @@ def operation_page(op: type[IRDLOperation]) -> OperationPage:
     definition = op.get_irdl_definition()
     return OperationPage(
         op.name,
+        f"{op.__module__}.{op.__name__}",
         told.summary,
         told.details,
         tuple(_field(op, OPERANDS, name, found, found.constr) for name, found in definition.operands),

@@ -19,7 +19,7 @@ def operation_text(page: OperationPage, width: int) -> str:
 
 
 def _operation_lines(page: OperationPage, width: int) -> Iterator[str]:
-    yield page.name
+    yield f"{page.name}: {page.class_name}"
     yield from prose([page.summary, *page.details], width)
     for title, fields in (
         ("operands", page.operands),

@@ -62,7 +62,7 @@ def observed(observer: Observer) -> Generator[None]:
         _observers.remove(observer)
         if not _observers:
             for kind, method in _replaced:
-                kind.match_and_rewrite = method  # pyright: ignore[reportAttributeAccessIssue]
+                setattr(kind, "match_and_rewrite", method)
             _replaced.clear()
 
 

@@ -131,6 +131,11 @@ def test_a_wrong_gradient_is_no_rounding_where_data_lie_on_kinks(tmp_path: Path)
         check_program(text_source(KINKS, "dsl", "net.dsl"), {"load": [str(file)], "pipeline": "autodiff,half-gradient"})
 
 
+def test_a_pass_that_changes_nothing_is_no_proof() -> None:
+    done = check_program(text_source(NET, "dsl", "net.dsl"), {"pipeline": "autodiff,cse"})
+    assert [str(check) for check in done] == ["autodiff: equal to 1e-09", "cse: equal to 1e-09, it changed nothing"]
+
+
 def test_a_pass_that_loses_the_names_of_layers_is_named(tmp_path: Path) -> None:
     file = broken(tmp_path, "derive(op, AffineOp(inner.x, scale=scale))", "AffineOp(inner.x, scale=scale)")
     with pytest.raises(CheckError, match=r"made 1 operations without a layer, the first train\.affine") as caught:

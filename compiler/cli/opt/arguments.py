@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar, get_args, get_type_hints
 
@@ -41,13 +41,29 @@ def add_groups(parser: ArgumentParser) -> None:
                 kind, info = get_args(hints[option.name])
                 _add(own, option.name, kind, info, option.default)
     own.add_argument("--debug", action="store_true", help="Show the Python traceback of an error.")
-    # argparse shows groups in the order in which they were made
+    # argparse shows groups in the order in which they were made, its own first, and has no other way to say it
     groups = parser._action_groups  # pyright: ignore[reportPrivateUsage]
     groups.insert(1, groups.pop())
 
 
+def _spelt(info: OptionInfo) -> list[str]:
+    """How an option is written: `-O`, `--on/--off`."""
+    return [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+
+
+def _spellings() -> Iterator[str]:
+    """All ways to write the options of npuc's own."""
+    yield from ("--all", "--debug")
+    for group, names in TAKEN.items():
+        hints = get_type_hints(group, include_extras=True)
+        for name in names:
+            _, info = get_args(hints[name])
+            for text in _spelt(info):
+                yield from text.split("/")
+
+
 def _add(to: Any, name: str, kind: object, info: OptionInfo, default: object) -> None:
-    spelt = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+    spelt = _spelt(info)
     said = {"dest": name, "default": default, "help": (info.help or "").replace("%", "%%")}
     on, _, off = spelt[0].partition("/")
     if off:
@@ -87,6 +103,8 @@ def group_of(arguments: Namespace, kind: type[GroupT], **more: object) -> GroupT
 def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence[str], upstream: Sequence[str]) -> None:
     """Let the help show what is npuc's, and with `--all` what is xDSL's besides; `own` and `upstream` are passes."""
     everything = "--all" in arguments
+    mine = {name for names in (SHOWN, ("--help",), _spellings()) for name in names}
+    # the options are xDSL's: argparse lists them nowhere else
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         if action.dest == "passes":
             action.help, action.metavar = "Run these passes, of which there are lists below.", "PASSES"
@@ -94,13 +112,7 @@ def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence
             action.help = (
                 "A .dsl, .mlir, .csv or .m file, samples:NAME, or - to read a .dsl; IR from standard input without."
             )
-        is_own = action.container is not None and action.container.title == "npuc's options"  # pyright: ignore
-        if (
-            not everything
-            and not is_own
-            and action.option_strings
-            and not {*SHOWN, "--help"} & {*action.option_strings}
-        ):
+        if not everything and action.option_strings and mine.isdisjoint(action.option_strings):
             action.help = SUPPRESS
     listed = [f"npuc's passes: {', '.join(own)}"]
     listed += (

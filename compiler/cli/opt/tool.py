@@ -34,6 +34,7 @@ from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import available_passes, names_in, own_passes, read_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.unread import unread_in_target, warnings_of
 from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.times import Times
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
@@ -103,7 +104,7 @@ class OptTool(xDSLOptMain):
         self.sources, remarks = texts_of(source), list[str]()
         module = read_program(source, self._options(), self.sources, remarks)
         for remark in remarks:
-            print(f"npuc: warning: {remark}", file=sys.stderr)
+            _tell(f"npuc: warning: {remark}")
         return module
 
     def _options(self) -> Options:
@@ -118,6 +119,8 @@ class OptTool(xDSLOptMain):
             return module
         model = get_backend(BACKEND)
         machine = load_hardware(options.hardware or model.default_hardware, options.overrides)
+        for warning in warnings_of(unread_in_target(options.overrides)):
+            _tell(f"npuc: warning: {warning}")
         stamp_target(module, machine, model.name, scheduled=False)
         if TARGET not in module.attributes:
             stamp_target(module, machine, model.name)  # says which key is missing

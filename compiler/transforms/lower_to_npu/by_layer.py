@@ -76,8 +76,7 @@ class LowerConvByIm2col(NamedPattern):
           do(Y += X * W) : (tensor<1x4x18xf32>, tensor<3x18xf32>) -> tensor<1x3x4xf32>
         %y = npu.view reshape(%3) : (tensor<1x3x4xf32>) -> tensor<1x3x2x2xf32>
 
-    Checks that the window has more than one element,
-    else leaves the convolution to its layer.
+    Checks that the window has more than one element, else leaves the convolution to its layer.
     """
 
     name: ClassVar[str] = "lower-conv-by-im2col"

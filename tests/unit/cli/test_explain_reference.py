@@ -27,13 +27,14 @@ def test_an_operation_with_and_without_its_dialect(npuc: Npuc) -> None:
     short, full = npuc("explain", "--op", "contract"), npuc("explain", "--op", "npu.contract")
     assert short == full
     assert full.status == 0
+    assert full.out.startswith("npu.contract: npuc.dialects.npu.contract.ContractOp\n")
     for heading in ("operands", "properties", "results", "verified", "example"):
         assert f"\n{heading}\n" in full.out
 
 
 def test_the_page_as_data(npuc: Npuc) -> None:
     page = json.loads(npuc("explain", "--op", "train.affine", "--json", "-").out)
-    assert page["name"] == "train.affine"
+    assert (page["name"], page["class_name"]) == ("train.affine", "npuc.dialects.train.arithmetic.AffineOp")
     assert {field["name"]: field["default"] for field in page["properties"]} == {"scale": "1.0", "offset": "0.0"}
 
 

@@ -22,6 +22,8 @@ def test_opt_takes_sources_and_machines_as_compile_does(npuc: Npuc, folder: Path
     forward = npuc("opt", "net.mlir", "--inference", "-p", "autodiff")
     assert (forward.status, "loss" in forward.err) == (1, True)
     assert npuc("opt", "samples:mlp", "--hw", "rtx2080ti").status == 2
+    unread = npuc("opt", "samples:mlp", "--set", "memory.spm_kib=64", "--set", "precision=f32")
+    assert unread.err == "npuc: warning: precision has no effect: no pass reads it\n"
 
 
 def test_opt_shows_what_passes_did(npuc: Npuc, folder: Path) -> None:
