@@ -6,6 +6,7 @@ monotone; and more cores are hardly worse by time and traffic.
 from fractions import Fraction
 from itertools import pairwise
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,18 @@ def test_more_scratchpad_and_bandwidth(
         assert_falls(scores)
     for column in zip(*grid, strict=True):
         assert_falls(list(column))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "side", "memories"), [((32, 64, 48), 8, (2520, 2620)), ((40, 24, 60), 4, (680, 720))]
+)
+def test_the_least_traffic_with_less_scratchpad_is_a_candidate(
+    sizes: tuple[int, int, int], side: int, memories: tuple[int, int]
+) -> None:
+    """Tiles that move a little more take less time here; the least traffic with all of the larger one is slower."""
+    array = Array(side, side, "ws", edge_elements=None)
+    machines = [Machine(array, spm, Fraction(1), 1000.0, 4, element_bytes=2, energy=ENERGY) for spm in memories]
+    assert_falls([best(gemm(*sizes), machine, "time") for machine in machines])
 
 
 @settings(max_examples=8)

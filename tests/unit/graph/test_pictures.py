@@ -85,6 +85,25 @@ def test_boxes_have_the_cost_of_the_report(step: Compilation, depth: Depth) -> N
     assert graph.peak == max(cell.share for cell in cells if cell.share is not None)
 
 
+def test_each_of_several_operations_of_a_layer_has_its_own_cost() -> None:
+    """The gradient of a value that two read is a sum: another vector operation of the layer, in the same phase."""
+    text = """network net(batch=8) {
+      input  x: f32[batch, 4, 8]
+      labels y: i32[batch]
+      h = linear(x, 8)
+      z = h + linear(layer_norm(h), 8)
+      loss cross_entropy(mean(z, axis=1), y)
+      optimizer sgd(lr=0.1)
+    }"""
+    found = compiled(text, overrides={"vector.lanes": 4})
+    graph = build(found.modules[0], found.reports[0], "ops")
+    rows = found.reports[0].ops
+    several = [[r.seconds for r in rows if (r.name, r.phase, r.op) == (o.name, o.phase, o.op)] for o in rows]
+    assert any(len(set(seconds)) > 1 for seconds in several)
+    shown = [cell.cost.seconds for box in graph.boxes for cell in box.cells if cell.cost.seconds is not None]
+    assert sorted(shown) == sorted(row.seconds for row in rows if row.seconds is not None)
+
+
 def test_costs_by_layer_and_phase() -> None:
     """A row of the roofline is a layer's forward or backward pass."""
     found = compile_program(text_source(NETWORK, "dsl", "net.dsl"), ["roofline"], {}, lambda _: None)
