@@ -62,16 +62,21 @@ def case(kind: str, shapes: str, cuts: str, *, share: bool = False, **params: Pa
     return Case(kind, shapes, cuts, params, share)
 
 
+_TRANSCENDENTAL = (
+    *("tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "log1p", "expm1", "log2", "log10"),
+)
 _UNARY = (
     *("relu", "clip", "hard_sigmoid", "hard_swish", "leaky_relu", "affine", "cast", "detach"),
     *("exp", "log", "sqrt", "rsqrt", "abs", "sin", "cos", "erf"),
     *("gelu", "sigmoid", "tanh", "silu", "softplus", "mish", "elu"),
+    *("floor", "ceil", "round", "trunc", "sign", *_TRANSCENDENTAL),
 )
 _UNARY_GRADS = (
     *("relu", "clip", "hard_sigmoid", "hard_swish", "leaky_relu", "sqrt", "rsqrt", "abs", "sin", "cos", "erf"),
-    *("gelu", "sigmoid", "tanh", "silu", "softplus", "mish", "elu"),
+    *("gelu", "sigmoid", "tanh", "silu", "softplus", "mish", "elu", *_TRANSCENDENTAL),
 )
-_BINARY = ("add", "sub", "mul", "div", "pow", "max", "min")
+_BINARY = ("add", "sub", "mul", "div", "pow", "max", "min", "remainder", "fmod")
+_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
 _COMPARE = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ADAMS = ("adam", "adamw", "adamax", "nadam")
 _TWO: Mapping[str, Param] = {"stride": (2, 2)}
@@ -87,6 +92,9 @@ ELEMENTWISE = (
     *(case(kind, "4x8 4x1 8 -> 4x8", "0 0 . -> 0; 1 . 0 -> 1") for kind in ("max_grad", "min_grad")),
     case("logical_and", "b4x1 b6 -> b4x6", "0 . -> 0; . 0 -> 1"),
     case("logical_or", "b4x1 b6 -> b4x6", "0 . -> 0; . 0 -> 1"),
+    *(case(kind, "i4x1x6 i8x1 -> i4x8x6", "0 . -> 0; . 0 -> 1; 2 . -> 2") for kind in _BITS),
+    case("bitwise_not", "i4x6 -> i4x6", "0 -> 0; 1 -> 1"),
+    *(case(kind, "4x6 -> b4x6", "0 -> 0; 1 -> 1") for kind in ("isnan", "isinf", "isfinite")),
     case("logical_not", "b4x6 -> b4x6", "0 -> 0; 1 -> 1"),
     case("where", "b4x1 8 1. -> 4x8", "0 . . -> 0; . 0 . -> 1"),
     case("expand", "4x1 -> 2x4x6", ". -> 0; 0 -> 1; . -> 2"),

@@ -4,19 +4,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value
 from npuc.compiler.layers.arithmetic import as_tensors, binary, reduce_to
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer, broadcast_cuts
-from npuc.dialects.tensors import tensor_of, tensor_type
+from npuc.dialects.tensors import element_text, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.compare import (
     EqualOp,
     GreaterEqualOp,
     GreaterOp,
+    IsFiniteOp,
+    IsInfOp,
+    IsNanOp,
     LessEqualOp,
     LessOp,
     LogicalAndOp,
@@ -106,6 +110,30 @@ def logical_not(b: GraphBuilder, x: Value) -> SSAValue:
     return b.emit(LogicalNotOp(x)).out
 
 
+def logical_xor(b: GraphBuilder, x: Value, y: Value) -> SSAValue:
+    """Whether exactly one of two bool tensors is true, elementwise; shapes broadcast."""
+    for name, value in (("x", x), ("y", y)):
+        if tensor_type(value).element_type != i1:
+            found = element_text(tensor_type(value).element_type)
+            raise ArgumentError(name, f"found elements of {found}, expected bool", "compare, as in x > 0")
+    return b.emit(NotEqualOp(x, y)).out
+
+
+def isnan(b: GraphBuilder, x: Value) -> SSAValue:
+    """Whether x is not a number, elementwise. A bool tensor."""
+    return b.emit(IsNanOp(x)).out
+
+
+def isinf(b: GraphBuilder, x: Value) -> SSAValue:
+    """Whether x is infinite, of either sign, elementwise. A bool tensor."""
+    return b.emit(IsInfOp(x)).out
+
+
+def isfinite(b: GraphBuilder, x: Value) -> SSAValue:
+    """Whether x is a number and not infinite, elementwise. A bool tensor."""
+    return b.emit(IsFiniteOp(x)).out
+
+
 def where(b: GraphBuilder, condition: Value, x: Operand, y: Operand) -> SSAValue:
     """x where a bool tensor is true, else y; x or y may be a number; all shapes broadcast."""
     if not isinstance(x, SSAValue) and not isinstance(y, SSAValue):
@@ -124,6 +152,9 @@ LAYERS = (
     _PredicateLayer(LogicalAndOp, np.logical_and),
     _PredicateLayer(LogicalOrOp, np.logical_or),
     _PredicateLayer(LogicalNotOp, np.logical_not),
+    _PredicateLayer(IsNanOp, np.isnan),
+    _PredicateLayer(IsInfOp, np.isinf),
+    _PredicateLayer(IsFiniteOp, np.isfinite),
     WhereLayer(),
 )
 FUNCTIONS = (
@@ -136,6 +167,10 @@ FUNCTIONS = (
     logical_and,
     logical_or,
     logical_not,
+    logical_xor,
+    isnan,
+    isinf,
+    isfinite,
     where,
 )
 OPERATORS = {"==": equal, "!=": not_equal, "<": less, "<=": less_equal, ">": greater, ">=": greater_equal}

@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.arithmetic import BinaryOp
 from npuc.dialects.train.base import TrainOp, Types
-from npuc.dialects.train.rules import broadcast
+from npuc.dialects.train.rules import broadcast, check_float
 from npuc.dialects.train.unary import UnaryOp
 
 
@@ -141,6 +141,49 @@ class LogicalNotOp(UnaryOp):
         """The type of the operand, a bool."""
         _check_bool("x", x)
         return (x,)
+
+
+class FloatTestOp(UnaryOp):
+    """Base of the questions about one floating-point number."""
+
+    @staticmethod
+    def infer(x: Tensor) -> Types:
+        """A bool of the shape of the operand, which is floating point."""
+        check_float(x)
+        return (tensor_of(i1, x.get_shape()),)
+
+
+@irdl_op_definition
+class IsNanOp(FloatTestOp):
+    """
+    Whether x is not a number.
+
+        %y = train.isnan %x : (tensor<2x3xf32>) -> tensor<2x3xi1>
+    """
+
+    name = "train.isnan"
+
+
+@irdl_op_definition
+class IsInfOp(FloatTestOp):
+    """
+    Whether x is infinite.
+
+        %y = train.isinf %x : (tensor<2x3xf32>) -> tensor<2x3xi1>
+    """
+
+    name = "train.isinf"
+
+
+@irdl_op_definition
+class IsFiniteOp(FloatTestOp):
+    """
+    Whether x is a number and not infinite.
+
+        %y = train.isfinite %x : (tensor<2x3xf32>) -> tensor<2x3xi1>
+    """
+
+    name = "train.isfinite"
 
 
 @irdl_op_definition

@@ -24,7 +24,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Pooling and resizing": ("pool", "pool1d", "adaptive_pool", "upsample", "roi_align"),
     "Normalisation": ("norm", "layer_norm", "group_norm", "rms_norm", "local_response_norm"),
     "Activations": ("activation", "smooth", "softmax", "dropout"),
-    "Arithmetic and functions": ("arithmetic", "pointwise"),
+    "Arithmetic and functions": ("arithmetic", "pointwise", "transcendental", "stepwise", "bitwise"),
     "Comparison and choice": ("compare",),
     "Reductions": ("reduction", "extreme"),
     "Shape and order": ("shape", "join", "box", "order", "index"),

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from tests.calls import Call, Draw, Shape
-from tests.calls.draw import broadcast_pair, sizes, vectors
+from tests.calls.draw import broadcast_pair, sizes, unary, vectors
 
 _COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 
@@ -63,6 +63,8 @@ CALLS: dict[str, Draw] = {
     **{f"{name} number": _compare_number(name) for name in _COMPARISONS},
     "logical_and": _logical("logical_and"),
     "logical_or": _logical("logical_or"),
+    "logical_xor": _logical("logical_xor"),
+    **{name: unary(name) for name in ("isnan", "isinf", "isfinite")},
     "logical_not": lambda data: Call("logical_not", masks={"x": vectors(data)}),
     "where": _where,
     "where number": _where_number,

@@ -1,9 +1,14 @@
-"""PyTorch's mathematical functions, comparisons and choice."""
+"""PyTorch's mathematical functions, comparisons, operations on bits, and choice."""
 
 from collections.abc import Callable
 
 import torch
 
+_OF_ONE = (
+    *("floor", "ceil", "round", "trunc", "sign", "isnan", "isinf", "isfinite", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "asinh", "acosh", "atanh", "log1p", "expm1", "log2", "log10"),
+)
+"""Functions of one tensor that have the same name."""
 Operand = torch.Tensor | float
 
 
@@ -37,5 +42,15 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "logical_and": lambda x, y: torch.logical_and(x, y),
     "logical_or": lambda x, y: torch.logical_or(x, y),
     "logical_not": lambda x: torch.logical_not(x),
+    "logical_xor": lambda x, y: torch.logical_xor(x, y),
+    "bitwise_and": lambda x, y: torch.bitwise_and(*_tensors(x, y)),
+    "bitwise_or": lambda x, y: torch.bitwise_or(*_tensors(x, y)),
+    "bitwise_xor": lambda x, y: torch.bitwise_xor(*_tensors(x, y)),
+    "bitwise_not": lambda x: torch.bitwise_not(x),
+    "shift_left": lambda x, y: torch.bitwise_left_shift(*_tensors(x, y)),
+    "shift_right": lambda x, y: torch.bitwise_right_shift(*_tensors(x, y)),
+    "remainder": lambda x, y: torch.remainder(*_tensors(x, y)),
+    "fmod": lambda x, y: torch.fmod(*_tensors(x, y)),
+    **{name: getattr(torch, name) for name in _OF_ONE},
     "where": lambda condition, x, y: torch.where(condition, x, y),
 }

@@ -53,6 +53,15 @@ def value_and_derivative(function: str, x: list[float], **arguments: Any) -> tup
         ("sqrt", [-1, 0, 4], [NAN, 0, 2], [NAN, INF, 0.25]),
         ("rsqrt", [0, 4], [INF, 0.5], [-INF, -1 / 16]),
         ("exp", [-1000, 0, 1000], [0, 1, INF], [0, 1, INF]),
+        ("floor", [-1.5, -1, 0.5, NAN], [-2, -1, 0, NAN], [0, 0, 0, 0]),
+        ("ceil", [-1.5, -1, 0.5, INF], [-1, -1, 1, INF], [0, 0, 0, 0]),
+        ("round", [-1.5, -0.5, 0.5, 1.5, 2.5], [-2, 0, 0, 2, 2], [0, 0, 0, 0, 0]),
+        ("trunc", [-1.5, -0.5, 0.5, 1.5], [-1, 0, 0, 1], [0, 0, 0, 0]),
+        ("sign", [-3, 0, 0.25, NAN], [-1, 0, 1, NAN], [0, 0, 0, 0]),
+        ("asin", [-1, 0, 2], [-np.pi / 2, 0, NAN], [INF, 1, NAN]),
+        ("acosh", [0.5, 1, 2], [NAN, 0, np.arccosh(2)], [NAN, INF, 3**-0.5]),
+        ("log1p", [-1, 1e-20], [-INF, 1e-20], [INF, 1]),
+        ("expm1", [-1000, 1e-20], [-1, 1e-20], [0, 1]),
     ],
 )
 def test_far_out_and_at_kinks(function: str, x: list[float], values: list[float], slopes: list[float]) -> None:
@@ -116,6 +125,17 @@ def test_powers_of_zero_have_the_gradients_of_pytorch() -> None:
     assert gradients("pow", [0, 0, 2], [2, 0, 0]) == ([0, 0, 0], [0, 0, np.log(2)])
 
 
+def test_remainders_have_the_sign_of_the_divisor_or_of_the_dividend() -> None:
+    for function, values in (("remainder", [1.0, 2.0, -2.0, -1.0]), ("fmod", [1.0, -1.0, 1.0, -1.0])):
+        net = Net()
+        y = net.call(function, net.param("x", 4), net.param("y", 4))
+        module = net.b.finish(loss=None, outputs=[("y", y)], optimizer=None)
+        data = {"x": np.array([4.0, -4.0, 4.0, -4.0]), "y": np.array([3.0, 3.0, -3.0, -3.0])}
+        assert execute(module, data, double=True).outputs["y"].tolist() == values
+    assert gradients("remainder", [4, -4], [3, 3]) == ([1, 1], [-1, 2])
+    assert gradients("fmod", [4, -4], [3, 3]) == ([1, 1], [-1, 1])
+
+
 def test_log_softmax_keeps_small_probabilities() -> None:
     value, slope = value_and_derivative("log_softmax", [-1000.0, 0.0, 1000.0])
     assert value.tolist() == [-2000, -1000, 0]
@@ -136,7 +156,9 @@ def test_single_precision_overflows_nowhere(function: str) -> None:
 # ---- work
 
 
-@pytest.mark.parametrize("function", ["sigmoid", "silu", "hard_swish", "exp", "sqrt", "pow", "max", "prelu", "where"])
+@pytest.mark.parametrize(
+    "function", ["sigmoid", "silu", "hard_swish", "exp", "sqrt", "pow", "max", "prelu", "where", "atanh"]
+)
 def test_work_is_one_vector_operation_an_element_in_each_direction(function: str) -> None:
     net = Net()
     x = net.param("x", 3, 4)

@@ -27,5 +27,11 @@ func.func @operations(%a: tensor<2x3xf32>, %row: tensor<3xf32>, %m: tensor<2x3xi
   // CHECK: %r11 = train.where %n, %ids, %ids : (tensor<3xi1>, tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x3xi32>
   %r12 = train.where %m, %m, %n : (tensor<2x3xi1>, tensor<2x3xi1>, tensor<3xi1>) -> tensor<2x3xi1>
   // CHECK: %r12 = train.where %m, %m, %n : (tensor<2x3xi1>, tensor<2x3xi1>, tensor<3xi1>) -> tensor<2x3xi1>
+  %t0 = train.isnan %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  // CHECK: %t0 = train.isnan %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  %t1 = train.isinf %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  // CHECK: %t1 = train.isinf %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  %t2 = train.isfinite %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
+  // CHECK: %t2 = train.isfinite %a : (tensor<2x3xf32>) -> tensor<2x3xi1>
   func.return
 }
