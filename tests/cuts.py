@@ -192,6 +192,9 @@ LOOKUPS = (
     case("embedding", "i4x6 5x8 -> 4x6x8", "0 . -> 0; 1 . -> 1; . 1 -> 2"),
     case("one_hot", "i4x6 -> 4x6x5", "0 -> 0; 1 -> 1"),
     case("index_select", "4x5x8 i6 -> 4x6x8", "0 . -> 0; . 0 -> 1; 2 . -> 2", axis=-2),
+    case("sort", "4x5x8 -> 4x5x8 i4x5x8", "0 -> 0 0; 2 -> 2 2", axis=1),
+    case("argsort", "4x5x8 -> i4x5x8", "0 -> 0; 1 -> 1", axis=-1),
+    case("topk", "4x6x8 -> 4x3x8 i4x3x8", "0 -> 0 0; 2 -> 2 2", axis=-2, k=3),
     case("gather", "4x5x8 i4x6x6 -> 4x6x6", "0 0 -> 0; . 1 -> 1", axis=1),
 )
 SHAPES = (

@@ -27,7 +27,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Arithmetic and functions": ("arithmetic", "pointwise", "transcendental", "stepwise", "bitwise"),
     "Comparison and choice": ("compare",),
     "Reductions": ("reduction", "extreme"),
-    "Shape and order": ("shape", "join", "box", "order", "index"),
+    "Shape and order": ("shape", "join", "box", "order", "index", "sort"),
     "Constants": ("constant",),
     OTHERS: (),
     "Attention": ("attention", "position"),

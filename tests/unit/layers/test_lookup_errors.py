@@ -116,6 +116,15 @@ from tests.unit.layers.wrong_call import message_of
             "25: argument 'dtype' of one_hot (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i8, i32, "
             "i64, bool",
         ),
+        # sort
+        (
+            "h = argsort(x, axis=2)",
+            "21: argument 'axis' of argsort (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = topk(x, 9)",
+            "13: argument 'k' of topk (layer 'h'): found 9, expected 1 to 8, the size of axis 1",
+        ),
         # reduction
         ("h = sum(m)", "5: elements are bool, expected numbers: cast them first (layer 'h': sum of bool[4, 4])"),
         ("h = sum(x, 2)", "12: argument 'axis' of sum (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2"),
