@@ -1,17 +1,21 @@
 """Constants, tensors that are known at compile time; they cost nothing."""
 
+from collections.abc import Sequence
 from math import ceil, prod
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import AnyFloat, i1, i32
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, check_value, element_type
+from npuc.compiler.layers.arguments import ArgumentError, Ints, OptInt, OptInts, check_value, element_type, short
 from npuc.compiler.layers.base import Array, Kind, Layer
 from npuc.dialects.tensors import MAX_ELEMENTS, shape_of, tensor_of
-from npuc.dialects.train.base import ints
-from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp
+from npuc.dialects.train.base import decode, ints
+from npuc.dialects.train.constant import ArangeOp, CausalMaskOp, IntegersOp, ListedNumbersOp
+
+MOST_LISTED = 1 << 16
+"""The most numbers that a program lists for a constant."""
 
 
 class ArangeLayer(Layer[ArangeOp]):
@@ -31,7 +35,17 @@ class IntegersLayer(Layer[IntegersOp]):
     kind = Kind.CONSTANT
 
     def evaluate(self, op: IntegersOp, *arrays: Array) -> tuple[Array, ...]:
-        return (np.array(ints(op.values), dtype=np.int64),)
+        return (np.array(ints(op.values), dtype=np.int64).reshape(shape_of(op.out)),)
+
+
+class ListedNumbersLayer(Layer[ListedNumbersOp]):
+    """The listed numbers."""
+
+    op = ListedNumbersOp
+    kind = Kind.CONSTANT
+
+    def evaluate(self, op: ListedNumbersOp, *arrays: Array) -> tuple[Array, ...]:
+        return (np.array(decode(op.values), dtype=np.float64).reshape(shape_of(op.out)),)
 
 
 class CausalMaskLayer(Layer[CausalMaskOp]):
@@ -64,6 +78,29 @@ def arange(b: GraphBuilder, stop: float, start: float = 0, step: float = 1, dtyp
     return b.emit(ArangeOp(results=[tensor_of(element, [count])], start=float(start), step=float(step))).out
 
 
+def tensor(
+    b: GraphBuilder, values: Sequence[float] | Sequence[bool], shape: OptInts = None, dtype: str = "f32"
+) -> SSAValue:
+    """
+    A constant of the listed numbers in row-major order: a vector, or of a `shape`.
+
+    It holds at most 65,536 numbers; a larger one is a `frozen param`, whose values a run is given by its name.
+    """
+    element, listed = element_type("dtype", dtype), list(values)
+    sizes = [len(listed)] if shape is None else [shape] if isinstance(shape, int) else list(shape)
+    if not 1 <= len(listed) <= MOST_LISTED:
+        hint = "a frozen param is given its values by its name in a run" if listed else None
+        raise ArgumentError("values", f"found {len(listed)} numbers, expected 1 to {MOST_LISTED:,}", hint)
+    if any(size < 1 for size in sizes) or prod(sizes) != len(listed):
+        raise ArgumentError("shape", f"found {short(sizes)}, expected sizes for {len(listed)} numbers")
+    for value in listed:
+        check_value("values", value, element)
+    results = [tensor_of(element, sizes)]
+    if isinstance(element, AnyFloat):
+        return b.emit(ListedNumbersOp(results=results, values=tuple(float(value) for value in listed))).out
+    return b.emit(IntegersOp(results=results, values=tuple(int(value) for value in listed))).out
+
+
 def full(b: GraphBuilder, shape: Ints, value: float, dtype: str = "f32") -> SSAValue:
     """A constant tensor with one value everywhere."""
     element = element_type("dtype", dtype)
@@ -93,5 +130,5 @@ def causal_mask(b: GraphBuilder, rows: int, columns: OptInt = None, offset: int 
     return b.emit(CausalMaskOp(results=[tensor_of(i1, shape)], offset=offset)).out
 
 
-LAYERS = (ArangeLayer(), IntegersLayer(), CausalMaskLayer())
-FUNCTIONS = (arange, full, zeros, ones, causal_mask)
+LAYERS = (ArangeLayer(), IntegersLayer(), ListedNumbersLayer(), CausalMaskLayer())
+FUNCTIONS = (arange, tensor, full, zeros, ones, causal_mask)

@@ -4,10 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, Value
+from npuc.compiler.layers.arguments import (
+    ArgumentError,
+    Ints,
+    Value,
+    check_share,
+    check_word,
+    element_type,
+    rank_at_least,
+)
+from npuc.compiler.layers.arithmetic import mul
 from npuc.compiler.layers.base import (
     Array,
     Cut,
@@ -18,9 +28,12 @@ from npuc.compiler.layers.base import (
     derivative,
     params_of,
 )
+from npuc.compiler.layers.constant import full
 from npuc.compiler.layers.draws import draws_at
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
+from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.base import ints
+from npuc.dialects.train.compare import NotEqualOp
 from npuc.dialects.train.dropout import DropoutOp
 
 
@@ -67,8 +80,44 @@ def dropout(b: GraphBuilder, x: Value, p: float = 0.5) -> SSAValue:
         raise ArgumentError("p", f"found {p}, expected at least 0 and below 1")
     if not b.training or p == 0:
         return x
+    return dropout_of(b, x, p)
+
+
+def dropout_of(b: GraphBuilder, x: Value, p: float) -> SSAValue:
+    """x with a mask of its own, in inference too."""
     return b.emit(DropoutOp(x, b.step(), p=float(p), seed=b.next_seed())).out
 
 
+def bernoulli(b: GraphBuilder, shape: Ints, p: float = 0.5, dtype: str = "f32") -> SSAValue:
+    """
+    A tensor of random ones, each with probability p, and zeros: a function of the layer and of the step alone.
+
+    It has no derivative. A type of floats, i32, i64 or bool.
+    """
+    check_share("p", p)
+    element = element_type("dtype", dtype)
+    if p in (0, 1):
+        return full(b, shape, p, dtype)
+    kept = dropout_of(b, full(b, shape, 1, "f32"), 1 - p)
+    drawn = b.emit(NotEqualOp(kept, b.constant(tensor_of(f32, ()), 0.0))).out
+    return drawn if element == i1 else b.emit(CastOp(drawn, results=[tensor_of(element, shape)])).out
+
+
+def stochastic_depth(b: GraphBuilder, x: Value, p: float, mode: str = "row") -> SSAValue:
+    """
+    Each sample of x [batch, …] zeroed with probability p, the others times 1 / (1 - p); the identity in inference.
+
+    With `mode="batch"` all samples share one draw. Also known as drop path (Huang et al., 2016).
+    """
+    check_word("mode", mode, ("row", "batch"))
+    shape = rank_at_least("x", x, 1, "[batch, …]")
+    if not 0.0 <= p < 1.0:
+        raise ArgumentError("p", f"found {p}, expected at least 0 and below 1")
+    if not b.training or p == 0:
+        return x
+    sizes = [shape[0] if mode == "row" else 1, *(1 for _ in shape[1:])]
+    return mul(b, x, dropout_of(b, b.constant(tensor_of(tensor_type(x).element_type, sizes), 1.0), p))
+
+
 LAYERS = (DropoutLayer(),)
-FUNCTIONS = (dropout,)
+FUNCTIONS = (dropout, bernoulli, stochastic_depth)

@@ -152,6 +152,7 @@ PROPERTIES: Mapping[str, str] = {
     "over": "the levels of the mesh that it works over",
     "p": "the share of elements that are dropped",
     "padding": "zeros before and after each axis, in pairs",
+    "padding_idx": "the row of the table that gets no gradient, -1 for none",
     "params": "the properties of the train operation that it stands for",
     "partial": "whether the tensor holds partial sums",
     "pos_weight": "the weight of positive targets",

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
     UnitAttr,
+    f64,
 )
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -196,7 +197,8 @@ def type_text(constraint: object) -> str:
         case BaseAttr():
             return _class_text(cast("BaseAttr[Any]", constraint).attr)
         case ParamAttrConstraint():
-            return _class_text(cast("ParamAttrConstraint[Any]", constraint).base_attr)
+            known = cast("ParamAttrConstraint[Any]", constraint)
+            return "numbers" if known == DenseArrayBase.constr(f64) else _class_text(known.base_attr)
         case EqAttrConstraint():
             attr = cast("EqAttrConstraint[Any]", constraint).attr
             return "boolean" if attr == IntegerType(1) else str(attr)

@@ -35,7 +35,7 @@ from npuc.dialects.provenance import provenance_problem
 from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import MAX_ELEMENTS, Tensor, tensor_type
 
-Param: TypeAlias = bool | int | float | str | tuple[int, ...]
+Param: TypeAlias = bool | int | float | str | tuple[int, ...] | tuple[float, ...]
 Types: TypeAlias = tuple[Tensor, ...]
 
 _UNIT = UnitAttr()
@@ -48,6 +48,8 @@ def ints(attr: DenseArrayBase) -> tuple[int, ...]:
 
 def encode(value: Param) -> Attribute:
     """The attribute that stands for a parameter, shared by all that have it; unit for True."""
+    if isinstance(value, tuple) and any(isinstance(one, float) for one in value):
+        return DenseArrayBase.from_list(f64, value)
     return _encoded(value, copysign(1.0, value) if isinstance(value, float) else 1.0)
 
 
@@ -76,8 +78,8 @@ def decode(attr: Attribute) -> Param:
     if isinstance(attr, StringAttr):
         return attr.data
     if isinstance(attr, DenseArrayBase):
-        return ints(cast(DenseArrayBase, attr))
-    raise VerifyException(f"a property is {attr}, expected an integer, float, string, unit or integer array")
+        return tuple(cast(DenseArrayBase[IntegerType], attr).get_values())
+    raise VerifyException(f"a property is {attr}, expected an integer, float, string, unit or array of numbers")
 
 
 class _Inferring(Protocol):
@@ -137,8 +139,9 @@ class TrainOp(StructurallyComparable, IRDLOperation):
         found = tuple(v.type for v in self.results)
         params = {name: decode(attr) for name, attr in self.properties.items()}
         for name, value in params.items():
-            if isinstance(value, float) and not isfinite(value):
-                raise VerifyException(f"{name} is {value}, expected a finite number")
+            for number in value if isinstance(value, tuple) else (value,):
+                if isinstance(number, float) and not isfinite(number):
+                    raise VerifyException(f"{name} is {number}, expected a finite number")
         expected = self._infer([tensor_type(v) for v in self.operands], params, found)
         if found != expected:
             raise VerifyException(
@@ -196,7 +199,7 @@ def _print_param(printer: Printer, value: Param) -> None:
     if value is True:
         return
     if isinstance(value, tuple):
-        printer.print_string(f" [{', '.join(map(str, value))}]")
+        printer.print_string(f" [{', '.join(_float_text(v) if isinstance(v, float) else str(v) for v in value)}]")
     elif isinstance(value, str):
         printer.print_string(" ")
         printer.print_string_literal(value)
@@ -214,7 +217,7 @@ def _float_text(value: float) -> str:
 
 
 def _parse_param(parser: Parser) -> Attribute:
-    values = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    values = parser.parse_optional_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_number)
     if values is not None:
         return encode(tuple(values))
     text = parser.parse_optional_str_literal()

@@ -1,15 +1,16 @@
 """Constants: tensors that are known at compile time."""
 
-from typing import ClassVar, cast
+from math import prod
+from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, TensorType, i1
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, TensorType, f64, i1
 from xdsl.irdl import irdl_op_definition, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.tensors import shape_text, tensor_of
+from npuc.dialects.tensors import Tensor, element_text, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import check_float, integer_range
 
 
 @irdl_op_definition
@@ -37,10 +38,15 @@ class ArangeOp(TrainOp):
         return (out,)
 
 
+def _check_count(out: Tensor, values: tuple[float, ...]) -> None:
+    if len(values) != prod(out.get_shape()):
+        raise VerifyException(f"the result is {shape_text(out)}, found {len(values)} values")
+
+
 @irdl_op_definition
 class IntegersOp(TrainOp):
     """
-    A vector of integers.
+    A tensor of given integers or booleans, in row-major order.
 
         %y = train.integers values [0, -2, 1] : () -> tensor<3xi32>
     """
@@ -54,12 +60,43 @@ class IntegersOp(TrainOp):
 
     @staticmethod
     def infer(results: Types, values: tuple[int, ...]) -> Types:
-        """A vector of integers, as many as values."""
+        """A tensor of integers or booleans with as many elements as values, which are integers of its type."""
         (out,) = results
-        element = out.element_type
-        if not isinstance(element, IntegerType):
-            raise VerifyException(f"the result has element type {element}, expected integers")
-        return (tensor_of(cast(Attribute, element), [len(values)]),)
+        bounds = integer_range(out.element_type)
+        if bounds is None:
+            raise VerifyException(f"the result has element type {out.element_type}, expected integers")
+        _check_count(out, values)
+        wrong = next((v for v in values if not (isinstance(v, int) and bounds[0] <= v <= bounds[1])), None)
+        if wrong is not None:
+            element = element_text(out.element_type)
+            raise VerifyException(f"found {wrong}, expected integers from {bounds[0]} to {bounds[1]} for {element}")
+        return results
+
+
+@irdl_op_definition
+class ListedNumbersOp(TrainOp):
+    """
+    A tensor of given floating-point numbers, in row-major order.
+
+        %y = train.numbers values [0.5, -2.0, 1.0, 0.0] : () -> tensor<2x2xf32>
+    """
+
+    name = "train.numbers"
+    TAKES_RESULT: ClassVar[bool] = True
+
+    values = prop_def(DenseArrayBase.constr(f64))
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(results: Types, values: tuple[float, ...]) -> Types:
+        """A tensor of floats with as many elements as values, which are rounded to its type."""
+        (out,) = results
+        check_float(out)
+        _check_count(out, values)
+        if not all(isinstance(v, float) for v in values):
+            raise VerifyException("found integers, expected numbers with a point, as in 1.0")
+        return results
 
 
 @irdl_op_definition

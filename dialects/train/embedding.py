@@ -2,26 +2,33 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.dialects.builtin import IntegerAttr, TensorType
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
-from npuc.dialects.train.base import TrainOp, Types
+from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.index import check_indices, check_lookup
 
+_NONE = encode(-1)
 
-def _check(ids: Tensor, table: Tensor) -> None:
+
+def _check(ids: Tensor, table: Tensor, padding_idx: int) -> None:
     check_indices(ids)
     if len(table.get_shape()) != 2:
         raise VerifyException(f"the table must be [entries, width], got {shape_text(table)}")
+    entries = table.get_shape()[0]
+    if not -1 <= padding_idx < entries:
+        raise VerifyException(f"padding_idx is {padding_idx}, expected 0 to {entries - 1}, or -1 for none")
 
 
 @irdl_op_definition
 class EmbeddingOp(TrainOp):
     """
     The row of table [entries, width] for each index.
+
+    The row of index `padding_idx` gets no gradient; -1 is no such index.
 
         %y = train.embedding %ids, %table : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
     """
@@ -30,20 +37,21 @@ class EmbeddingOp(TrainOp):
 
     ids = operand_def(TensorType)
     table = operand_def(TensorType)
+    padding_idx = prop_def(IntegerAttr, default_value=_NONE)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(ids: Tensor, table: Tensor) -> Types:
+    def infer(ids: Tensor, table: Tensor, padding_idx: int = -1) -> Types:
         """The shape of the indices with the width appended."""
-        _check(ids, table)
+        _check(ids, table, padding_idx)
         return (tensor_of(table.element_type, (*ids.get_shape(), table.get_shape()[1])),)
 
 
 @irdl_op_definition
 class EmbeddingDwOp(TrainOp):
     """
-    The gradient of the table: each row of dy added to the row of its index.
+    The gradient of the table: each row of dy added to the row of its index, but for the index `padding_idx`.
 
         %dtable = train.embedding_dw %dy, %ids : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
     """
@@ -53,14 +61,15 @@ class EmbeddingDwOp(TrainOp):
 
     dy = operand_def(TensorType)
     ids = operand_def(TensorType)
+    padding_idx = prop_def(IntegerAttr, default_value=_NONE)
     dtable = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, ids: Tensor, results: Types) -> Types:
+    def infer(dy: Tensor, ids: Tensor, results: Types, padding_idx: int = -1) -> Types:
         """Looking the indices up in the result gives dy's type."""
         (table,) = results
-        _check(ids, table)
+        _check(ids, table, padding_idx)
         expected = (*ids.get_shape(), table.get_shape()[1])
         check_lookup(dy, expected)
         return (tensor_of(dy.element_type, table.get_shape()),)

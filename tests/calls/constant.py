@@ -35,9 +35,18 @@ def _filled(function: str) -> Draw:
     return draw
 
 
+def _tensor(data: st.DataObject) -> Call:
+    dtype, shape = data.draw(st.sampled_from(["f32", "f64", "i64", "bool"])), list(sizes(data, (1, 3), (1, 3)))
+    known = [0, 1] if dtype == "bool" else [-2, 0, 7] if dtype == "i64" else [0.1, -2.5, 3, 1e-30]
+    values = [data.draw(st.sampled_from(known)) for _ in range(shape[0] * shape[1])]
+    given = data.draw(st.sampled_from([{}, {"shape": shape}]))
+    return Call("tensor", arguments={"values": values, "dtype": dtype} | given)
+
+
 CALLS: dict[str, Draw] = {
     "arange": _arange,
     "causal_mask": _causal_mask,
+    "tensor": _tensor,
     "full": _full,
     "zeros": _filled("zeros"),
     "ones": _filled("ones"),

@@ -28,14 +28,14 @@ from npuc.compiler.layers.base import Kind, elements
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.arithmetic import ConstantOp
 from npuc.dialects.train.base import TrainOp
-from npuc.dialects.train.constant import IntegersOp
+from npuc.dialects.train.constant import IntegersOp, ListedNumbersOp
 from npuc.dialects.train.signature import arguments_of, results_of, training_functions
 
 Buffers: TypeAlias = tuple[int, ...]
 Slot: TypeAlias = tuple[Buffers, Buffers]
 """The buffers that an operation reads, and those that it makes."""
 _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
-_IMMEDIATE = (ConstantOp, IntegersOp)
+_IMMEDIATE = (ConstantOp, IntegersOp, ListedNumbersOp)
 
 
 @dataclass(frozen=True)

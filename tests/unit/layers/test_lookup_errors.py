@@ -13,6 +13,16 @@ from tests.unit.layers.wrong_call import message_of
             "h = arange(0)",
             "12: argument 'stop' of arange (layer 'h'): found 0 to before 0 in steps of 1, which has no element",
         ),
+        ("h = tensor([])", "12: argument 'values' of tensor (layer 'h'): found 0 numbers, expected 1 to 65,536"),
+        (
+            "h = tensor([1, 2, 3], shape=[2, 2])",
+            "29: argument 'shape' of tensor (layer 'h'): found [2, 2], expected sizes for 3 numbers",
+        ),
+        (
+            "h = tensor([0, 300], dtype=i8)",
+            "12: argument 'values' of tensor (layer 'h'): found 300, expected an integer from -128 to 127 for i8",
+        ),
+        ("h = bernoulli([2], p=2)", "22: argument 'p' of bernoulli (layer 'h'): found 2.0, expected 0 to 1"),
         ("h = arange(4, step=0)", "20: argument 'step' of arange (layer 'h'): found 0, expected a number other than 0"),
         (
             "h = arange(4, step=-1)",

@@ -13,5 +13,9 @@ func.func @operations() {
   // CHECK: %r3 = train.causal_mask offset -1 : () -> tensor<4x5xi1>
   %r4 = train.causal_mask : () -> tensor<4x4xi1>
   // CHECK: %r4 = train.causal_mask : () -> tensor<4x4xi1>
+  %r5 = train.integers values [1, 0] : () -> tensor<1x2xi1>
+  // CHECK: %r5 = train.integers values [1, 0] : () -> tensor<1x2xi1>
+  %r6 = train.numbers values [0.1, -2.0, 1.0e-30, 1.0] : () -> tensor<2x2xf32>
+  // CHECK: %r6 = train.numbers values [0.1, -2.0, 1.0e-30, 1.0] : () -> tensor<2x2xf32>
   func.return
 }

@@ -421,3 +421,11 @@ func.func @f(%a: tensor<2xf32>, %b: tensor<i64>) {
   // CHECK: beta2 is 1.0, expected at least 0 and below 1
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<5xi32>, %b: tensor<2x3xf32>) {
+  %r = train.embedding %a, %b padding_idx 2 : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  // CHECK: padding_idx is 2, expected 0 to 1, or -1 for none
+  func.return
+}

@@ -109,6 +109,10 @@ func.func @operations(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %row: tensor<3xf
   // CHECK: %r49, %m49, %v49 = train.adam %a, %b, %a, %a, %step lr 0.001 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
   %r50, %m50, %v50 = train.adamw %a, %b, %a, %a, %step lr 0.001 beta1 0.5 beta2 0.75 eps 1.0e-06 weight_decay 0.01 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
   // CHECK: %r50, %m50, %v50 = train.adamw %a, %b, %a, %a, %step lr 0.001 beta1 0.5 beta2 0.75 eps 1.0e-06 weight_decay 0.01 : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<i64>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>)
+  %r52 = train.embedding %ids, %a padding_idx 1 : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  // CHECK: %r52 = train.embedding %ids, %a padding_idx 1 : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
+  %r53 = train.embedding_dw %rows, %ids padding_idx 0 : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
+  // CHECK: %r53 = train.embedding_dw %rows, %ids padding_idx 0 : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
   %r51 = train.increment %step : (tensor<i64>) -> tensor<i64>
   // CHECK: %r51 = train.increment %step : (tensor<i64>) -> tensor<i64>
   func.return
