@@ -16,7 +16,6 @@ _LAYERS: Mapping[str, str] = {
     "convtranspose": "conv_transpose2d(x, channels, kernel)",
     "deconv": "conv_transpose2d(x, channels, kernel)",
     "dense": "linear(x, features)",
-    "einsum": "matmul(x, y), with reshape and transpose",
     "fc": "linear(x, features)",
     "hardtanh": "clip(x, low=-1, high=1)",
     "interpolate": "upsample(x, scale)",

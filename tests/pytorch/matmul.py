@@ -16,4 +16,8 @@ def _matmul(x: torch.Tensor, y: torch.Tensor, transpose_a: bool = False, transpo
     return torch.matmul(x.mT if transpose_a else x, y.mT if transpose_b else y)
 
 
-TORCH: dict[str, Callable[..., torch.Tensor]] = {"linear": _linear, "matmul": _matmul}
+TORCH: dict[str, Callable[..., torch.Tensor]] = {
+    "linear": _linear,
+    "matmul": _matmul,
+    "einsum": lambda tensors, equation: torch.einsum(equation, tensors),
+}
