@@ -89,7 +89,7 @@ def test_keys_as_data(npuc: Npuc) -> None:
     ("arguments", "error", "hint"),
     [
         (("--op", "reul"), "there is no operation 'reul'", "did you mean 'relu'?"),
-        (("--op", "nosuch"), "there is no operation 'nosuch'", "like npu.contract"),
+        (("--op", "qqqqqq"), "there is no operation 'qqqqqq'", "like npu.contract"),
         (("--pass", "tyle"), "there is no pass 'tyle'", "did you mean 'tile'?"),
         (("--layer", "conv2"), "there is no layer 'conv2'", "did you mean 'conv2d'?"),
         (("--key", "spm_kib"), "there is no hardware key 'spm_kib'", "keys: memory.spm_kib"),

@@ -101,7 +101,7 @@ def test_argument_with_a_long_signature(call: str, start: str) -> None:
         (
             "h = embedding(i, 3, 4, weight=param([3, 5]))",
             "21: argument 'width' of embedding (layer 'h'): found 4, the weight has 5",
-            'signature: embedding(ids, entries=none, width=none, weight=none, dtype="f32")',
+            'signature: embedding(ids, entries=none, width=none, weight=none, dtype="f32", padding_idx=none)',
         ),
         (
             "labels z: bool[2]; h = z",

@@ -12,7 +12,7 @@ from tests.cuts import CASES, Case, cut_text
 
 WHOLE = {
     # numbers by their place, or none
-    *("arange", "integers", "causal_mask", "increment"),
+    *("arange", "integers", "numbers", "causal_mask", "increment"),
     # norms over a whole parameter
     "lamb",
     # derivatives, which are made of what is shared already
