@@ -168,6 +168,11 @@ def test_weights_and_partial_sums_of_a_split_batch() -> None:
     assert core_traffic(nest, schedule, reduction="on-chip").channel["dW"] == TensorTraffic(0, 48)
 
 
+def test_a_dimension_of_two_is_cut_and_one_of_one_is_not() -> None:
+    nest = gemm({"m": 2, "n": 3, "k": 1}, "forward", (), "none")
+    assert list(core_partitions(nest, 2)) == [(), (Loop("m", 1, cores=True),), (Loop("n", 2, cores=True),)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("cores", [2, 4])
 @pytest.mark.parametrize(("roles", "sums"), [("forward", 1), ("dx", 4), ("dw", 1), ("dxdw", 1), ("dw", 4), ("dxdw", 4)])

@@ -1,6 +1,7 @@
 """Chips of several cores: rows by hand, what the report says of each core, errors, the language's way there."""
 
 import json
+import re
 from collections.abc import Callable
 from io import StringIO
 
@@ -130,7 +131,9 @@ def test_parts_of_each_dimension(parse: Parse, hardware: Machine) -> None:
     assert "schedule.partition.each.m" in report.to_csv().splitlines()[0]
     console = Console(width=120, record=True, file=StringIO())
     print_cores(report, console)
-    assert " m 2 x n 4 " in console.export_text()
+    text = console.export_text()
+    assert " m 2 x n 4 " in text
+    assert re.search(r"layer +phase +cut +core", text)
     one = row(parse(product("loops [cores m : 4]")), hardware(array__cores=2, memory__spm_kib=2))
     assert one.schedule is not None
     assert json.loads(make_report("cycle", {}, [one]).to_json())["ops"][0]["schedule"]["partition"] == {

@@ -9,10 +9,11 @@ from xdsl.context import Context
 
 from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.compiler.interpreter.execute import Run, execute
-from npuc.compiler.layers import get_losses
+from npuc.compiler.layers import get_layer, get_losses
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.train.arithmetic import AffineOp
+from npuc.dialects.train.base import TrainOp
 from npuc.frontends import read_source
 from tests.networks import Net
 
@@ -197,6 +198,19 @@ def test_a_target_that_is_an_input_gets_no_gradient_operation() -> None:
     module = net.finish(net.call("l1_loss", y, target))
     AutodiffPass().apply(Context(), module)
     assert not any(isinstance(op, AffineOp) for op in module.walk())
+
+
+def test_a_weight_of_positives_is_work() -> None:
+    """Two vector operations for each logit, where the weight is not 1: in the loss and in both gradients."""
+    works: list[list[int]] = []
+    for weight in (1.0, 3.0):
+        net = Net()
+        y, target = net.param("y", 4), net.param("target", 4)
+        module = net.finish(net.call("binary_cross_entropy_with_logits", y, target, pos_weight=weight))
+        AutodiffPass().apply(Context(), module)
+        ops = [op for op in module.walk() if isinstance(op, TrainOp) and "with_logits" in op.name]
+        works.append([get_layer(op).work(op).vector_ops for op in ops])
+    assert [more - less for less, more in zip(*works, strict=True)] == [2 * 4] * 3
 
 
 def test_every_loss_is_known_as_one() -> None:

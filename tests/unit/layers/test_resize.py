@@ -85,6 +85,16 @@ def test_work_of_resizing() -> None:
     assert [work.vector_ops for work in works] == [0, 0, 4 * 2 * 3 * 12 * 8]
 
 
+def test_work_of_regions() -> None:
+    """Each element of the result is the mean of 2 x 2 samples here, and each sample weighs four elements."""
+    net = Net()
+    (x, rois) = (net.input("x", 2, 3, 32, 32), net.input("rois", 5, 5))
+    pooled = net.call("roi_align", x, rois, size=[3, 2], sampling_ratio=2)
+    assert isinstance(pooled.owner, TrainOp)
+    work = get_layer(pooled.owner).work(pooled.owner)
+    assert (work.vector_ops, work.reads) == (4 * 2 * 2 * 5 * 3 * 3 * 2, (4 * 2 * 2 * 5 * 3 * 3 * 2, 5 * 5))
+
+
 IMAGE = np.arange(2 * 2 * 3 * 4, dtype=np.float64).reshape(2, 2, 3, 4) ** 2
 
 

@@ -343,3 +343,6 @@ def test_exchanges_by_hand() -> None:
         ],
         "network level 2 (pair of 2)": [(0.0, 2.0, "waits for a dw"), (2.0, 4.0, "a all_reduce")],
     }
+    exchange = {"phase": "comm", "layer": "a", "op": "dist.all_reduce", "of": "dw", "levels": "H1"}
+    sizes = {"operand_bytes": 8, "sent_bytes": 8.0, "seconds": 5e-6}
+    assert tracks["network level 2 (pair of 2)"][-1]["args"] == exchange | sizes
