@@ -143,6 +143,9 @@ PRODUCTS = (
     ),
     case("conv_transpose1d_dx", "4x8x9 6x8x3 -> 4x6x7", "0 . -> 0; . 0 -> 1; 1 1 -> sum"),
     case("conv_transpose1d_dw", "4x6x7 4x8x9 -> 6x8x3", "1 . -> 0; . 1 -> 1; 0 0 -> sum"),
+    case("conv_transpose3d", "4x6x2x4x4 6x2x1x3x3 -> 4x4x2x6x6", "0 . -> 0; 1 0 -> 1 /groups; 2 . -> 2", groups=2),
+    case("conv_transpose3d_dx", "4x8x2x6x6 6x8x2x3x3 -> 4x6x1x4x4", "0 . -> 0; . 0 -> 1; 1 1 -> sum; 2 2 -> sum"),
+    case("conv_transpose3d_dw", "4x6x2x4x4 4x8x4x6x6 -> 6x8x3x3x3", "1 . -> 0; . 1 -> 1; 0 0 -> sum"),
     case("conv_transpose2d_dx", "4x8x6x6 6x8x3x3 -> 4x6x4x4", "0 . -> 0; . 0 -> 1; 1 1 -> sum"),
     case("conv_transpose2d_dw", "4x6x4x4 4x8x6x6 -> 6x8x3x3", "1 . -> 0; . 1 -> 1; 0 0 -> sum"),
 )

@@ -1,4 +1,4 @@
-"""Transposed convolution over one or two axes: the products of a convolution in other roles."""
+"""Transposed convolution over one, two or three axes: the products of a convolution in other roles."""
 
 from dataclasses import asdict
 
@@ -26,6 +26,9 @@ from npuc.dialects.train.conv_transpose import (
     ConvTranspose2dDwOp,
     ConvTranspose2dDxOp,
     ConvTranspose2dOp,
+    ConvTranspose3dDwOp,
+    ConvTranspose3dDxOp,
+    ConvTranspose3dOp,
     TransposedForwardOp,
     smallest_output,
 )
@@ -127,6 +130,29 @@ def conv_transpose2d(
     return _conv_transpose(b, ConvTranspose2dOp, x, own, window, output_padding, bias)
 
 
+def conv_transpose3d(
+    b: GraphBuilder,
+    x: Value,
+    channels: OptInt = None,
+    kernel: OptInts = None,
+    stride: IntOrInts = 1,
+    padding: IntOrInts = 0,
+    output_padding: IntOrInts = 0,
+    dilation: IntOrInts = 1,
+    groups: int = 1,
+    bias: bool = True,
+    weight: OptValue = None,
+) -> SSAValue:
+    """
+    Transposed convolution of x [batch, channels, depth, height, width] with a weight [in, out / groups, kernel, …].
+
+    `padding`, one integer, three, or [front, back, top, bottom, left, right], is taken off the output;
+    `output_padding` adds to its end along each axis.
+    """
+    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
+    return _conv_transpose(b, ConvTranspose3dOp, x, own, window, output_padding, bias)
+
+
 def _layers(
     forward: type[TransposedForwardOp], dx: type[DxOp], dw: type[DwOp]
 ) -> tuple[TransposedLayer, TransposedDxLayer, TransposedDwLayer]:
@@ -136,5 +162,6 @@ def _layers(
 LAYERS = (
     *_layers(ConvTranspose1dOp, ConvTranspose1dDxOp, ConvTranspose1dDwOp),
     *_layers(ConvTranspose2dOp, ConvTranspose2dDxOp, ConvTranspose2dDwOp),
+    *_layers(ConvTranspose3dOp, ConvTranspose3dDxOp, ConvTranspose3dDwOp),
 )
-FUNCTIONS = (conv_transpose1d, conv_transpose2d)
+FUNCTIONS = (conv_transpose1d, conv_transpose2d, conv_transpose3d)

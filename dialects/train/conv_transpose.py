@@ -1,5 +1,5 @@
 """
-Transposed convolution over one or two axes and its derivatives.
+Transposed convolution over one, two or three axes and its derivatives.
 
 The window moves over the output: each element of x is multiplied by the whole window and added up there. That is the
 gradient of a convolution's input, as a layer of its own. Several sizes of the output belong to one input, so that
@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.base import Types
-from npuc.dialects.train.conv import ConvOp, DwOp, DxOp, Window, Window1dOp, WindowArguments, check_ranks
+from npuc.dialects.train.conv import ConvOp, DwOp, DxOp, Window, Window1dOp, Window3dOp, WindowArguments, check_ranks
 from npuc.dialects.train.rules import same_element
 
 
@@ -148,3 +148,41 @@ class ConvTranspose2dDwOp(TransposedOp, DwOp):
     """
 
     name = "train.conv_transpose2d_dw"
+
+
+@irdl_op_definition
+class ConvTranspose3dOp(Window3dOp, TransposedForwardOp):
+    """
+    Transposed convolution of x [b, c, d, h, w].
+
+    `w` is [c, o / groups, t, r, s]; padding is [front, back, top, bottom, left, right], taken off the result.
+
+        %y = train.conv_transpose3d %x, %w stride [2, 2, 2] padding [0, 0, 1, 1, 0, 0]
+            : (tensor<2x4x3x5x3xf32>, tensor<4x6x2x3x2xf32>) -> tensor<2x6x6x9x6xf32>
+    """
+
+    name = "train.conv_transpose3d"
+
+
+@irdl_op_definition
+class ConvTranspose3dDxOp(Window3dOp, TransposedOp, DxOp):
+    """
+    The gradient of the input.
+
+        %dx = train.conv_transpose3d_dx %dy, %w stride [2, 2, 2] padding [0, 0, 1, 1, 0, 0]
+            : (tensor<2x6x6x9x6xf32>, tensor<4x6x2x3x2xf32>) -> tensor<2x4x3x5x3xf32>
+    """
+
+    name = "train.conv_transpose3d_dx"
+
+
+@irdl_op_definition
+class ConvTranspose3dDwOp(Window3dOp, TransposedOp, DwOp):
+    """
+    The gradient of the weights.
+
+        %dw = train.conv_transpose3d_dw %x, %dy stride [2, 2, 2] padding [0, 0, 1, 1, 0, 0]
+            : (tensor<2x4x3x5x3xf32>, tensor<2x6x6x9x6xf32>) -> tensor<4x6x2x3x2xf32>
+    """
+
+    name = "train.conv_transpose3d_dw"

@@ -21,7 +21,7 @@ LOSSES, OPTIMIZER_FAMILY, OTHERS = "Losses", "Optimizers", "Other layers"
 FAMILIES: Mapping[str, Sequence[str]] = {
     "Linear layers and products": ("matmul", "einsum", "embedding"),
     "Convolution": ("conv", "conv_transpose"),
-    "Pooling and resizing": ("pool", "pool1d", "adaptive_pool", "upsample", "roi_align"),
+    "Pooling and resizing": ("pool", "pool1d", "pool3d", "adaptive_pool", "upsample", "roi_align"),
     "Normalisation": ("norm", "layer_norm", "group_norm", "rms_norm", "local_response_norm"),
     "Activations": ("activation", "smooth", "softmax", "dropout"),
     "Arithmetic and functions": ("arithmetic", "pointwise", "transcendental", "stepwise", "bitwise"),

@@ -37,4 +37,5 @@ CALLS: dict[str, Draw] = {
     "conv_transpose2d": _conv_transpose(2),
     "conv_transpose2d shared": _conv_transpose(2, shared=True),
     "conv_transpose2d sides": _conv_transpose(2, both_sides=True),
+    "conv_transpose3d": _conv_transpose(3),
 }

@@ -41,4 +41,5 @@ def _counterpart(run: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor
 TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "conv_transpose1d": _counterpart(F.conv_transpose1d),
     "conv_transpose2d": _counterpart(F.conv_transpose2d),
+    "conv_transpose3d": _counterpart(F.conv_transpose3d),
 }

@@ -79,6 +79,10 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "avg_pool": _avg(2),
     "max_pool1d": _max(1),
     "avg_pool1d": _avg(1),
+    "max_pool3d": lambda x, kernel, **rest: F.max_pool3d(x, kernel, **rest),
+    "avg_pool3d": lambda x, kernel, **rest: F.avg_pool3d(x, kernel, **rest),
+    "adaptive_avg_pool3d": lambda x, size: F.adaptive_avg_pool3d(x, size),
+    "adaptive_max_pool3d": lambda x, size: F.adaptive_max_pool3d(x, size),
     "global_avg_pool": lambda x: x.flatten(2).mean(2),
     "global_max_pool": lambda x: F.adaptive_max_pool1d(x.flatten(2), 1).flatten(1),
 }

@@ -37,7 +37,7 @@ class Policy(Enum):
     """Whatever types it says."""
 
 
-_LOW = ("matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "prelu")
+_LOW = ("matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu")
 _WIDE = (
     *("tan", "asin", "acos", "sinh", "cosh", "log1p", "expm1", "log2", "log10"),
     *("exp", "log", "rsqrt", "pow", "power", "softplus", "prod", "cumsum", "reduce", "softmax", "log_softmax"),

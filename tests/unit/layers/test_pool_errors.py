@@ -25,6 +25,17 @@ from tests.unit.layers.wrong_call import error_of
         ("max_pool(x, 2, dilation=[1, 1, 1])", "29 dilation: found a list of 3, expected an integer or a list of two"),
         ("max_pool(x, 4, dilation=2)", "5: a 7x7 window does not fit into 6x6 with padding [0, 0, 0, 0]"),
         ("max_pool(cast(x, to=bool), 2)", "5: elements are bool, expected numbers: cast them first"),
+        ("max_pool3d(x, 2)", "16 x: found a tensor of rank 4, expected [batch, channels, depth, height, width]"),
+        (
+            "adaptive_avg_pool3d(x, 2)",
+            "25 x: found a tensor of rank 4, expected [batch, channels, depth, height, width]",
+        ),
+        (
+            "avg_pool3d(unsqueeze(x, 0), [2, 2])",
+            "33 kernel: found a list of 2, expected an integer or a list of three",
+        ),
+        ("max_pool3d(unsqueeze(x, 0), 2, padding=2)", "44 padding: found 2, expected 0 to 1, half of the window"),
+        ("adaptive_max_pool3d(unsqueeze(x, 0), 0)", "42 size: found 0, expected at least 1"),
         ("avg_pool(s, 2)", "14 x: found a tensor of rank 3, expected [batch, channels, height, width]"),
         ("avg_pool(x, 7)", "5: a 7x7 window does not fit into 6x6 with padding [0, 0, 0, 0]"),
         ("avg_pool(i, 2)", "5: elements are i32, expected floating point: cast them first"),

@@ -77,3 +77,11 @@ func.func @f(%a: tensor<2x3x8xf32>, %b: tensor<2x4x19xf32>) {
   // CHECK: dy is 2x4x19, the transposed convolution's output is 2x4x(17 to 18)
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x4x3x5x3xf32>, %b: tensor<4x6x2x3x2xf32>) {
+  %r = train.conv_transpose3d %a, %b : (tensor<2x4x3x5x3xf32>, tensor<4x6x2x3x2xf32>) -> tensor<2x6x6x9x6xf32>
+  // CHECK: the result is 2x6x6x9x6, the transposed convolution's output is 2x6x4x7x4
+  func.return
+}
