@@ -178,7 +178,7 @@ def _best_cuts(
     order: tuple[MovedTensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
 ) -> _Cuts | None:
     """The least weight below `limit`, the first of equal ones; None if none fits."""
-    users = [[t for t in order if t.missing == g] for g in range(len(groups))]
+    users = [tuple(t for t in order if t.missing == g) for g in range(len(groups))]
     # The group that one tensor misses comes last: its tiling follows from the remaining room.
     last = min(range(len(groups)), key=lambda g: (len(users[g]), -g))
     free = [g for g in range(len(groups)) if g != last]
@@ -227,7 +227,8 @@ class _TilingChoices:
         return _TilingChoices(tuple(place[few] for place in self.places), self.weight[few])
 
 
-def _tiling_choices(users: Sequence[MovedTensor], group: DimGroup, finest: int) -> _TilingChoices:
+@lru_cache(maxsize=256)
+def _tiling_choices(users: tuple[MovedTensor, ...], group: DimGroup, finest: int) -> _TilingChoices:
     """All tilings of a group for the tensors that miss it."""
     if len(users) == 1:
         place = np.arange(finest + 1)

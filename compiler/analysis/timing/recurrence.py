@@ -5,7 +5,8 @@ The operations form a tree with repetitions (`tiles.py`). The state between two 
 transfers in flight), up to a shift in time. A repeated part runs until a state recurs; from then on it is periodic and
 is extrapolated. One regime never recurs: loads and computation each proceed at their own pace and neither waits. There
 both advance by constants, and the number of repetitions until either could wait has a lower bound in closed form. So
-the cost depends on how many operations fit in half of the SPM, not on trip counts.
+the cost depends on how many operations fit in half of the SPM, not on trip counts. Where all data together fit, no load
+waits, and `unheld` has the end in closed form.
 """
 
 from collections import deque
@@ -32,6 +33,43 @@ class _Profile:
 
 
 _NOTHING = -(1 << 200)
+
+
+def unheld(root: SequenceNode, moved: int, per_cycle: int, per_bit: int) -> int:
+    """
+    The end of all operations of a node, `moved` bits before the first, in ticks of 1/p cycle, where no load ever waits
+    for room.
+
+    After a part the computation ends at max(comp + C, load + K), of the times `comp` and `load` before it: C is the
+    time of its computation, and K the longest path that begins with its loads and ends with its computation.
+    """
+    known: dict[tuple[SequenceNode, int], int | None] = {}
+
+    def path(node: SequenceNode, moved: int) -> int | None:
+        """K of a part; None if it moves nothing."""
+        key = node, moved
+        if key not in known:
+            known[key] = _path(node, moved)
+        return known[key]
+
+    def _path(node: SequenceNode, moved: int) -> int | None:
+        if not node.loads:
+            return moved * per_bit + node.cycles * per_cycle if moved else None
+        longest: int | None = None
+        loaded = 0
+        for number, (child, before, count) in enumerate(node.items):
+            before = before if number else moved
+            load, comp = (before + child.moved) * per_bit, child.cycles * per_cycle
+            own = path(child, before)
+            if longest is not None:
+                longest += count * comp
+            if own is not None:
+                own += loaded + (count - 1) * max(load, comp)
+                longest = own if longest is None else max(longest, own)
+            loaded += count * load
+        return longest
+
+    return max(root.cycles * per_cycle, path(root, moved) or 0)
 
 
 RunState = tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]
