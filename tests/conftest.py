@@ -28,14 +28,22 @@ YOUNG_OBJECTS = 200_000
 search walks all that caches keep."""
 
 SETTINGS = "_hypothesis_internal_use_settings"
-PROFILES = {"full": None, "ci": 100, "dev": 10}
-"""The most random examples of a property by profile; None: as many as the property's own settings say."""
+PROFILES = {"full": (1, None), "ci": (2, 100), "dev": (2, 10)}
+"""
+The random examples of a property by profile: its own number over the first one, at most the second; but `FEW` are left
+as they are.
+"""
+FEW = 10
+
+
+# What is imported and collected is kept.
+gc.disable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the choice of a profile."""
     default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-    text = "random examples of a property: at most 10 (dev) or 100 (ci), or all (full); or $HYPOTHESIS_PROFILE"
+    text = "random examples of a property: half, at most 10 (dev) or 100 (ci), or all (full); or $HYPOTHESIS_PROFILE"
     golden = "write what pages, tables and the schema say of the program anew, and then run the tests"
     parser.addoption("--update-golden", action="store_true", help=golden)
     parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)
@@ -70,6 +78,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
+    gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -85,7 +94,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if item.get_closest_marker("long")]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
-    most = PROFILES[str(config.getoption("examples"))]
+    part, most = PROFILES[str(config.getoption("examples"))]
     for item in items:
         if _is_fast(item.path) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.fast)
@@ -94,8 +103,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # Where hypothesis keeps a test's settings: a profile alone yields to the number in the test's own decorator.
         test: object = getattr(item, "function", None)
         own: settings | None = getattr(test, SETTINGS, None)
-        if own is not None and own.max_examples > most:
-            setattr(test, SETTINGS, settings(own, max_examples=most))
+        if own is not None and own.max_examples > FEW:
+            setattr(test, SETTINGS, settings(own, max_examples=min(most, max(FEW, own.max_examples // part))))
 
 
 def _is_fast(path: Path) -> bool:

@@ -51,11 +51,13 @@ def reports(module: ModuleOp, keys: dict[str, Any], capacities: list[int]) -> It
 
 @pytest.mark.parametrize("name", CURVES)
 def test_whole_curve(name: str) -> None:
-    """Every capacity: bytes in and out, the time on three machines, and what follows from them."""
+    """Every capacity: bytes in and out, the time, and what follows from them; every 4th on two more machines."""
     sample, defines, keys = CURVES[name]
     module, rows = module_of(sample, defines), reference(name)
-    capacities = [int(row["capacity_MiB"]) for row in rows]
     for column, machine in MACHINES.items():
+        if machine:  # moves the same
+            rows = rows[::4]
+        capacities = [int(row["capacity_MiB"]) for row in rows]
         for row, report in zip(rows, reports(module, keys | machine, capacities), strict=True):
             totals = report.totals
             assert totals.dram_read_bytes == int(row["in_bytes"])

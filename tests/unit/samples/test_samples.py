@@ -80,6 +80,8 @@ SMALL: dict[str, dict[str, Value]] = {
     "alexnet_hypar": SMALL_VGG | {"image": 67},
     **{f"vgg_{letter}": SMALL_VGG for letter in "abcde"},
 }
+LONG_SEARCHES = ("mobilenet_v2", "shufflenet_v2", "unet", "yolo_v5")
+"""What merging of contractions takes long for, and is tested with other networks."""
 LATER = (
     "unet",
     "lstm_lm",
@@ -204,7 +206,9 @@ def test_loss_goes_down(name: str) -> None:
 @pytest.mark.parametrize("name", ["mlp", "lenet", "resnet18", "mobilenet_v2", "bert_base", "transformer", *LATER])
 def test_levels_compute_the_same(name: str) -> None:
     """In float64: normalising two images whose last maps are one pixel magnifies rounding."""
-    train, npu = (run(name, SMALL[name], level=level, dtype="float64") for level in ("train", "npu"))
+    level = 0 if name in LONG_SEARCHES else None
+    train = run(name, SMALL[name], level="train", dtype="float64")
+    npu = run(name, SMALL[name], level="npu", dtype="float64", opt_level=level)
     assert npu.loss == pytest.approx(train.loss, rel=1e-8)
     largest = max(np.abs(gradient).max() for gradient in train.gradients.values())
     for parameter, gradient in train.gradients.items():

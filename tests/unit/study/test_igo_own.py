@@ -74,11 +74,11 @@ def test_a_rewrite_is_scored_by_the_backend(both: IgoResults) -> None:
 
 
 def test_the_mean_is_over_the_studys_networks() -> None:
-    found = run_study("lru", (SMALL,), ("ncf", "mob"), own=own_of(["samples:mlp"], {}, [f"mine={FUSED}"], ()))
+    found = run_study("lru", (SMALL,), ("ncf", "dlrm"), own=own_of(["samples:mlp"], {}, [f"mine={FUSED}"], ()))
     for step in (*STEPS, "mine"):
         rows = found.of(SMALL, step)
-        assert list(rows) == ["ncf", "mob", "avg", "mlp"]
-        assert rows["avg"].ours == pytest.approx((rows["ncf"].ours + rows["mob"].ours) / 2)
+        assert list(rows) == ["ncf", "dlrm", "avg", "mlp"]
+        assert rows["avg"].ours == pytest.approx((rows["ncf"].ours + rows["dlrm"].ours) / 2)
 
 
 def test_a_rewrite_is_not_scored_on_several_cores_or_other_bandwidths() -> None:

@@ -24,9 +24,10 @@ def row(
     hardware: str = "igo-small",
     cores: int = 1,
     mode: str = "fused",
+    spm_kib: int = 512,
 ) -> OpRow:
     """The row of both gradients of y."""
-    overrides = {"array.cores": cores}
+    overrides = {"array.cores": cores, "memory.spm_kib": spm_kib}
     pipeline = f"autodiff,lower-to-npu,interleave{{mode={mode}}},{passes},schedule"
     report = compile_source(network(*sizes), pipeline=pipeline, hardware=hardware, overrides=overrides)
     return next(row for row in report.ops if row.name == "y" and row.phase == "dxdw")
@@ -69,10 +70,10 @@ def test_a_part_without_a_schedule_is_searched() -> None:
 @pytest.mark.parametrize("objective", ["time", "traffic"])
 @pytest.mark.parametrize("cores", [1, 4])
 def test_the_best_is_the_cheapest_of_its_cuts(objective: str, cores: int) -> None:
-    sizes = (160, 64, 4000)
+    sizes = (24, 16, 200)
 
     def cost(passes: str) -> float:
-        found = row(passes, sizes, cores=cores)
+        found = row(passes, sizes, cores=cores, spm_kib=8)
         assert found.cycles is not None
         return found.cycles if objective == "time" else moved(found)
 
