@@ -11,7 +11,8 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import ArgumentError, OptValue, Value, channels_of, check_value
+from npuc.compiler.layers.arguments import ArgumentError, OptOperand, OptValue, Value, channels_of, check_value
+from npuc.compiler.layers.arithmetic import as_tensors
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.channels import columns, over_channels
 from npuc.compiler.layers.cuts import channel_cuts
@@ -33,6 +34,7 @@ from npuc.dialects.train.activation import (
     ReluGradOp,
     ReluOp,
 )
+from npuc.dialects.train.compare import GreaterOp, LessOp, WhereOp
 from npuc.dialects.train.rules import check_numbers
 
 
@@ -143,14 +145,28 @@ def relu6(b: GraphBuilder, x: Value) -> SSAValue:
     return b.emit(ClipOp(x)).out
 
 
-def clip(b: GraphBuilder, x: Value, low: float = 0.0, high: float = 6.0) -> SSAValue:
-    """x limited to [low, high]; at the bounds the gradient passes."""
-    if not low <= high:
-        raise ArgumentError("low", f"found {low}, expected at most high, which is {high}")
-    check_numbers(tensor_type(x))
-    for name, bound in (("low", low), ("high", high)):
-        check_value(name, bound, tensor_type(x).element_type)
-    return b.emit(ClipOp(x, low=float(low), high=float(high), closed=True)).out
+def clip(b: GraphBuilder, x: Value, low: OptOperand = 0.0, high: OptOperand = 6.0) -> SSAValue:
+    """
+    x limited to [low, high], each a number, a tensor that broadcasts, or none; at the bounds the gradient passes.
+
+    Where x is beyond a bound that is a tensor, the bound has the gradient.
+    """
+    if isinstance(low, int | float) and isinstance(high, int | float):
+        if not low <= high:
+            raise ArgumentError("low", f"found {low}, expected at most high, which is {high}")
+        check_numbers(tensor_type(x))
+        for name, bound in (("low", low), ("high", high)):
+            check_value(name, bound, tensor_type(x).element_type)
+        return b.emit(ClipOp(x, low=float(low), high=float(high), closed=True)).out
+    if low is None and high is None:
+        raise ArgumentError("low", "found none beside high=none, expected a bound")
+    if low is not None:
+        bound, x = as_tensors(b, low, x, ("low", "x"))
+        x = b.emit(WhereOp(b.emit(LessOp(x, bound)).out, bound, x)).out
+    if high is not None:
+        bound, x = as_tensors(b, high, x, ("high", "x"))
+        x = b.emit(WhereOp(b.emit(GreaterOp(x, bound)).out, bound, x)).out
+    return x
 
 
 def leaky_relu(b: GraphBuilder, x: Value, negative_slope: float = 0.01) -> SSAValue:

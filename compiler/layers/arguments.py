@@ -21,6 +21,7 @@ Value: TypeAlias = SSAValue
 OptValue: TypeAlias = SSAValue | None
 Values: TypeAlias = Sequence[SSAValue]
 Operand: TypeAlias = SSAValue | int | float
+OptOperand: TypeAlias = SSAValue | int | float | None
 OptInt: TypeAlias = int | None
 Ints: TypeAlias = Sequence[int]
 IntOrInts: TypeAlias = int | Sequence[int]

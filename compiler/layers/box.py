@@ -3,7 +3,7 @@
 import builtins
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -99,9 +99,16 @@ class PadLayer(Layer[PadOp]):
         return same_axes(op)
 
 
+_NUMPY_MODES: dict[str, Literal["reflect", "edge", "wrap"]] = {
+    "reflect": "reflect",
+    "replicate": "edge",
+    "circular": "wrap",
+}
+
+
 def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Sequence[int]) -> list[Array]:
     """For each axis of the padded tensor, the position in the inner one that each position copies."""
-    mode = "reflect" if op.mode.data == "reflect" else "edge"
+    mode = _NUMPY_MODES[op.mode.data]
     return [
         np.pad(np.arange(size), (start, whole - size - start), mode)
         for size, start, whole in zip(inner, ints(op.starts), outer, strict=True)
@@ -109,7 +116,7 @@ def _sources(op: BorderPadOp | BorderPadDxOp, inner: Sequence[int], outer: Seque
 
 
 class BorderPadLayer(Layer[BorderPadOp]):
-    """A tensor continued beyond its borders, by reflection or replication."""
+    """A tensor continued beyond its borders, by reflection, replication or repetition."""
 
     op = BorderPadOp
     kind = Kind.DATA
@@ -173,7 +180,7 @@ def _position(argument: str, position: int, size: int, axis: int) -> int:
 def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str = "constant") -> SSAValue:
     """
     x with `padding` [before, after] of its last axis, then of the one before it, …: filled with `value`, or mirrored
-    (mode "reflect") or repeated ("replicate") at its border. Negative padding crops.
+    (mode "reflect"), its border repeated ("replicate"), or all of it ("circular"). Negative padding crops.
     """
     shape = shape_of(x)
     if len(padding) % 2 or not 0 < len(padding) <= 2 * len(shape):
@@ -195,11 +202,13 @@ def pad(b: GraphBuilder, x: Value, padding: Ints, value: float = 0.0, mode: str 
         return b.emit(PadOp(x, results=[padded], starts=starts, value=float(value))).out
     if value != 0.0:
         raise ArgumentError("value", f"found {value} with mode '{mode}', which takes no value")
-    if mode == "reflect":
+    if mode != "replicate":
+        room = 1 if mode == "reflect" else 0
         for axis, size in enumerate(shape_of(x)):
-            if max(before[axis], after[axis]) >= size:
+            if max(before[axis], after[axis]) > size - room:
                 message = f"found {max(before[axis], after[axis])} for axis {axis} of size {size}"
-                raise ArgumentError("padding", f"{message}, expected less than the size to reflect")
+                most = "less than the size to reflect" if room else "at most the size to repeat"
+                raise ArgumentError("padding", f"{message}, expected {most}")
     return b.emit(BorderPadOp(x, results=[padded], starts=starts, mode=mode)).out
 
 

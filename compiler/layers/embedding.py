@@ -31,8 +31,8 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.compiler.layers.cuts import row_cuts
-from npuc.compiler.layers.extreme import amax
-from npuc.compiler.layers.index import checked_indices
+from npuc.compiler.layers.extreme import argmax
+from npuc.compiler.layers.index import checked_indices, gather
 from npuc.compiler.layers.reduction import mean, sum
 from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of, shape_text, tensor_type
@@ -142,7 +142,8 @@ def embedding_bag(
     if mode == "max":
         if per_sample_weights is not None:
             raise ArgumentError("per_sample_weights", "found weights beside mode 'max', expected none")
-        return amax(b, rows, 1)
+        first = argmax(b, rows, 1, keepdim=True)  # PyTorch gives the gradient to the first of equal rows
+        return view(gather(b, rows, first, 1), [shape[0], shape_of(rows)[2]], b.emit)
     if per_sample_weights is not None:
         if shape_of(per_sample_weights) != shape:
             found = shape_text(tensor_type(per_sample_weights))

@@ -1,12 +1,13 @@
 """Smooth activation functions: one vector operation per element, forward and backward."""
 
-from math import erf, pi, sqrt
+from math import erf, inf, pi, sqrt
 
 import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import Value, check_word
+from npuc.compiler.layers.arguments import ArgumentError, Value, check_word
+from npuc.compiler.layers.arithmetic import mul
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.train.smooth import (
@@ -136,9 +137,13 @@ def elu(b: GraphBuilder, x: Value, alpha: float = 1.0) -> SSAValue:
     return b.emit(EluOp(x, alpha=float(alpha))).out
 
 
-def softplus(b: GraphBuilder, x: Value) -> SSAValue:
-    """log(1 + exp(x))."""
-    return b.emit(SoftplusOp(x)).out
+def softplus(b: GraphBuilder, x: Value, beta: float = 1.0) -> SSAValue:
+    """log(1 + exp(beta x)) / beta."""
+    if not 0 < beta < inf:
+        raise ArgumentError("beta", f"found {beta}, expected a positive number")
+    if beta == 1:
+        return b.emit(SoftplusOp(x)).out
+    return mul(b, b.emit(SoftplusOp(mul(b, x, beta))).out, 1 / beta)
 
 
 def mish(b: GraphBuilder, x: Value) -> SSAValue:

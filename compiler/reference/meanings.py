@@ -138,7 +138,7 @@ PROPERTIES: Mapping[str, str] = {
     "map": "the index map of the tensor or block",
     "mapping": "where and when its points are computed, on processing elements",
     "mean": "whether the mean is taken in place of the sum",
-    "mode": "how the border goes on: `reflect` or `replicate`",
+    "mode": "how the border goes on: `reflect`, `replicate` or `circular`",
     "momentum": "how much of the velocity is kept",
     "momentum train.ema": "the share of the new statistics",
     "momentum_decay": "how the momentum grows with the steps",

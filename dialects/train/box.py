@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
 
-BORDER_MODES = ("reflect", "replicate")
+BORDER_MODES = ("reflect", "replicate", "circular")
 """How a tensor continues beyond its borders: mirrored at the last element, or with copies of it."""
 
 
@@ -144,3 +144,5 @@ def _check_border(whole: Tensor, part: Tensor, starts: tuple[int, ...], mode: st
         widest = max(start, size - inner - start)
         if mode == "reflect" and widest >= inner:
             raise VerifyException(f"axis {axis} of size {inner} has no {widest} elements to reflect")
+        if mode == "circular" and widest > inner:
+            raise VerifyException(f"axis {axis} of size {inner} has no {widest} elements to repeat")

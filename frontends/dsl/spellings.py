@@ -17,7 +17,6 @@ _LAYERS: Mapping[str, str] = {
     "deconv": "conv_transpose2d(x, channels, kernel)",
     "dense": "linear(x, features)",
     "fc": "linear(x, features)",
-    "hardtanh": "clip(x, low=-1, high=1)",
     "interpolate": "upsample(x, scale)",
     "layernormalization": "layer_norm(x)",
     "lrn": "local_response_norm(x, size)",

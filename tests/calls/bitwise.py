@@ -21,7 +21,7 @@ def _pair(function: str) -> Draw:
 def _number(function: str) -> Draw:
     def draw(data: st.DataObject) -> Call:
         tensor, other = data.draw(st.sampled_from(["xy", "yx"]))
-        return Call(function, indices={tensor: (vectors(data), 31)}, arguments={other: 5})
+        return Call(function, indices={tensor: (vectors(data), 28)}, arguments={other: 5})
 
     return draw
 

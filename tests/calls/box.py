@@ -32,7 +32,7 @@ def _pad_border(mode: str) -> Draw:
         x = (*sizes(data, (1, 2), (1, 3), (2, 5)), data.draw(st.integers(3, 5)))
         padding: list[int] = []
         for size in x[::-1][: data.draw(st.integers(1, 2))]:
-            widest = size - 1 if mode == "reflect" else 4
+            widest = size - 1 if mode == "reflect" else size if mode == "circular" else 4
             padding += sizes(data, (0, widest), (0, widest))
         return Call("pad", {"x": x}, {"padding": padding, "mode": mode})
 
@@ -44,4 +44,5 @@ CALLS: dict[str, Draw] = {
     "pad": _pad,
     "pad reflect": _pad_border("reflect"),
     "pad replicate": _pad_border("replicate"),
+    "pad circular": _pad_border("circular"),
 }

@@ -15,4 +15,7 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "expand": lambda x, shape: x.expand(shape),
     "detach": lambda x: x.detach(),
     "repeat": lambda x, repeats: x.repeat(repeats),
+    "pixel_unshuffle": lambda x, factor: torch.nn.functional.pixel_unshuffle(x, factor),
+    "repeat_interleave": lambda x, repeats, axis: torch.repeat_interleave(x, repeats, axis),
+    "unfold": lambda x, kernel, **rest: torch.nn.functional.unfold(x, kernel, **rest),
 }

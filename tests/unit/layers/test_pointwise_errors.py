@@ -14,7 +14,7 @@ FRACTION = 'found 0.5 beside a tensor of i32, expected an integer | cast(x, to="
     [
         (
             "h = clip(x, 3, high=1.5)",
-            "13: argument 'low' of clip (layer 'h'): found 3.0, expected at most high, which is 1.5",
+            "13: argument 'low' of clip (layer 'h'): found 3, expected at most high, which is 1.5",
         ),
         (
             "h = gelu(x, approximate=erf)",

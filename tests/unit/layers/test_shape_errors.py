@@ -186,8 +186,26 @@ from tests.unit.layers.wrong_call import message_of
             "12: argument 'padding' of pad (layer 'h'): found [-4, -4], which leaves nothing of [4, 8]",
         ),
         (
-            "h = pad(x, [1, 1], mode=circular)",
-            "25: argument 'mode' of pad (layer 'h'): found 'circular', expected one of constant, reflect, replicate",
+            "h = pad(x, [1, 1], mode=around)",
+            "25: argument 'mode' of pad (layer 'h'): found 'around', expected one of constant, reflect, replicate, "
+            "circular",
+        ),
+        (
+            "h = pad(x, [9, 1], mode=circular)",
+            "12: argument 'padding' of pad (layer 'h'): found 9 for axis 1 of size 8, expected at most "
+            "the size to repeat",
+        ),
+        (
+            "h = repeat_interleave(x, 0, 1)",
+            "26: argument 'repeats' of repeat_interleave (layer 'h'): found 0, expected at least 1",
+        ),
+        (
+            "h = pixel_unshuffle(reshape(x, [1, 1, 4, 8]), 3)",
+            "47: argument 'factor' of pixel_unshuffle (layer 'h'): found 3, expected a divisor of height 4 and width 8",
+        ),
+        (
+            "h = unfold(reshape(x, [1, 1, 4, 8]), 5)",
+            "38: argument 'kernel' of unfold (layer 'h'): found a window of 5 over 4 elements",
         ),
         (
             "h = pad(x, [1, 1], 1.5, mode=reflect)",
