@@ -57,3 +57,57 @@ def test_equal_operations(seed: int) -> None:
         for number, (size, first, rest, count) in enumerate(groups):
             run.repeat(leaf(first, rest), size, count)
             assert (run.load, run.comp) == written_down(groups[: number + 1], per_cycle, per_byte, room), groups
+
+
+def together(items: list[tuple[SequenceNode, int, int]]) -> SequenceNode:
+    """One node of several; the bytes before the first are its parent's."""
+    cycles = sum(one.cycles * count for one, _, count in items)
+    loads = sum((one.loads + (size > 0)) * count for one, size, count in items)
+    moved = sum((one.moved + size) * count for one, size, count in items)
+    return SequenceNode(tuple(items), cycles, items[0][0].first, moved, loads)
+
+
+def drawn(r: Random, depth: int) -> tuple[SequenceNode, list[Group]]:
+    """A node, and its groups, the first without its bytes."""
+    if not depth:
+        first, rest = r.choice([1, 2, 12]), r.choice([0, 0, 0, 5])
+        return leaf(first, rest), [(0, first, rest, 1)]
+    items: list[tuple[SequenceNode, int, int]] = []
+    groups: list[Group] = []
+    for number in range(r.randint(1, 3)):
+        inner, own = drawn(r, depth - 1)
+        size, count = (r.choice([1, 8]), r.choice([1, 2, 9])) if number else (0, 1)
+        items.append((inner, size, count))
+        groups += [(size, *own[0][1:]), *own[1:]] * count
+    return together(items), groups
+
+
+def peak(groups: list[Group], per_cycle: int, per_byte: int) -> int:
+    """By how much the loads of any stretch of operations take longer than the computation before its last load."""
+    most = lead = 0
+    for size, first, rest, count in groups:
+        for _ in range(count):
+            lead = max(0, lead) + size * per_byte
+            most = max(most, lead)
+            lead -= (first + rest) * per_cycle
+    return most
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_end_where_the_room_delays_no_computation(seed: int) -> None:
+    """The closed form for a whole sequence, also where the room does not hold all of it."""
+    r = Random(seed)
+    found: set[tuple[bool, bool]] = set()
+    for _ in range(100):
+        per_cycle, per_byte = r.randint(1, 4), r.randint(1, 3)
+        root, groups = drawn(r, r.randint(1, 4))
+        groups[0] = (4, *groups[0][1:])
+        most, largest = peak(groups, per_cycle, per_byte), max(size for size, *_ in groups)
+        room = 2 * largest + max(0, most // per_byte + r.randint(-2, 2))
+        run = Run(per_cycle, per_byte, room)
+        assert run.end(root, 4) == written_down(groups, per_cycle, per_byte, room)[1], (groups, per_byte, room)
+        at_once = run.comp == 0
+        fits = sum(size * count for size, _, _, count in groups) <= room
+        assert at_once == (fits or most <= (room - 2 * largest) * per_byte)
+        found.add((at_once, not fits))
+    assert found >= {(True, True), (False, True), (True, False)}

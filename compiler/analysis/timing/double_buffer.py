@@ -30,7 +30,7 @@ from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, 
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_parts, epilogue_sequence
-from npuc.compiler.analysis.timing.recurrence import Run, unheld
+from npuc.compiler.analysis.timing.recurrence import Run
 from npuc.compiler.analysis.timing.sequence import TileSequence
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -88,12 +88,8 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int)
     """The time of one core that has the channel for itself and moves `moved` bits in all."""
     rate = machine.channel_bits
     if machine.double_buffer:
-        if sequence.head + sequence.root.moved <= machine.spm_bits:
-            end = unheld(sequence.root, sequence.head, rate.numerator, rate.denominator)
-        else:
-            run = Run(rate.numerator, rate.denominator, machine.spm_bits)
-            run.node(sequence.root, sequence.head)
-            end = run.comp
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
+        end = run.end(sequence.root, sequence.head)
         ticks = end + max(sequence.tail * rate.denominator, sequence.beside * rate.numerator)
         time = max(Fraction(ticks, rate.numerator) + work.overhead, moved / rate)
     else:

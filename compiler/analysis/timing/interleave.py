@@ -78,8 +78,7 @@ def interleaved_pipeline(together: RoundRobin, machine: Machine, widths: Widths)
     rate = machine.channel_bits
     if machine.double_buffer:
         run = Run(rate.numerator, rate.denominator, machine.spm_bits)
-        run.node(sequence.root, sequence.head)
-        ticks = run.comp + sequence.tail * rate.denominator
+        ticks = run.end(sequence.root, sequence.head) + sequence.tail * rate.denominator
         time = max(Fraction(ticks, rate.numerator) + overhead, sequence.moved / rate)
     else:
         time = cycles + sequence.moved / rate

@@ -5,8 +5,8 @@ The operations form a tree with repetitions (`tiles.py`). The state between two 
 transfers in flight), up to a shift in time. A repeated part runs until a state recurs; from then on it is periodic and
 is extrapolated. One regime never recurs: loads and computation each proceed at their own pace and neither waits. There
 both advance by constants, and the number of repetitions until either could wait has a lower bound in closed form. So
-the cost depends on how many operations fit in half of the SPM, not on trip counts. Where all data together fit, no load
-waits, and `unheld` has the end in closed form.
+the cost depends on how many operations fit in half of the SPM, not on trip counts. Where the room is so large that it
+delays no computation, the end of all operations has a closed form, too (`Run.end`).
 """
 
 from collections import deque
@@ -23,6 +23,9 @@ class _Profile:
     """
     A part of the sequence while neither side waits for the other: the times of its loads and of its computation, the
     lead of loads that computation needs (`need`), its largest lag behind loads (`lag`), the largest load in bits.
+
+    `peak` is the largest `need` of all stretches of consecutive operations, and `rest` is by how much the loads of any
+    of its ends take longer than its computation, at least 0.
     """
 
     load: int
@@ -30,46 +33,37 @@ class _Profile:
     need: int
     lag: int
     largest: int
+    peak: int
+    rest: int
+
+    def times(self, count: int) -> "_Profile":
+        """The part as often as `count`."""
+        drift, between = self.load - self.comp, self.rest + self.need
+        return _Profile(
+            count * self.load,
+            count * self.comp,
+            self.need + max(0, (count - 1) * drift),
+            self.lag + max(0, (1 - count) * drift),
+            self.largest,
+            max(self.peak, between + max(0, (count - 2) * drift)) if count > 1 else self.peak,
+            self.rest + max(0, (count - 1) * drift),
+        )
+
+    def then(self, other: "_Profile") -> "_Profile":
+        """The part and another one after it."""
+        ahead = self.load - self.comp
+        return _Profile(
+            self.load + other.load,
+            self.comp + other.comp,
+            max(self.need, ahead + other.need),
+            max(self.lag, other.lag - ahead),
+            max(self.largest, other.largest),
+            max(self.peak, other.peak, self.rest + other.need),
+            max(other.rest, self.rest + other.load - other.comp),
+        )
 
 
 _NOTHING = -(1 << 200)
-
-
-def unheld(root: SequenceNode, moved: int, per_cycle: int, per_bit: int) -> int:
-    """
-    The end of all operations of a node, `moved` bits before the first, in ticks of 1/p cycle, where no load ever waits
-    for room.
-
-    After a part the computation ends at max(comp + C, load + K), of the times `comp` and `load` before it: C is the
-    time of its computation, and K the longest path that begins with its loads and ends with its computation.
-    """
-    known: dict[tuple[SequenceNode, int], int | None] = {}
-
-    def path(node: SequenceNode, moved: int) -> int | None:
-        """K of a part; None if it moves nothing."""
-        key = node, moved
-        if key not in known:
-            known[key] = _path(node, moved)
-        return known[key]
-
-    def _path(node: SequenceNode, moved: int) -> int | None:
-        if not node.loads:
-            return moved * per_bit + node.cycles * per_cycle if moved else None
-        longest: int | None = None
-        loaded = 0
-        for number, (child, before, count) in enumerate(node.items):
-            before = before if number else moved
-            load, comp = (before + child.moved) * per_bit, child.cycles * per_cycle
-            own = path(child, before)
-            if longest is not None:
-                longest += count * comp
-            if own is not None:
-                own += loaded + (count - 1) * max(load, comp)
-                longest = own if longest is None else max(longest, own)
-            loaded += count * load
-        return longest
-
-    return max(root.cycles * per_cycle, path(root, moved) or 0)
 
 
 RunState = tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]
@@ -123,6 +117,22 @@ class Run:
         self.comp = max(self.comp, load) + cycles * self.per_cycle
         queue.append((moved, self.comp - self.last))
         self.load, self.base, self.last, self.held = load, base, self.comp, held
+
+    def end(self, node: SequenceNode, moved: int) -> int:
+        """
+        The end of the computation of a node, `moved` bits before its first operation, with nothing before it.
+
+        Let C be the ends of computation if there were room for everything. They are the true ones if there is, or if
+        `peak` is no longer than it takes to load the room less two loads. By induction: a load u that waits for room
+        begins at the end of an operation s - 1, and the loads from s to u - 1 have more bits than the room less two
+        loads. All from s to some t >= u take at most `peak` longer than the computation from s to t - 1. So t, if it is
+        loaded without further waits, is there before t - 1 ends.
+        """
+        part = self._profile(node, moved)
+        if moved + node.moved <= self.room or part.peak <= (self.room - 2 * part.largest) * self.per_bit:
+            return part.comp + max(0, part.need)
+        self.node(node, moved)
+        return self.comp
 
     def node(self, node: SequenceNode, moved: int) -> None:
         """All operations of a node, `moved` bits before the first."""
@@ -257,24 +267,17 @@ class Run:
         found = self.profiles.get(key)
         if found is not None:
             return found
-        if not node.loads:
+        if node.loads:
+            (first, _, count), *items = node.items
+            found = self._profile(first, moved).times(count)
+            for child, before, count in items:
+                found = found.then(self._profile(child, before).times(count))
+        else:
             load, comp = moved * self.per_bit, node.cycles * self.per_cycle
             if moved:
-                found = _Profile(load, comp, load, node.first * self.per_cycle - load, moved)
+                lag = node.first * self.per_cycle - load
+                found = _Profile(load, comp, load, lag, moved, load, max(0, load - comp))
             else:
-                found = _Profile(0, comp, _NOTHING, _NOTHING, 0)
-        else:
-            found = _Profile(0, 0, _NOTHING, _NOTHING, 0)
-            for number, (child, before, count) in enumerate(node.items):
-                part = self._profile(child, before if number else moved)
-                drift = (count - 1) * (part.load - part.comp)
-                ahead = found.load - found.comp
-                found = _Profile(
-                    found.load + count * part.load,
-                    found.comp + count * part.comp,
-                    max(found.need, ahead + part.need + max(0, drift)),
-                    max(found.lag, part.lag - ahead + max(0, -drift)),
-                    max(found.largest, part.largest),
-                )
+                found = _Profile(0, comp, _NOTHING, _NOTHING, 0, _NOTHING, 0)
         self.profiles[key] = found
         return found
