@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from npuc.compiler.driver.check import run_results
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
+from npuc.compiler.transforms.canonicalize.compositions import keeps_values
 from npuc.dialects.tensors import shape_of
 from tests.networks import Net, dot_loss, integer_data
 
@@ -183,3 +184,18 @@ def assert_same(before: Mapping[str, Array], after: Mapping[str, Array]) -> None
 
 def _count(module: ModuleOp) -> int:
     return sum(1 for _ in module.walk())
+
+
+def test_element_types_that_keep_every_value_of_others() -> None:
+    """bf16 has the exponents of f32 and f16 more digits, so neither keeps the other's values."""
+    types = {"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "i1": i1, "i32": i32, "i64": i64}
+    kept = {name: {into for into, wide in types.items() if keeps_values(own, wide)} for name, own in types.items()}
+    assert kept == {
+        "f16": {"f16", "f32", "f64"},
+        "bf16": {"bf16", "f32", "f64"},
+        "f32": {"f32", "f64"},
+        "f64": {"f64"},
+        "i1": {*types},
+        "i32": {"i32", "i64", "f64"},
+        "i64": {"i64"},
+    }

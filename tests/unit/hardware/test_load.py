@@ -166,6 +166,7 @@ def test_missing_key_names_the_backend_that_needs_it() -> None:
         ("network.levels = [ 3 ]", "1:1", "entry 0"),
         ("network.groups = [ { tflops = 2, gbps = 1 } ]", "1:1", "unknown key 'gbps'"),
         ("network.levels = 3", "1:1", "expected a list"),
+        ("\nclock_mhz = " + "9" * 5000, "2:13", "found a number of too many digits"),
     ],
 )
 def test_wrong_file_names_file_place_and_key(tmp_path: Path, text: str, place: str, message: str) -> None:

@@ -18,6 +18,7 @@ from npuc.compiler.report.sections import (
     columns,
     has_residents,
 )
+from npuc.compiler.report.text.verdict import bound_holds
 
 CORES = CoreFacts(
     cores=2,
@@ -82,6 +83,12 @@ def test_a_row_keeps_values_if_a_tensor_is_resident_or_it_is_fused() -> None:
     assert has_residents(row(ResidencyFacts(passing_bytes=0, resident_out=["Y"])))
     fused = FusedFacts(fused="Y", vector_cycles=1, transfer_cycles=1, spm_bytes_moved=1, alone_cycles=1, alone_bytes=1)
     assert has_residents(row(fused))
+
+
+def test_one_row_that_keeps_values_limits_what_the_bound_holds_for() -> None:
+    rows = [row(ResidencyFacts(passing_bytes=9)), row(ResidencyFacts(passing_bytes=0, resident_in=["X"]))]
+    assert bound_holds(make_report("cycle", {}, rows[:1])) == "with nothing resident between operations"
+    assert bound_holds(make_report("cycle", {}, rows)) == "with no more resident between operations than here"
 
 
 def test_products_say_their_transfers() -> None:
