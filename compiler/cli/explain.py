@@ -162,6 +162,7 @@ def _answer(
     """A backend's explanation of a layer that is compiled with the options."""
     from npuc.backends.base import Question
     from npuc.compiler.driver.compile import compile_program
+    from npuc.compiler.driver.levels.preset import CANONICALIZE
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.report.layers import by_layer
 
@@ -174,7 +175,8 @@ def _answer(
         raise UsageError(f"layer '{line.name}' has no operation in phase {phase}", hint=f"it has {phases}")
 
     def others(passes: str) -> Report:
-        own: CompileKeywords = {**options, "pipeline": passes, "only": line.name}
+        first = f"{CANONICALIZE}," if report.pipeline.startswith(CANONICALIZE) else ""
+        own: CompileKeywords = {**options, "pipeline": first + passes, "only": line.name}
         for name in ("opt_level", "objective", "tolerance", "before", "after"):  # said by the passes
             own.pop(name, None)
         return compile_program(source, [model.name], own).reports[0]

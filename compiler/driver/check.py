@@ -22,7 +22,9 @@ from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, Usag
 from npuc.compiler.core.options import Only
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
-from npuc.compiler.driver.passes import AUTODIFF, available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.levels.canonical import canonical_passes
+from npuc.compiler.driver.levels.preset import AUTODIFF
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.run import (
     RunKeywords,
@@ -91,7 +93,8 @@ def check_program(
     if text is None:
         text = ",".join(passes_to(module, options.level or "npu", options))
     passes = read_pipeline(text, available_passes(options.load))
-    passes = [*types_of_run(source, module, passes, options), *passes]
+    first = canonical_passes(module, options, options.level or "npu")
+    passes = [*first, *types_of_run(source, module, passes, options), *passes]
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from xdsl.context import Context
@@ -31,22 +32,19 @@ from npuc.compiler.driver.devices import (
     parallel_passes,
     without_loss,
 )
+from npuc.compiler.driver.levels.canonical import canonical_passes, is_dearer
+from npuc.compiler.driver.levels.needed import needed_passes
+from npuc.compiler.driver.levels.placement import placed
+from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER, SCHEDULE, state_of, with_goal
 from npuc.compiler.driver.mapping_file import apply_mapping_file, is_mapping_file
 from npuc.compiler.driver.meaning import unused_goals
 from npuc.compiler.driver.passes import (
-    AUTODIFF,
-    LOWER,
-    SCHEDULE,
     available_passes,
     own_passes,
-    preset,
     read_pipeline,
     run_pipeline,
-    state_of,
-    with_goal,
     write_pipeline,
 )
-from npuc.compiler.driver.placement import placed
 from npuc.compiler.driver.precision import precision_of, precision_passes
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.watch.changes import Changes
@@ -86,12 +84,12 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     options, model, machine = session.options, session.model, session.machine
     _check_energies(module, session)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
-    preset = placed([*parallel_passes(options, machine), *_preset(module, session)], options)
+    preset = placed([*parallel_passes(options, machine), *needed_passes(module, session)], options)
     if options.exact_plan:
         session.say(EXACT)
     passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
-    passes = [*types, *passes]
+    passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
     mappers = _mapping_passes(session)
     if any(p.name == PARALLELIZE for p in passes):
         check_homogeneous(machine)
@@ -140,6 +138,14 @@ class _Runner:
         with remarks_to(session.warnings.append):
             each, sources = options.verify_each, session.sources
             run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch, told_of=told_of)
+
+
+def _canonical(module: ModuleOp, session: Session, passes: str) -> list[ModulePass]:
+    """The pass canonicalize, where it comes before the `passes` of -O."""
+    if not session.wants_schedules:
+        return []
+    dearer = partial(is_dearer, session=session, passes=passes, scorer=_scored)
+    return canonical_passes(module, session.options, session.model.level, dearer)
 
 
 def _scored(module: ModuleOp, session: Session) -> Report:
@@ -206,33 +212,6 @@ def _check_energies(module: ModuleOp, session: Session) -> None:
                 f"--objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
                 hint="add them to the hardware file, or --set energy.mac_pj=N and so on",
             )
-
-
-def _preset(module: ModuleOp, session: Session) -> list[str]:
-    """The passes of -O that a program still needs."""
-    options, model, warnings = session.options, session.model, session.warnings
-    state = state_of(module)
-    training = not options.inference
-    if state.has_train and training and not state.has_loss and not state.is_step:
-        if options.inference is False:
-            raise UsageError("there is no loss, so there is nothing to train", hint="add a loss to the network")
-        warnings.append("the program has no loss: forward pass only")
-        training = False
-    if options.opt_level and not session.wants_schedules:
-        reason = "takes the forward graph" if model.derives_backward else "costs each operation by itself"
-        warnings.append(f"-O{options.opt_level}: its passes are left out, since the backend '{model.name}' {reason}")
-    if model.derives_backward:
-        if not training:
-            without_loss(module)
-        return []
-    if not session.wants_schedules:
-        return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
-    level = options.opt_level
-    if state.scheduled and (level is not None or state.unscheduled):
-        warnings.append("-O is ignored for contractions that the source has scheduled")
-    return preset(
-        state, model.level, training=training, opt_level=level, objective=options.objective, tolerance=options.tolerance
-    )
 
 
 def _watchers(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> list[Watcher]:

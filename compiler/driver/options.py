@@ -34,8 +34,8 @@ from npuc.compiler.core.options import (
     mesh_sizes,
     objective_named,
 )
+from npuc.compiler.driver.levels.placement import split_placement
 from npuc.compiler.driver.mapping_file import is_mapping_file
-from npuc.compiler.driver.placement import split_placement
 
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (

@@ -30,10 +30,12 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, PRECISIONS, HardwareLike, Options
+from npuc.compiler.driver.levels.canonical import canonical_passes
+from npuc.compiler.driver.levels.placement import placed
+from npuc.compiler.driver.levels.preset import preset, state_of
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import check_passes, check_tolerance_given, fields_of
-from npuc.compiler.driver.passes import available_passes, preset, read_pipeline, run_pipeline, state_of
-from npuc.compiler.driver.placement import placed
+from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
@@ -182,7 +184,8 @@ def lowered_source(source: Source, options: RunOptions) -> ModuleOp:
     available = available_passes(options.load)
     stamp_default_target(module, options)
     asked = [] if pipeline is None else read_pipeline(pipeline, available)
-    asked = [*types_of_run(source, module, asked, options), *asked]
+    first = canonical_passes(module, options, options.level or lowest)
+    asked = [*first, *types_of_run(source, module, asked, options), *asked]
     if asked:
         run_pipeline(module, asked, make_context(), sources)
     if pipeline is None or options.level is not None:

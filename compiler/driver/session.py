@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.options import Options, Say
 from npuc.hardware import Hardware
@@ -41,6 +41,31 @@ class Session:
     def wants_schedules(self) -> bool:
         """Whether the backend scores contractions by their schedules on this machine."""
         return self.model.level == "npu" and self.model.needs_schedules(self.machine)
+
+    def costing(self, pipeline: str, machine: Hardware | None = None, **others: Any) -> Session:
+        """
+        The same, silently, for a program of one device that the passes of a text lower to be costed; `others` are
+        further options.
+        """
+        options = replace(
+            self.options,
+            pipeline=pipeline,
+            before=(),
+            after=(),
+            opt_level=None,
+            devices=1,
+            mesh=None,
+            parallel=None,
+            plan_objective="bytes",
+            exact_plan=False,
+            only=None,
+            print_after=None,
+            print_changed=None,
+            time_passes=False,
+            verify_each=False,
+            **others,
+        )
+        return self.aside(options, machine or self.machine)
 
     def aside(self, options: Options, machine: Hardware) -> Session:
         """The same for a program that is only costed: of other options, for another machine, silently."""

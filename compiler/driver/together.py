@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.driver.levels.preset import LOWER, state_of
 from npuc.compiler.driver.lower_program import follow_program, lower_program
-from npuc.compiler.driver.passes import LOWER, names_in, state_of
+from npuc.compiler.driver.passes import names_in
 from npuc.dialects.provenance import mapping_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ where a backend costs each operation by itself, and an estimate where it keeps t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from math import fsum
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -95,24 +94,7 @@ class _Measure:
         values = {key: value for key, value in values.items() if key != CAPACITY}
         self.machine = Hardware(values, session.machine.reads)
         self.plan, self.scorer = plan, scorer
-        options = replace(
-            session.options,
-            pipeline=write_pipeline(after),
-            before=(),
-            after=(),
-            precision=AS_WRITTEN,
-            devices=1,
-            mesh=None,
-            parallel=None,
-            plan_objective="bytes",
-            exact_plan=False,
-            only=None,
-            print_after=None,
-            print_changed=None,
-            time_passes=False,
-            verify_each=False,
-        )
-        self.session = session.aside(options, self.machine)
+        self.session = session.costing(write_pipeline(after), self.machine, precision=AS_WRITTEN)
 
     def times(self, module: ModuleOp, number: int, say: Say) -> Times:
         """What the work of one of a module's functions takes."""

@@ -66,6 +66,16 @@ def observed(observer: Observer) -> Generator[None]:
             _replaced.clear()
 
 
+@contextmanager
+def unobserved() -> Generator[None]:
+    """Let nobody see the rewrites of a program that is only tried."""
+    watching, _observers[:] = list(_observers), []
+    try:
+        yield
+    finally:
+        _observers[:] = watching
+
+
 def observe_new_patterns() -> None:
     """Let the classes of patterns that were imported since the last call tell of their rewrites, if somebody looks."""
     known = {kind for kind, _ in _replaced}

@@ -20,7 +20,8 @@ from math import fsum
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.driver.compile import compile_file
-from npuc.compiler.driver.passes import SCHEDULE, available_passes, names_in, read_pipeline
+from npuc.compiler.driver.levels.preset import SCHEDULE
+from npuc.compiler.driver.passes import available_passes, names_in, read_pipeline
 from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.explore.sweep.axes import read_parameters
 from npuc.frontends.source import Source, open_source

@@ -1,4 +1,7 @@
-"""Programs with needless work: `canonicalize` keeps every value and gradient, before autodiff and after."""
+"""
+Programs with needless work: `canonicalize` keeps every value and gradient, before autodiff and after, and makes no step
+of a level of -O dearer.
+"""
 
 from collections.abc import Callable, Mapping
 
@@ -10,8 +13,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32, f64, i1, i32, i64
 from xdsl.ir import SSAValue
 
+from npuc.compiler import compile_source
 from npuc.compiler.driver.check import run_results
 from npuc.compiler.layers.base import Array
+from npuc.compiler.report import Report
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
 from npuc.compiler.transforms.canonicalize.compositions import keeps_values
@@ -173,6 +178,47 @@ def test_every_value_and_gradient_stays(step: Step, draws: st.DataObject, seed: 
         assert str(program) == text, "a canonical program stays as it is"
     assert _count(early) <= _count(whole)
     assert _count(late) <= _count(whole)
+
+
+MACHINE = {
+    "name": "small",
+    "clock_mhz": 1000,
+    "array.rows": 4,
+    "array.cols": 4,
+    "array.dataflow": "os",
+    "memory.spm_kib": 2,
+    "dram.gb_per_s": 1.0,
+    "vector.lanes": 4,
+    "energy.mac_pj": 0.2,
+    "energy.spm_pj_per_byte": 1.0,
+    "energy.dram_pj_per_byte": 20.0,
+}
+PASSES = {
+    1: "autodiff,lower-to-npu,interleave{mode=zip},schedule",
+    2: "autodiff,lower-to-npu,interleave{mode=zip},rearrange{rule=published},schedule",
+    3: "autodiff,lower-to-npu,interleave{mode=best},schedule",
+}
+
+
+@settings(max_examples=60)
+@given(draws=st.data(), level=st.sampled_from(sorted(PASSES)))
+def test_no_level_costs_more_with_it(draws: st.DataObject, level: int) -> None:
+    text = str(draws.draw(networks(draws.draw(st.sampled_from(STEPS)))))
+    plain = compile_source(text, "mlir", hardware=MACHINE, pipeline=PASSES[level])
+    whole = compile_source(text, "mlir", hardware=MACHINE, pipeline=f"canonicalize,{PASSES[level]}")
+    taken = compile_source(text, "mlir", hardware=MACHINE, opt_level=level)
+    assert all(new <= old * (1 + 1e-12) for old, new in zip(costs(plain), costs(taken), strict=True))
+    if taken.pipeline.startswith("canonicalize"):
+        assert costs(taken) == costs(whole)
+    else:
+        assert costs(taken) == costs(plain)
+
+
+def costs(report: Report) -> list[float]:
+    """Time, traffic, energy and memory of a step."""
+    totals = report.totals
+    moved = (totals.dram_read_bytes or 0) + (totals.dram_write_bytes or 0)
+    return [totals.cycles or 0, moved, totals.energy_j or 0.0, totals.peak_bytes or 0]
 
 
 def assert_same(before: Mapping[str, Array], after: Mapping[str, Array]) -> None:

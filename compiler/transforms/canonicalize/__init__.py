@@ -33,11 +33,20 @@ class CanonicalizePass(ModulePass):
     EXAMPLE: ClassVar = "set-precision{to=mixed},set-precision{to=f32},canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        UpstreamCanonicalizePass().apply(ctx, op)
-        for func in op.walk():
-            if not isinstance(func, FuncOp) or len(func.body.blocks) != 1:
-                continue
-            walker = PatternRewriteWalker(GreedyRewritePatternApplier([kind() for kind in PATTERNS]))
-            while walker.rewrite_region(func.body) | bool(merge_equal(func)):
-                drop_dead(func)
-            drop_dead(func)
+        canonicalize(op)
+
+
+def canonicalize(module: ModuleOp) -> int:
+    """Canonicalise a program in place; how many operations on parameters became one with an equal one."""
+    UpstreamCanonicalizePass().apply(Context(), module)
+    merged = 0
+    for func in module.walk():
+        if not isinstance(func, FuncOp) or len(func.body.blocks) != 1:
+            continue
+        walker = PatternRewriteWalker(GreedyRewritePatternApplier([kind() for kind in PATTERNS]))
+        while True:
+            rewritten, equal = walker.rewrite_region(func.body), merge_equal(func)
+            merged += equal.on_parameters
+            if not drop_dead(func) and not rewritten and not equal.total:
+                break
+    return merged

@@ -1,9 +1,10 @@
 """Operations that compute the same from the same operands, and those whose results nobody reads."""
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
@@ -11,20 +12,42 @@ from npuc.compiler.transforms.rewrites import count
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.arithmetic import AddOp, MulOp
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
 _NAMES = frozenset(("layer", "role"))
 """Attributes that say whose work an operation is, and not what it is."""
 
 
-def merge_equal(func: FuncOp) -> int:
+def depending(func: FuncOp, *kinds: ArgumentKind) -> set[Operation]:
+    """The operations of a function that depend on one of its arguments, or on one of some kinds."""
+    seeds = [argument.index for argument in arguments_of(func) if not kinds or argument.kind in kinds]
+    reached: set[SSAValue] = {func.body.block.args[index] for index in seeds}
+    found: set[Operation] = set()
+    for op in func.body.block.ops:
+        if any(value in reached for value in op.operands):
+            found.add(op)
+            reached.update(op.results)
+    return found
+
+
+@dataclass(frozen=True)
+class Merged:
+    """How many operations went since others compute the same, and how many of these depend on parameters."""
+
+    total: int
+    on_parameters: int
+
+
+def merge_equal(func: FuncOp) -> Merged:
     """
-    Let the first of several operations that compute the same stand for all; the number of those that go.
+    Let the first of several operations that compute the same stand for all; how many go.
 
     Equal are the operation, its parameters, operands and types, and all marks but layer and role: what is recomputed
     stays apart from its original. Updates of an optimizer stay, since they write in place.
     """
     known: dict[Hashable, Operation] = {}
-    merged = 0
+    merged = on_parameters = 0
+    trained = depending(func, ArgumentKind.PARAM)
     for op in list(func.body.block.ops):
         if not isinstance(op, TrainOp) or role_of(op) is Role.UPDATE:
             continue
@@ -32,8 +55,9 @@ def merge_equal(func: FuncOp) -> int:
         if first is not op:
             Rewriter.replace_op(op, [], list(first.results))
             merged += 1
+            on_parameters += op in trained
     count("equal operations", merged)
-    return merged
+    return Merged(merged, on_parameters)
 
 
 def _key(op: TrainOp) -> Hashable:

@@ -23,8 +23,8 @@ class TwoShapes(NamedPattern):
         %a = train.transpose %x axes [1, 2, 0] : …
         %y = train.transpose %a axes [0, 2, 1] : …      -->      %y = train.transpose %x axes [1, 0, 2] : …
 
-    Checks that the second one reads the first, which stays where others read it. The new operation has the layer and
-    role of the second.
+    Checks that the second one reads the first, and of what moves data, which are transposes and slices, that nobody
+    else does: else there would be as many as before. The new operation has the layer and role of the second.
     """
 
     name: ClassVar[str] = "two-shapes"
@@ -32,7 +32,7 @@ class TwoShapes(NamedPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ReshapeOp | ExpandOp | TransposeOp | SliceOp, rewriter: PatternRewriter, /) -> None:
         inner = maker(op.operands[0], type(op))
-        if inner is None:
+        if inner is None or (isinstance(op, TransposeOp | SliceOp) and not op.operands[0].has_one_use()):
             return
         x, result = inner.operands[0], op.results[0]
         new: TrainOp

@@ -6,8 +6,8 @@ import pytest
 
 from npuc.compiler import CapacityError, UsageError, compile_source
 from npuc.compiler.core.options import Options
-from npuc.compiler.driver.passes import with_goal
-from npuc.compiler.driver.placement import placed
+from npuc.compiler.driver.levels.placement import placed
+from npuc.compiler.driver.levels.preset import with_goal
 from npuc.compiler.report.text.verdict import verdict
 
 NET = """network net(batch=8) {

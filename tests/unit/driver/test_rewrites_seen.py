@@ -56,7 +56,9 @@ def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*options: str) -> int:
-    return run_command(["compile", "net.dsl", "-q", "--inference", "--before", "lower-to-npu=canonicalize", *options])
+    return run_command(
+        ["compile", "net.dsl", "-q", "--inference", "-O", "0", "--before", "lower-to-npu=canonicalize", *options]
+    )
 
 
 def test_statistics_count_operations_and_rewrites(capsys: pytest.CaptureFixture[str]) -> None:

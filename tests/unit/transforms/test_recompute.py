@@ -13,7 +13,8 @@ from npuc.compiler.analysis.memory.recompute_exact import Unsolved
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
-from npuc.compiler.driver.passes import STEPS, available_passes, read_pipeline, write_pipeline
+from npuc.compiler.driver.levels.preset import STEPS
+from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.report.text.recomputed import again_text
