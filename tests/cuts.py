@@ -198,6 +198,10 @@ LOOKUPS = (
     case("sort", "4x5x8 -> 4x5x8 i4x5x8", "0 -> 0 0; 2 -> 2 2", axis=1),
     case("argsort", "4x5x8 -> i4x5x8", "0 -> 0; 1 -> 1", axis=-1),
     case("topk", "4x6x8 -> 4x3x8 i4x3x8", "0 -> 0 0; 2 -> 2 2", axis=-2, k=3),
+    case("index", "4x5x8 i6x2x1 i1x2x1 -> 6x2x8", ". 0 . -> 0; . 1 1 -> 1; 2 . . -> 2", axes=(-1, -1, 2)),
+    case("index", "4x5x8 i4x6 -> 4x6", "0 0 -> 0", axes=(0, -1, 1)),
+    case("index_put", "4x5x8 6x4x8 i6x4x1 -> 4x5x8", "0 1 1 -> 0; 2 2 . -> 2", axes=(1, -1, 2)),
+    case("index_reduce", "4x5x8 4x6x6 i4x6x6 -> 4x5x8", "0 0 0 -> 0", axes=(0, -1, 2), reduce="max"),
     case("gather", "4x5x8 i4x6x6 -> 4x6x6", "0 0 -> 0; . 1 -> 1", axis=1),
 )
 SHAPES = (
@@ -212,6 +216,7 @@ SHAPES = (
     case("split", "4x8x6 -> 4x3x6 4x5x6", "0 -> 0 0; 2 -> 2 2", sizes=(3, 5), axis=1),
     case("stack", "4x6 4x6 -> 4x2x6", "0 0 -> 0; 1 1 -> 2", axis=1),
     case("unbind", "4x2x6 -> 4x6 4x6", "0 -> 0 0; 2 -> 1 1", axis=1),
+    case("slice_put", "4x8x6 4x4x6 -> 4x8x6", "0 0 -> 0; 2 2 -> 2", starts=(0, 1, 0), steps=(1, 2, 1)),
     case("slice", "4x8x6 -> 4x4x6", "0 -> 0; 2 -> 2", starts=(0, 0, 0), steps=(1, 2, 1)),
     case("pad", "4x4x6 -> 4x8x6", "0 -> 0; 2 -> 2", starts=(0, 1, 0)),
     case("border_pad", "4x4x6 -> 4x8x6", "0 -> 0; 2 -> 2", starts=(0, 2, 0), mode="reflect"),

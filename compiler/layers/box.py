@@ -1,4 +1,7 @@
-"""Boxes of tensors: slice and pad, each the derivative of the other; only the box is moved."""
+"""
+Boxes of tensors: slice and pad, each the derivative of the other, for which only the box is moved; and a tensor with
+another box, which is moved whole.
+"""
 
 import builtins
 from collections.abc import Sequence
@@ -22,16 +25,18 @@ from npuc.compiler.layers.base import (
     Pieces,
     Work,
     derivative,
+    elements,
     result_elements,
 )
 from npuc.compiler.layers.cuts import same_axes
-from npuc.compiler.layers.shape import shaped
+from npuc.compiler.layers.shape import shaped, view
 from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import ints
-from npuc.dialects.train.box import BORDER_MODES, BorderPadDxOp, BorderPadOp, PadOp, SliceOp
+from npuc.dialects.train.box import BORDER_MODES, BorderPadDxOp, BorderPadOp, PadOp, SliceOp, SlicePutOp
 
 
-def _box(op: SliceOp | PadOp, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
+def _box(op: SliceOp | PadOp | SlicePutOp, shape: Sequence[int]) -> tuple[builtins.slice, ...]:
     """The places of a part of the given shape."""
     starts, steps = ints(op.starts), None if op.steps is None else ints(op.steps)
     return tuple(
@@ -99,6 +104,38 @@ class PadLayer(Layer[PadOp]):
         return same_axes(op)
 
 
+class SlicePutLayer(Layer[SlicePutOp]):
+    """A tensor with another box; what it replaces is not read."""
+
+    op = SlicePutOp
+    kind = Kind.DATA
+
+    def evaluate(self, op: SlicePutOp, *arrays: Array) -> tuple[Array, ...]:
+        x, src = arrays
+        out = x.copy()
+        out[_box(op, src.shape)] = src
+        return (out,)
+
+    def vjp(
+        self, op: SlicePutOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
+        (g,) = grads
+        assert g is not None
+        dx = dsrc = None
+        if needs[0]:
+            dx = emit(derivative(SlicePutOp, op, g, emit(constant(tensor_type(op.src), 0.0)).out)).out
+        if needs[1]:
+            dsrc = emit(derivative(SliceOp, op, g, results=[op.src.type])).out
+        return [dx, dsrc]
+
+    def work(self, op: SlicePutOp) -> Work:
+        put = elements(op.src)
+        return Work(reads=(result_elements(op) - put, put))
+
+    def cuts(self, op: SlicePutOp) -> Sequence[Cut]:
+        return same_axes(op)
+
+
 _NUMPY_MODES: dict[str, Literal["reflect", "edge", "wrap"]] = {
     "reflect": "reflect",
     "replicate": "edge",
@@ -150,6 +187,37 @@ class BorderPadDxLayer(PerElementLayer[BorderPadDxOp]):
 
 def slice(b: GraphBuilder, x: Value, axis: int, start: int = 0, stop: OptInt = None, step: int = 1) -> SSAValue:
     """The elements from `start` to before `stop` along an axis, each `step`-th; both may count from the end."""
+    shape, starts, spread = _range(x, axis, start, stop, step)
+    return x if shape == shape_of(x) else b.emit(SliceOp(x, results=[shaped(x, shape)], starts=starts, **spread)).out
+
+
+def slice_scatter(
+    b: GraphBuilder, x: Value, src: Value, axis: int, start: int = 0, stop: OptInt = None, step: int = 1
+) -> SSAValue:
+    """x with src in place of `slice(x, axis, start, stop, step)`."""
+    shape, starts, spread = _range(x, axis, start, stop, step)
+    if shape_of(src) != shape:
+        raise ArgumentError("src", f"found {list(shape_of(src))}, expected the shape of the slice, {list(shape)}")
+    return src if shape == shape_of(x) else b.emit(SlicePutOp(x, src, starts=starts, **spread)).out
+
+
+def select_scatter(b: GraphBuilder, x: Value, src: Value, axis: int, index: int) -> SSAValue:
+    """x with src in place of its part at one index along an axis; src lacks that axis."""
+    shape = list(shape_of(x))
+    axis = normal_axis("axis", axis, len(shape))
+    size, shape[axis] = shape[axis], 1
+    if not -size <= index < size:
+        raise ArgumentError("index", f"found {index}, expected {-size} to {size - 1} for axis {axis}")
+    if shape_of(src) != (*shape[:axis], *shape[axis + 1 :]):
+        part = [*shape[:axis], *shape[axis + 1 :]]
+        raise ArgumentError("src", f"found {list(shape_of(src))}, expected the shape of a part, {part}")
+    return slice_scatter(b, x, view(src, shape, b.emit), axis, index % size, index % size + 1)
+
+
+def _range(
+    x: SSAValue, axis: int, start: int, stop: OptInt, step: int
+) -> tuple[tuple[int, ...], tuple[int, ...], dict[str, tuple[int, ...]]]:
+    """The shape of a slice, its starts, and its steps where there are any."""
     shape = list(shape_of(x))
     axis = normal_axis("axis", axis, len(shape))
     size = shape[axis]
@@ -162,13 +230,10 @@ def slice(b: GraphBuilder, x: Value, axis: int, start: int = 0, stop: OptInt = N
         message = f"found {first} to before {end} along axis {axis} of size {size}, which holds no element"
         raise ArgumentError(name, message)
     shape[axis] = -(-(end - first) // step)
-    if shape[axis] == size:
-        return x
-    starts = tuple(first if i == axis else 0 for i in range(len(shape)))
     spread: dict[str, tuple[int, ...]] = {}
     if step > 1 and shape[axis] > 1:
         spread["steps"] = tuple(step if i == axis else 1 for i in range(len(shape)))
-    return b.emit(SliceOp(x, results=[shaped(x, shape)], starts=starts, **spread)).out
+    return tuple(shape), tuple(first if i == axis else 0 for i in range(len(shape))), spread
 
 
 def _position(argument: str, position: int, size: int, axis: int) -> int:
@@ -221,5 +286,5 @@ def _cropped(b: GraphBuilder, x: SSAValue, before: Sequence[int], after: Sequenc
     return x if tuple(sizes) == shape_of(x) else b.emit(SliceOp(x, results=[shaped(x, sizes)], starts=starts)).out
 
 
-LAYERS = (SliceLayer(), PadLayer(), BorderPadLayer(), BorderPadDxLayer())
-FUNCTIONS = (slice, pad)
+LAYERS = (SliceLayer(), PadLayer(), SlicePutLayer(), BorderPadLayer(), BorderPadDxLayer())
+FUNCTIONS = (slice, slice_scatter, select_scatter, pad)

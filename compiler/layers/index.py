@@ -23,20 +23,26 @@ from npuc.compiler.layers.base import (
 )
 from npuc.compiler.layers.constant import integers
 from npuc.compiler.layers.cuts import row_cuts
+from npuc.compiler.layers.shape import view
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
 
 
-def checked_indices(op: Operation, argument: str, index: Array, count: int) -> Array:
-    """The indices, or an error that names the layer, the argument and the first of them that is out of range."""
-    wrong = (index < 0) | (index >= count)
+def checked_indices(op: Operation, argument: str, index: Array, count: int, negative: bool = False) -> Array:
+    """
+    The indices, or an error that names the layer, the argument and the first of them that is out of range.
+
+    With `negative` they may count from the end; the answer counts from the start.
+    """
+    least = -count if negative else 0
+    wrong = (index < least) | (index >= count)
     if wrong.any():
         at = [int(place[0]) for place in np.nonzero(wrong)]
         where = f" at {at}" if at else ""
         raise ValueError(
-            f"{told_of(op)}argument '{argument}' holds {index[wrong][0]}{where}, expected 0 to {count - 1}"
+            f"{told_of(op)}argument '{argument}' holds {index[wrong][0]}{where}, expected {least} to {count - 1}"
         )
-    return index
+    return np.where(index < 0, index + count, index) if negative else index
 
 
 class IndexSelectLayer(Layer[IndexSelectOp]):
@@ -48,7 +54,7 @@ class IndexSelectLayer(Layer[IndexSelectOp]):
     def evaluate(self, op: IndexSelectOp, *arrays: Array) -> tuple[Array, ...]:
         x, index = arrays
         axis = int(op.axis.value.data)
-        return (x.take(checked_indices(op, "index", index, x.shape[axis]), axis=axis),)
+        return (x.take(checked_indices(op, "index", index, x.shape[axis], op.negative is not None), axis=axis),)
 
     def vjp(
         self, op: IndexSelectOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
@@ -78,7 +84,7 @@ class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
         dy, index = arrays
         axis = int(op.axis.value.data)
         dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
-        checked = checked_indices(op, "index", index, dx.shape[axis])
+        checked = checked_indices(op, "index", index, dx.shape[axis], op.negative is not None)
         np.add.at(np.moveaxis(dx, axis, 0), checked, np.moveaxis(dy, axis, 0))
         return (dx,)
 
@@ -102,7 +108,7 @@ class GatherLayer(Layer[GatherOp]):
     def evaluate(self, op: GatherOp, *arrays: Array) -> tuple[Array, ...]:
         x, index = arrays
         axis = int(op.axis.value.data)
-        return (x[_places(checked_indices(op, "index", index, x.shape[axis]), axis)],)
+        return (x[_places(checked_indices(op, "index", index, x.shape[axis], op.negative is not None), axis)],)
 
     def vjp(self, op: GatherOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -133,7 +139,7 @@ class GatherDxLayer(Layer[GatherDxOp]):
         dy, index = arrays
         axis = int(op.axis.value.data)
         dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
-        np.add.at(dx, _places(checked_indices(op, "index", index, dx.shape[axis]), axis), dy)
+        np.add.at(dx, _places(checked_indices(op, "index", index, dx.shape[axis], op.negative is not None), axis), dy)
         return (dx,)
 
     def work(self, op: GatherDxOp) -> Work:
@@ -158,8 +164,11 @@ class OneHotLayer(Layer[OneHotOp]):
         return row_cuts(op, len(shape_of(op.ids)))
 
 
-def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SSAValue:
-    """The parts of x along an axis at the places that `index` holds: a vector of integers, or a list."""
+def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int, negative: bool = False) -> SSAValue:
+    """
+    The parts of x along an axis at the places that `index` holds: a list, or a tensor of integers, whose axes take the
+    place of that axis; with `negative` those below 0 count from the end.
+    """
     axis = normal_axis("axis", axis, len(shape_of(x)))
     if not isinstance(index, SSAValue):
         if not index:
@@ -169,12 +178,17 @@ def index_select(b: GraphBuilder, x: Value, index: IndexOrInts, axis: int) -> SS
             if not -size <= place < size:
                 raise ArgumentError("index", f"found {place}, expected {-size} to {size - 1} for axis {axis}")
         index = integers(b, [place % size for place in index])
-    return b.emit(IndexSelectOp(x, index, axis=axis)).out
+    shape = shape_of(index)
+    parts = b.emit(IndexSelectOp(x, view(index, [elements(index)], b.emit), axis=axis, negative=negative)).out
+    return view(parts, [*shape_of(x)[:axis], *shape, *shape_of(x)[axis + 1 :]], b.emit)
 
 
-def gather(b: GraphBuilder, x: Value, index: Value, axis: int) -> SSAValue:
-    """The elements of x whose place along an axis `index` says; on the other axes they stay where they are."""
-    return b.emit(GatherOp(x, index, axis=normal_axis("axis", axis, len(shape_of(x))))).out
+def gather(b: GraphBuilder, x: Value, index: Value, axis: int, negative: bool = False) -> SSAValue:
+    """
+    The elements of x whose place along an axis `index` says; on the other axes they stay where they are. With
+    `negative` an index below 0 counts from the end.
+    """
+    return b.emit(GatherOp(x, index, axis=normal_axis("axis", axis, len(shape_of(x))), negative=negative)).out
 
 
 def one_hot(b: GraphBuilder, ids: Value, classes: int, dtype: str = "f32") -> SSAValue:

@@ -1,4 +1,4 @@
-"""Boxes of tensors: slices, padding with a constant, and padding that continues a tensor beyond its borders."""
+"""Boxes of tensors: slices, writing into them, padding with a constant, and continuing a tensor beyond its borders."""
 
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
+from npuc.dialects.train.rules import same_element
 
 BORDER_MODES = ("reflect", "replicate", "circular")
 """How a tensor continues beyond its borders: mirrored at the last element, or with copies of it."""
@@ -69,6 +70,31 @@ class PadOp(TrainOp):
         (out,) = results
         check_box(out, x, starts, steps)
         return (tensor_of(x.element_type, out.get_shape()),)
+
+
+@irdl_op_definition
+class SlicePutOp(TrainOp):
+    """
+    x with src in place of its box at `starts`; with `steps [1, 2]` of every second element along an axis.
+
+        %y = train.slice_put %x, %src starts [0, 4] : (tensor<4x6xf32>, tensor<4x2xf32>) -> tensor<4x6xf32>
+    """
+
+    name = "train.slice_put"
+
+    x = operand_def(TensorType)
+    src = operand_def(TensorType)
+    starts = prop_def(DenseArrayBase)
+    steps = opt_prop_def(DenseArrayBase)
+    out = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @staticmethod
+    def infer(x: Tensor, src: Tensor, starts: tuple[int, ...], steps: tuple[int, ...] | None = None) -> Types:
+        """The box lies inside x."""
+        same_element(x, src)
+        check_box(x, src, starts, steps)
+        return (x,)
 
 
 @irdl_op_definition

@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, i1, i8
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import IntegerAttr, IntegerType, TensorType, UnitAttr, i1, i8
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -15,7 +15,7 @@ from npuc.dialects.train.rules import check_axis
 @irdl_op_definition
 class IndexSelectOp(TrainOp):
     """
-    The parts of x at a vector of indices along an axis, in its order.
+    The parts of x at a vector of indices along an axis, in its order; with `negative` one below 0 counts from the end.
 
         %y = train.index_select %x, %index axis 1 : (tensor<4x6xf32>, tensor<3xi32>) -> tensor<4x3xf32>
     """
@@ -25,11 +25,12 @@ class IndexSelectOp(TrainOp):
     x = operand_def(TensorType)
     index = operand_def(TensorType)
     axis = prop_def(IntegerAttr)
+    negative = opt_prop_def(UnitAttr)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, index: Tensor, axis: int) -> Types:
+    def infer(x: Tensor, index: Tensor, axis: int, negative: bool = False) -> Types:
         """x's shape with the number of indices along the axis."""
         return (tensor_of(x.element_type, _selected(x, index, axis)),)
 
@@ -48,11 +49,12 @@ class IndexSelectDxOp(TrainOp):
     dy = operand_def(TensorType)
     index = operand_def(TensorType)
     axis = prop_def(IntegerAttr)
+    negative = opt_prop_def(UnitAttr)
     dx = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, index: Tensor, results: Types, axis: int) -> Types:
+    def infer(dy: Tensor, index: Tensor, results: Types, axis: int, negative: bool = False) -> Types:
         """Selecting from the result gives dy's shape."""
         (dx,) = results
         check_lookup(dy, _selected(dx, index, axis))
@@ -62,7 +64,7 @@ class IndexSelectDxOp(TrainOp):
 @irdl_op_definition
 class GatherOp(TrainOp):
     """
-    y[i, j] = x[i, index[i, j]], and so for every rank and axis.
+    y[i, j] = x[i, index[i, j]], and so for every rank and axis; with `negative` one below 0 counts from the end.
 
         %y = train.gather %x, %index axis 1 : (tensor<4x6xf32>, tensor<4x2xi64>) -> tensor<4x2xf32>
     """
@@ -72,11 +74,12 @@ class GatherOp(TrainOp):
     x = operand_def(TensorType)
     index = operand_def(TensorType)
     axis = prop_def(IntegerAttr)
+    negative = opt_prop_def(UnitAttr)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(x: Tensor, index: Tensor, axis: int) -> Types:
+    def infer(x: Tensor, index: Tensor, axis: int, negative: bool = False) -> Types:
         """The shape of the index, which is as large as x at most on the other axes."""
         check_gather(x, index, axis)
         return (tensor_of(x.element_type, index.get_shape()),)
@@ -96,11 +99,12 @@ class GatherDxOp(TrainOp):
     dy = operand_def(TensorType)
     index = operand_def(TensorType)
     axis = prop_def(IntegerAttr)
+    negative = opt_prop_def(UnitAttr)
     dx = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, index: Tensor, results: Types, axis: int) -> Types:
+    def infer(dy: Tensor, index: Tensor, results: Types, axis: int, negative: bool = False) -> Types:
         """Gathering from the result gives dy's shape."""
         (dx,) = results
         check_gather(dx, index, axis)

@@ -27,7 +27,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "Arithmetic and functions": ("arithmetic", "pointwise", "transcendental", "stepwise", "bitwise"),
     "Comparison and choice": ("compare",),
     "Reductions": ("reduction", "more_reductions", "extreme"),
-    "Shape and order": ("shape", "more_shapes", "join", "box", "order", "index", "sort"),
+    "Shape and order": ("shape", "more_shapes", "join", "box", "order", "index", "indexing", "scatter", "sort"),
     "Constants": ("constant",),
     OTHERS: (),
     "Attention": ("attention", "position"),

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 
 Shape: TypeAlias = tuple[int, ...]
+Index: TypeAlias = tuple[Shape, int]
 
 
 @dataclass(frozen=True)
@@ -23,15 +24,15 @@ class Call:
     """
     A call of a language function, without the values of its operands.
 
-    `tensors` are the float operands by argument name (a list of shapes: a list of tensors), `indices` the integer ones
-    with the number n of their values 0 to n - 1, `masks` the boolean ones, `arguments` the rest. The values of a float
+    `tensors` are the float operands by argument name, `indices` the integer ones with the number n of their values 0 to
+    n - 1 (a list stands for a list of tensors), `masks` the boolean ones, `arguments` the rest. The values of a float
     operand lie within its `ranges`, by default -1 to 1.
     """
 
     function: str
     tensors: Mapping[str, Shape | list[Shape]] = field(default_factory=dict[str, "Shape | list[Shape]"])
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    indices: Mapping[str, tuple[Shape, int]] = field(default_factory=dict[str, tuple[Shape, int]])
+    indices: Mapping[str, Index | list[Index]] = field(default_factory=dict[str, "Index | list[Index]"])
     masks: Mapping[str, Shape] = field(default_factory=dict[str, Shape])
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
 

@@ -45,8 +45,13 @@ def add_call(net: Net, call: Call, value: SSAValue, number: int) -> SSAValue:
             else:
                 made.append(net.param(f"p{number}.{name}{index}", *one))
         operands[name] = made if isinstance(shape, list) else made[0]
-    for name, (shape, _) in call.indices.items():
-        operands[name] = net.b.input(f"p{number}.{name}", TensorType(i32, shape), labels=True)
+    for name, index in call.indices.items():
+        many = index if isinstance(index, list) else [index]
+        given = [
+            net.b.input(f"p{number}.{name}{i}", TensorType(i32, shape), labels=True)
+            for i, (shape, _) in enumerate(many)
+        ]
+        operands[name] = given if isinstance(index, list) else given[0]
     for name, shape in call.masks.items():
         operands[name] = net.b.input(f"p{number}.{name}", TensorType(i1, shape))
     results = net.call_all(call.function, **operands, **call.arguments)

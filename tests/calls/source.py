@@ -27,9 +27,11 @@ def program(call: Call, replaced: Mapping[str, str] | None = None) -> str:
         names = [f"{name}_{i}" for i in range(len(shapes))]
         inputs += [f"input {n}: f64{literal(one)}" for n, one in zip(names, shapes, strict=True)]
         texts[name] = f"[{', '.join(names)}]" if isinstance(shape, list) else names[0]
-    for name, (shape, _) in call.indices.items():
-        inputs.append(f"input {name}_0: i32{literal(shape)}")
-        texts[name] = f"{name}_0"
+    for name, index in call.indices.items():
+        many = index if isinstance(index, list) else [index]
+        names = [f"{name}_{i}" for i in range(len(many))]
+        inputs += [f"input {n}: i32{literal(shape)}" for n, (shape, _) in zip(names, many, strict=True)]
+        texts[name] = f"[{', '.join(names)}]" if isinstance(index, list) else names[0]
     for name, shape in call.masks.items():
         inputs.append(f"input {name}_0: bool{literal(shape)}")
         texts[name] = f"{name}_0"

@@ -44,7 +44,7 @@ class Stored:
                 call["function"],
                 {name: _shapes(shape) for name, shape in call["tensors"].items()},
                 call["arguments"],
-                {name: (tuple(shape), limit) for name, (shape, limit) in call["indices"].items()},
+                {name: _indices(index) for name, index in call["indices"].items()},
                 {name: tuple(shape) for name, shape in call["masks"].items()},
                 {name: (low, high) for name, (low, high) in call["ranges"].items()},
             ),
@@ -56,6 +56,14 @@ class Stored:
 
 def _shapes(shape: list[Any]) -> Any:
     return [tuple(one) for one in shape] if shape and isinstance(shape[0], list) else tuple(shape)
+
+
+def _indices(index: list[Any]) -> Any:
+    """A pair of a shape and a number, or a list of them."""
+    if isinstance(index[-1], list):
+        return [_indices(one) for one in index]
+    shape, limit = index
+    return tuple(shape), limit
 
 
 def _plain(array: Array) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.layers.base import Array
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
-from tests.calls import Call, Shape
+from tests.calls import Call, Index, Shape
 from tests.networks import Net
 
 CALLED = "y"
@@ -47,8 +47,12 @@ def build(call: Call) -> CalledNet:
             values[name] = [net.param(f"{name}_{i}", *one) for i, one in enumerate(shape)]
         else:
             operands[name], values[name] = name, net.param(name, *shape)
-    for name, (shape, _) in call.indices.items():
-        operands[name], values[name] = name, net.b.input(name, TensorType(i32, shape), labels=True)
+    for name, index in call.indices.items():
+        if isinstance(index, list):
+            operands[name] = [f"{name}_{i}" for i in range(len(index))]
+            values[name] = [_index(net, f"{name}_{i}", one) for i, one in enumerate(index)]
+        else:
+            operands[name], values[name] = name, _index(net, name, index)
     for name, shape in call.masks.items():
         operands[name], values[name] = name, net.b.input(name, TensorType(i1, shape))
     results = net.call_all(call.function, layer=CALLED, **values, **call.arguments)
@@ -60,6 +64,10 @@ def build(call: Call) -> CalledNet:
     outputs = [(f"out{i}", r) for i, r in enumerate(results)]
     module = net.b.finish(loss=total, outputs=outputs, optimizer=None)
     return CalledNet(module, operands, len(results), total is not None)
+
+
+def _index(net: Net, name: str, index: Index) -> SSAValue:
+    return net.b.input(name, TensorType(i32, index[0]), labels=True)
 
 
 def _is_float(value: SSAValue) -> bool:
@@ -84,11 +92,15 @@ def random_values(call: Call, net: CalledNet, seed: int) -> dict[str, Array]:
     for operand, names in net.operands.items():
         for name in [names] if isinstance(names, str) else names:
             ranges[name] = call.ranges.get(operand, (-1.0, 1.0))
+    limits: dict[str, int] = {}
+    for name, index in call.indices.items():
+        for number, (_, limit) in enumerate(index if isinstance(index, list) else [index]):
+            limits[f"{name}_{number}" if isinstance(index, list) else name] = limit
     values: dict[str, Array] = {}
     for argument in arguments_of(the_function(net.module)):
         shape, name = argument_shape(net.module, argument.index), argument.name
-        if name in call.indices:
-            values[name] = random.integers(0, call.indices[name][1], shape)
+        if name in limits:
+            values[name] = random.integers(0, limits[name], shape)
         elif name in call.masks:
             values[name] = random.integers(0, 2, shape).astype(bool)
         elif argument.kind in (ArgumentKind.PARAM, ArgumentKind.INPUT):
@@ -105,4 +117,4 @@ def _spread(random: np.random.Generator, shape: Shape, limits: tuple[float, floa
     low, high = limits
     count = int(np.prod(shape))
     places = (random.permutation(count).reshape(shape) - count / 2 + 0.25) / count
-    return (low + high) / 2 + places * (high - low) * 0.99
+    return np.asarray((low + high) / 2 + places * (high - low) * 0.99)

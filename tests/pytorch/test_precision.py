@@ -31,6 +31,10 @@ OTHERS = {
     "slice": "PyTorch asks for a GPU's driver to index a tensor",
     "binary_cross_entropy": "PyTorch refuses it under autocast",
     "roi_align": "its counterpart reads the values of boxes, which fake tensors do not have",
+    **dict.fromkeys(
+        ("index", "gather_nd", "index_put", "scatter", "scatter_nd"),
+        "their counterparts make tensors on another device, or ask for a GPU's driver to index one",
+    ),
     "index_select list": "its counterpart makes a tensor on another device",
 }
 """Calls whose types PyTorch does not say, and why."""

@@ -17,7 +17,15 @@ WHOLE = {
     "lamb",
     # derivatives, which are made of what is shared already
     *("prelu_dx", "prelu_dw", "pow_dbase", "pow_dexponent", "prod_grad", "var_grad", "extreme_grad"),
-    *("border_pad_dx", "index_select_dx", "gather_dx", "embedding_dw"),
+    *(
+        "border_pad_dx",
+        "index_select_dx",
+        "gather_dx",
+        "embedding_dw",
+        "index_put_dsrc",
+        "index_reduce_dx",
+        "index_reduce_dsrc",
+    ),
     *("softmax_grad", "log_softmax_grad", "max_pool_grad", "avg_pool_grad"),
     *("upsample_nearest_grad", "upsample_bilinear_grad", "roi_align_grad", "local_response_norm_grad"),
     *("batch_norm_dx", "batch_norm_dx_from_sums", "batch_norm_dw", "layer_norm_dx", "layer_norm_dw"),

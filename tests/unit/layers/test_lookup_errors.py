@@ -126,6 +126,73 @@ from tests.unit.layers.wrong_call import message_of
             "25: argument 'dtype' of one_hot (layer 'h'): found 'u8', expected one of f32, bf16, f16, f64, i8, i32, "
             "i64, bool",
         ),
+        # indexing and scatter
+        (
+            "h = index(x, [])",
+            "14: argument 'indices' of index (layer 'h'): found an empty list, expected at least one "
+            "tensor of integers",
+        ),
+        (
+            "h = index(x, [i, i], [0, -2])",
+            "22: argument 'axes' of index (layer 'h'): found [0, -2] for 2 indices, expected different "
+            "axes, one an index",
+        ),
+        (
+            "h = index(x, [i, i, i])",
+            "14: argument 'indices' of index (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = index(x, [i, index_select(i, [0, 1], 0)])",
+            "14: argument 'indices' of index (layer 'h'): found indices of shapes [4] and [2], expected shapes that "
+            "broadcast",
+        ),
+        (
+            "h = index(x, [x])",
+            "5: the indices have element type f32, expected i32 or i64 (layer 'h': index of f32[4, 8], [f32[4, 8]])",
+        ),
+        (
+            "h = gather_nd(x, i, batch=1)",
+            "18: argument 'index' of gather_nd (layer 'h'): found rows of 4 indices after 1 axes of a batch for "
+            "a tensor of rank 2",
+        ),
+        (
+            "h = gather_nd(x, reshape(i, [2, 2, 1]), batch=1)",
+            "47: argument 'batch' of gather_nd (layer 'h'): found [2] and [4], expected equal sizes",
+        ),
+        (
+            "h = index_put(x, [i], 0, reduce=mean)",
+            "33: argument 'reduce' of index_put (layer 'h'): found 'mean', expected 'set', 'add', 'mul', 'max' or "
+            "'min'",
+        ),
+        (
+            "h = index_put(x, [i], i)",
+            "23: argument 'src' of index_put (layer 'h'): found [4], expected a shape that broadcasts to [4, 8]",
+        ),
+        (
+            "h = index_put(i, [i], 0.5)",
+            "23: argument 'src' of index_put (layer 'h'): found 0.5, expected an integer from -2147483648 to "
+            "2147483647 for i32",
+        ),
+        (
+            "h = scatter(i, i, reshape(i, [2, 2]), 0)",
+            "19: argument 'src' of scatter (layer 'h'): found [2, 2], expected at least the sizes of the index, [4]",
+        ),
+        (
+            "h = scatter(m, i, m, 2)",
+            "22: argument 'axis' of scatter (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
+        ),
+        (
+            "h = slice_scatter(x, i, 1, 2, 6)",
+            "22: argument 'src' of slice_scatter (layer 'h'): found [4], expected the shape of the slice, [4, 4]",
+        ),
+        (
+            "h = select_scatter(x, i, 1, 8)",
+            "29: argument 'index' of select_scatter (layer 'h'): found 8, expected -8 to 7 for axis 1",
+        ),
+        (
+            "h = select_scatter(x, i, 0, 1)",
+            "23: argument 'src' of select_scatter (layer 'h'): found [4], expected the shape of a part, [8]",
+        ),
         # sort
         (
             "h = argsort(x, axis=2)",
