@@ -30,10 +30,10 @@ search walks all that caches keep."""
 SETTINGS = "_hypothesis_internal_use_settings"
 PROFILES = {"full": (1, None), "ci": (2, 100), "dev": (2, 10)}
 """
-The random examples of a property by profile: its own number over the first one, at most the second; but `FEW` are left
-as they are.
+The random examples of a property by profile: its own number over the first one, at most the second, but `FEW` at least.
+Of a test's many seeds, those that the first number divides.
 """
-FEW = 10
+FEW, MANY_SEEDS = 10, 4
 
 
 # What is imported and collected is kept.
@@ -91,10 +91,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the fast tests, leave long ones out that are not asked for, and bound the examples of properties."""
     if "long" not in str(config.getoption("markexpr")):
-        left_out = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        _leave_out(config, items, {item for item in items if item.get_closest_marker("long")})
     part, most = PROFILES[str(config.getoption("examples"))]
+    _leave_out(config, items, _spare_seeds(items, part))
     for item in items:
         if _is_fast(item.path) and not item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.fast)
@@ -109,3 +108,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_fast(path: Path) -> bool:
     return any(path.is_relative_to(TESTS / name) for name in FAST)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], left_out: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _spare_seeds(items: list[pytest.Item], part: int) -> set[pytest.Item]:
+    """The tests with a `seed` that `part` does not divide, where the same test has many."""
+    by_test: dict[tuple[Path, str], dict[pytest.Item, int]] = {}
+    for item in items:
+        seed: object = getattr(getattr(item, "callspec", None), "params", {}).get("seed")
+        if isinstance(seed, int):
+            by_test.setdefault((item.path, item.name.partition("[")[0]), {})[item] = seed
+    many = [seeds for seeds in by_test.values() if len(set(seeds.values())) >= MANY_SEEDS]
+    return {item for seeds in many for item, seed in seeds.items() if seed % part}

@@ -190,7 +190,7 @@ def test_choice_is_legal(seed: int, draw: Draw) -> None:
 def test_best_of_all(m: int, n: int, k: int) -> None:
     """Of a small product the least energy of all schedules, and nearly the least time."""
     nest, widths, r = gemm(m, n, k), of_bytes(gemm(m, n, k), 1), Random(m)
-    for _ in range(3):
+    for _ in range(2):
         array = draw_row_array(r, 3)
         for spm in (9, 16, 40):
             machine = Machine(array, spm, Fraction(3, 2), 1000.0, 4, True, 1, ENERGY)
