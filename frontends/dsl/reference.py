@@ -19,7 +19,7 @@ BEGIN, END = "<!-- layers -->", "<!-- end of layers -->"
 LOSSES, OPTIMIZER_FAMILY, OTHERS = "Losses", "Optimizers", "Other layers"
 
 FAMILIES: Mapping[str, Sequence[str]] = {
-    "Linear layers and products": ("matmul", "einsum", "embedding"),
+    "Linear layers and products": ("matmul", "einsum", "grouped", "embedding"),
     "Convolution": ("conv", "conv_transpose"),
     "Pooling and resizing": ("pool", "pool1d", "pool3d", "adaptive_pool", "upsample", "roi_align"),
     "Normalisation": ("norm", "layer_norm", "group_norm", "rms_norm", "local_response_norm"),

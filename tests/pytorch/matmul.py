@@ -16,8 +16,15 @@ def _matmul(x: torch.Tensor, y: torch.Tensor, transpose_a: bool = False, transpo
     return torch.matmul(x.mT if transpose_a else x, y.mT if transpose_b else y)
 
 
+def _grouped_mm(x: torch.Tensor, y: torch.Tensor, offsets: list[int], capacity: int | None = None) -> torch.Tensor:
+    """What torch._grouped_mm computes, which takes bf16 only."""
+    starts = [0, *offsets[:-1]]
+    return torch.cat([x[start:end] @ own for start, end, own in zip(starts, offsets, y, strict=True)])
+
+
 TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "linear": _linear,
     "matmul": _matmul,
+    "grouped_mm": _grouped_mm,
     "einsum": lambda tensors, equation: torch.einsum(equation, tensors),
 }

@@ -41,8 +41,16 @@ func.func @f(%x: tensor<4x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<4x6xf32>) {
-  %r = train.border_pad %x starts [0, 0] mode "circular" : (tensor<4x6xf32>) -> tensor<8x6xf32>
-  // CHECK: mode is 'circular', expected one of reflect, replicate
+  %r = train.border_pad %x starts [0, 0] mode "around" : (tensor<4x6xf32>) -> tensor<8x6xf32>
+  // CHECK: mode is 'around', expected one of reflect, replicate, circular
+  func.return
+}
+
+// -----
+
+func.func @f(%x: tensor<4x6xf32>) {
+  %r = train.border_pad %x starts [5, 0] mode "circular" : (tensor<4x6xf32>) -> tensor<9x6xf32>
+  // CHECK: axis 0 of size 4 has no 5 elements to repeat
   func.return
 }
 
