@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from npuc.backends.roofline.iteration.cache_plan import belady_plan
 from npuc.backends.roofline.iteration.lru_plan import lru_plan
 from npuc.backends.roofline.iteration.offload import leaving
+from npuc.backends.roofline.iteration.prefetch import prefetches
 from npuc.backends.roofline.iteration.steps import Iteration, IterationStep, IterationTensor, Transfers
 from npuc.backends.roofline.iteration.timeline import timeline
 from npuc.backends.roofline.iteration.trace import Trace, trace_of
@@ -22,7 +23,7 @@ TERA, GIGA = 1e-12, 1e-9
 random_iterations = iterations(steps=25, tensors=12)
 tiny_iterations = iterations(steps=6, tensors=4)
 capacities = st.lists(st.integers(0, 250), min_size=1, max_size=4)
-prefetches = st.sampled_from(("latency", "next-layer", "none"))
+ahead = st.sampled_from(("latency", "next-layer", "none"))
 offloads = st.sampled_from(("look-ahead", "when-full"))
 
 
@@ -50,7 +51,7 @@ def test_lru_is_a_plain_walk(iteration: Iteration, sizes: list[int], retain: boo
     capacities,
     st.booleans(),
     st.sampled_from(("belady", "bypass", "lru")),
-    st.builds(Transfers, st.booleans(), prefetches, offloads),
+    st.builds(Transfers, st.booleans(), ahead, offloads),
     st.sampled_from((0.5, 1.0, 4.0)),
 )
 def test_times_are_those_of_a_plain_bus(
@@ -102,6 +103,14 @@ def test_what_belady_and_lru_evict_leaves_when_they_evict_it() -> None:
     # d is read once, so that after it both caches have room
     assert leaving(belady_plan(trace, two))[:, 0].tolist()[:3] == [-1, 2, 3]
     assert leaving(lru_plan(trace, two))[:, 0].tolist()[:3] == [2, 3, -1]
+
+
+def test_what_just_fits_is_loaded_ahead() -> None:
+    """Steps of a byte each: beside one of them a cache of two bytes has room for the next."""
+    transfers = Transfers(True, "next-layer", "look-ahead")
+    for capacity, issued in ((2, 0), (1, -1)):
+        plan = lru_plan(_reads([0, 1]), np.array([capacity]))
+        assert prefetches(plan, np.ones(2), 1.0, transfers, None)[:, 0].tolist()[1] == issued
 
 
 def _reads(tensors: list[int], dirty: bool = False) -> Trace:

@@ -11,6 +11,7 @@ from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.text.fused import fused_text
+from npuc.compiler.report.text.verdict import time_text
 from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]
@@ -149,3 +150,5 @@ def test_the_table_says_what_is_saved() -> None:
     assert line.startswith("4 operations run as epilogues: ")
     assert 2 * 2 * (8 * 32 + 8 * 32 + 64 * 32 + 32 * 8) == 11 * 1024
     assert ": 11.00 KiB and " in line
+    apart = compile_source(text, hardware="igo-large", pipeline="autodiff,lower-to-npu,schedule").totals.seconds
+    assert f" and {time_text((apart or 0) - (report.totals.seconds or 0))} less than unfused" in line

@@ -207,6 +207,14 @@ def test_what_cannot_be_run_or_does_not_fit_is_not_taken() -> None:
     assert best.cost == costs.row(3)
 
 
+def test_what_is_not_carried_or_buffered_is_not_taken() -> None:
+    """Only objectives with energy need what is refetched inside clusters to be buffered."""
+    ones = np.ones(3)
+    costs = MappingCosts(ones, ones, ones, ones, np.array([True, False, True]), np.array([True, True, False]))
+    assert Limits().fit(costs, "time").tolist() == [True, False, True]
+    assert Limits().fit(costs, "edp").tolist() == [True, False, False]
+
+
 def test_spaces() -> None:
     assert fanouts_of(6, 1) == ((6,),)
     assert set(fanouts_of(6, 2)) == {(6, 1), (3, 2), (2, 3), (1, 4), (1, 6)}

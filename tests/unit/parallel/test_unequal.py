@@ -19,7 +19,7 @@ from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
 from npuc.compiler.analysis.sharding.heterogeneous import share_search
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device, fleet_of
 from npuc.compiler.analysis.sharding.heterogeneous.plan_search import plan_heterogeneous
-from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves
+from npuc.compiler.analysis.sharding.heterogeneous.share_search import Halves, balanced_shares
 from npuc.compiler.analysis.sharding.heterogeneous.shares import Choice, LocalWork, Workload, boundaries, local_work_in
 from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_chain
 from npuc.compiler.report import Parallel
@@ -219,6 +219,14 @@ EDGES = ((0, 1), (1, 2), (1, 3), (2, 3))
 def none_balanced(halves: Halves, local: LocalWork) -> list[list[tuple[Fraction, ...]]]:
     """No shares of alone_seconds' own: fewer labels for brute force."""
     return [[()] * len(local.work)] * len(local.within)
+
+
+def test_a_group_without_work_has_no_balanced_share() -> None:
+    """Sides of speeds 1 and 3 that read 1 and 3 elements a second: a quarter of the work is as long as the rest."""
+    work = LocalWork.of([[0, 0]] * 3, [4, 0], [1])
+    step = Workload([BASIC_TYPES] * 2, [True, False], (0,), (1,), work, 4)
+    halves = Halves(step, fleet_of(devices_of([(1, 1), (3, 3)]), 2))
+    assert balanced_shares(halves, work.as_floats()) == [[(Fraction(1, 4),), ()]] * 4
 
 
 @given(st.tuples(LAYER, LAYER), st.lists(MACS, min_size=4, max_size=4), GROUP, GROUP)

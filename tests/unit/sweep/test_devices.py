@@ -62,6 +62,17 @@ def test_other_options_of_sharing_are_varied() -> None:
         assert point.totals == report.totals
 
 
+def test_each_machine_has_its_own_plan_for_time() -> None:
+    """Where work is slow, the plan moves more to share it better."""
+    options: Any = {"devices": 2, "parallel": "joint", "plan_objective": "time", "backend": "roofline"}
+    machine = {**CACHE, "network.levels": [{"kind": "pair", "size": 2, "gb_per_s": 1.0}]}
+    vary = {"compute.tflops": [0.000001, 100]}
+    slow, fast = sweep_source(EVEN, vary=vary, hardware="igo-large", overrides=machine, **options)
+    assert slow.moved is not None
+    assert fast.moved is not None
+    assert (slow.moved["parallel.total.elements"] or 0) > (fast.moved["parallel.total.elements"] or 0)
+
+
 def test_rules_know_no_objective_where_strategies_are_varied() -> None:
     points = sweep({"devices": [1, 2], "parallel": "dp,joint"}, plan_objective="time")
     assert all(point.totals is not None for point in points)
