@@ -198,7 +198,9 @@ def slice_scatter(
     shape, starts, spread = _range(x, axis, start, stop, step)
     if shape_of(src) != shape:
         raise ArgumentError("src", f"found {list(shape_of(src))}, expected the shape of the slice, {list(shape)}")
-    return src if shape == shape_of(x) else b.emit(SlicePutOp(x, src, starts=starts, **spread)).out
+    if shape == shape_of(x):
+        return src
+    return b.emit(SlicePutOp(x, src, results=None, starts=starts, **spread)).out
 
 
 def select_scatter(b: GraphBuilder, x: Value, src: Value, axis: int, index: int) -> SSAValue:

@@ -78,7 +78,7 @@ class IndexLayer(Layer[IndexOp]):
         (g,) = grads
         assert g is not None
         zeros = emit(constant(tensor_type(op.x), 0.0)).out
-        added = emit(IndexReduceOp(zeros, g, *op.index, reduce="add", **params_of(op)))
+        added = emit(IndexReduceOp(zeros, g, *op.index, results=None, reduce="add", **params_of(op)))
         return [added.out, *(None for _ in op.index)]
 
     def work(self, op: IndexOp) -> Work:
@@ -101,7 +101,7 @@ class Picked(NamedTuple):
     """How indices pick: what they read or write, the index tensors as an operation takes them, and its `axes`."""
 
     shape: tuple[int, ...]
-    index: list[SSAValue]
+    tensors: list[SSAValue]
     axes: tuple[int, ...]
 
 
@@ -154,7 +154,7 @@ def picked_by_rows(b: GraphBuilder, x: SSAValue, index: SSAValue, batch: int) ->
 
 
 def _picked(b: GraphBuilder, x: SSAValue, by: Picked) -> SSAValue:
-    return b.emit(IndexOp(x, *by.index, results=[shaped(x, by.shape)], axes=by.axes, negative=True)).out
+    return b.emit(IndexOp(x, *by.tensors, results=[shaped(x, by.shape)], axes=by.axes, negative=True)).out
 
 
 def index(b: GraphBuilder, x: Value, indices: Values, axes: OptInts = None) -> SSAValue:

@@ -206,7 +206,7 @@ def _put(b: GraphBuilder, x: SSAValue, src: Operand, by: Picked, reduce: str, *,
         src = b.constant(tensor_of(element, by.shape), src)
     elif broadcast(shape_of(src), by.shape) != by.shape:
         raise ArgumentError("src", f"found {list(shape_of(src))}, expected a shape that broadcasts to {list(by.shape)}")
-    operands = (x, expand(b, src, by.shape), *by.index)
+    operands = (x, expand(b, src, by.shape), *by.tensors)
     if reduce == "set":
         return b.emit(IndexPutOp(*operands, axes=by.axes, negative=negative)).out
     return b.emit(IndexReduceOp(*operands, axes=by.axes, reduce=reduce, negative=negative)).out

@@ -25,7 +25,7 @@ def _levels(count: int) -> int:
 
 
 def _axis(op: SortOp | ArgsortOp | TopkOp) -> int:
-    return int(op.axis.value.data) % len(shape_of(op.x))
+    return int(op.axis.value.data) % len(shape_of(op.results[0]))
 
 
 def _places(x: Array, axis: int, descending: bool) -> Array:
@@ -91,7 +91,8 @@ class ArgsortLayer(PerElementLayer[ArgsortOp]):
         return _levels(shape_of(op.x)[_axis(op)])
 
     def evaluate(self, op: ArgsortOp, *arrays: Array) -> tuple[Array, ...]:
-        return (_places(*arrays, _axis(op), op.descending is not None),)
+        (x,) = arrays
+        return (_places(x, _axis(op), op.descending is not None),)
 
     def cuts(self, op: ArgsortOp) -> Sequence[Cut]:
         return same_axes(op, but=(_axis(op),))

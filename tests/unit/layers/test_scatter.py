@@ -24,6 +24,7 @@ from npuc.dialects.train.scatter import (
     IndexReduceDxOp,
     IndexReduceOp,
 )
+from npuc.dialects.train.shape import ReshapeOp
 from npuc.dialects.train.signature import arguments_of
 from tests.networks import Net, dot_loss
 
@@ -155,5 +156,4 @@ def test_a_part_that_is_whole_is_the_source() -> None:
     net = Net()
     x, src = net.input("x", 1, 3), net.input("src", 3)
     assert net.call("slice_scatter", x, x, 1) is x
-    whole = net.call("select_scatter", x, src, 0, -1)
-    assert whole.owner.name == "train.reshape"
+    assert isinstance(net.call("select_scatter", x, src, 0, -1).owner, ReshapeOp)
