@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from npuc.backends.cycle.limits import why_limited
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import machine_of
@@ -162,3 +163,7 @@ def test_a_search_does_not_cut_what_streams_to_nothing(dataflow: Dataflow) -> No
     )
     for found in report.ops:
         assert 5 * number(found.native["edge_cycles"]) < number(found.cycles), found.schedule
+
+
+def test_a_limit_without_words_sets_the_time() -> None:
+    assert why_limited(OpRow(index=0, name="fc", op="x")) == "it sets the time"

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import ModuleOp
 from npuc.compiler import UsageError
 from npuc.compiler.core.verify import SourceTexts, the_function, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.compiler.transforms.keep_resident.spans import is_elementwise
 from npuc.dialects.npu import VectorOp
 from npuc.frontends.mlir import make_context, read_mlir
 from tests.ir_programs import DENSE, lowered, text_of
@@ -47,3 +48,10 @@ def test_a_value_is_not_resident_across_what_overwrites_it() -> None:
     verify_module(after(module, "keep-resident"), SourceTexts())
     assert "in0" not in increment.resident.outs
     assert any(op.resident.names for op in vectors)
+
+
+def test_sums_of_rows_are_not_elementwise() -> None:
+    """What an elementwise operation has read of its operand may be overwritten; a norm reads its rows again."""
+    text = "network n(batch=2) { input x: f32[batch, 8]; h = relu(layer_norm(x)); loss mean(h) }"
+    vectors = [op for op in lowered(text, "lower-to-npu").walk() if isinstance(op, VectorOp)]
+    assert {op.kind: is_elementwise(op) for op in vectors}.items() >= {("relu", True), ("layer_norm", False)}
