@@ -247,7 +247,7 @@ def test_lists_name_what_there_is(npuc: Npuc) -> None:
     assert "igo-large" in npuc("list", "hardware").out
     assert "autodiff" in npuc("list", "passes").out
     assert "\nconv2d(x, " in npuc("list", "layers").out
-    assert 'or repeated ("replicate") at its border.' in npuc("list", "layers").out
+    assert 'or all of it ("circular").' in npuc("list", "layers").out
     backends = npuc("list", "backends").out
     assert "tick" in backends
     assert "broken  cannot be loaded" in " ".join(backends.split()).replace("broken ", "broken  ")
