@@ -64,12 +64,12 @@ def remark_unmatched(step: ModulePass, only: str | None, layers: Iterable[str], 
     return False
 
 
-def has_contractions(step: ModulePass, module: ModuleOp, only: str | None) -> bool:
+def remark_no_contractions(step: ModulePass, module: ModuleOp, only: str | None) -> bool:
     """
-    Whether a program has contractions of the layers that a pass takes.
+    Tell why a program has no contractions of the layers that a pass takes, if so; whether it has some.
 
-    Tells why there are none: no layer matches `only`, the pass stands at a wrong place of the pipeline, or the program
-    computes no products, where an option was given.
+    No layer matches `only`, the pass stands at a wrong place of the pipeline, or, which is told where an option was
+    given, the program computes no products.
     """
     layers = [layer_of(op) for op in module.walk() if isinstance(op, ContractOp | InterleaveOp)]
     if layers:

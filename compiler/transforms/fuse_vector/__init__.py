@@ -34,7 +34,7 @@ from npuc.compiler.transforms.fuse_vector.patterns import Epilogue, FuseEpilogue
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine
-from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle, remark_unused
+from npuc.compiler.transforms.unused import NO_SCHEDULES, remark_idle, remark_no_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 
@@ -76,7 +76,7 @@ class FuseVectorPass(ModulePass):
         if contracts:
             if not any(WHAT[self.what](inner) for inner in op.walk() if isinstance(inner, VectorOp)):
                 remark_unused(self, ("what",), "the program has no such vector work")
-        elif has_contractions(self, op, self.only):
+        elif remark_no_contractions(self, op, self.only):
             remark_idle(self, NO_SCHEDULES)
         blocks: dict[Block, Fusing] = {}
 

@@ -25,7 +25,7 @@ from xdsl.passes import ModulePass
 from npuc.compiler.transforms.group_weights.patterns import StreamInnermost
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.searches import known_machine
-from npuc.compiler.transforms.unused import NO_SCHEDULES, has_contractions, remark_idle
+from npuc.compiler.transforms.unused import NO_SCHEDULES, remark_idle, remark_no_contractions
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of
 
@@ -46,7 +46,7 @@ class GroupWeightsPass(ModulePass):
             remark_idle(self, "operands of a row-stationary array stay by its own rule")
             return
         contracts = [inner for inner in op.walk() if isinstance(inner, ContractOp) and self._takes(inner)]
-        if not contracts and has_contractions(self, op, self.only):
+        if not contracts and remark_no_contractions(self, op, self.only):
             remark_idle(self, NO_SCHEDULES)
         for contract in contracts:
             apply_pattern(StreamInnermost(), contract)

@@ -51,7 +51,7 @@ from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.patterns import JointSchedule
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of, joint_schedule_for, known_machine, schedule_for
-from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unused
+from npuc.compiler.transforms.unused import options_given, remark_idle, remark_no_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
@@ -109,7 +109,7 @@ class InterleavePass(ModulePass):
 
     def _remark_idle(self, module: ModuleOp) -> None:
         """Tell why no contractions were merged, where options or the place in the pipeline are the reason."""
-        if not has_contractions(self, module, self.only):
+        if not remark_no_contractions(self, module, self.only):
             return
         sets = (sharing(c, _writes(c), w) for c in self._contracts(module) for w in KINDS[self.what])
         together = (isinstance(op, ContractOp) and len(op.nest.statements) > 1 for op in module.walk())

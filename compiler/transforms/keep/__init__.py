@@ -21,7 +21,7 @@ from npuc.compiler.transforms.keep.patterns import SetKeepDepths
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.by_hand import apply_by_hand
 from npuc.compiler.transforms.schedule.pins import contracts_of, pairs_of, require_known
-from npuc.compiler.transforms.unused import has_contractions, remark_idle
+from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,6 @@ class KeepPass(ModulePass):
         contracts = contracts_of(op, self.only)
         require_known(contracts, depths, lambda nest: nest.tensors, "tensor")
         pattern = SetKeepDepths(depths, only=self.only)
-        if all(pattern.schedule_of(one) is None for one in contracts) and has_contractions(self, op, self.only):
+        if all(pattern.schedule_of(one) is None for one in contracts) and remark_no_contractions(self, op, self.only):
             remark_idle(self, "contractions without a schedule keep one tile of every tensor")
         apply_by_hand(pattern, contracts)

@@ -33,7 +33,7 @@ from npuc.compiler.transforms.keep_resident.search import ResidencySearch
 from npuc.compiler.transforms.keep_resident.spans import Access, SpanFilter
 from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
-from npuc.compiler.transforms.unused import has_contractions, options_given, remark_idle, remark_unmatched
+from npuc.compiler.transforms.unused import options_given, remark_idle, remark_no_contractions, remark_unmatched
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -98,7 +98,7 @@ class KeepResidentPass(ModulePass):
 
     def _remark(self, module: ModuleOp, candidates: int) -> None:
         """Tell why there is nothing to keep, where options or the place in the pipeline are the reason."""
-        if not has_contractions(self, module, None):
+        if not remark_no_contractions(self, module, None):
             return
         layers = (layer_of(op) for op in module.walk() if isinstance(op, HasResidency))
         if all(op.schedule_attr is None for op in module.walk() if isinstance(op, ContractOp)):

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.transforms.map.patterns import FORMS, MapByName
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.pins import contracts_of
-from npuc.compiler.transforms.unused import has_contractions, remark_idle
+from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class MapPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         wanting = [contract for contract in contracts_of(op, self.only) if contract.mapping_attr is None]
-        if not wanting and has_contractions(self, op, self.only):
+        if not wanting and remark_no_contractions(self, op, self.only):
             remark_idle(self, "all contractions have mappings")
         pattern = MapByName(self.mapping, form=self.form, num_pes=self.num_pes)
         for contract in wanting:

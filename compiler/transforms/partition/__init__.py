@@ -65,7 +65,7 @@ from npuc.compiler.transforms.schedule.searches import (
     or_capacity_error,
     problem_of,
 )
-from npuc.compiler.transforms.unused import has_contractions, remark_unused
+from npuc.compiler.transforms.unused import remark_no_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -116,7 +116,7 @@ class PartitionPass(ModulePass):
         goal = goal_of(self.objective, self.tolerance)
         over = cast("Over | None", self.over)  # __post_init__ has checked it
         if not contracts:
-            has_contractions(self, op, self.only)
+            remark_no_contractions(self, op, self.only)
         elif self.dim is not None and self.parts is not None:
             self._remark_by_hand(contracts)
             require_known(contracts, [self.dim], dim_names, "dimension")

@@ -63,7 +63,7 @@ from npuc.compiler.transforms.schedule.searches import (
     problem_of,
     schedule_for,
 )
-from npuc.compiler.transforms.unused import has_contractions, remark_idle, remark_unused
+from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions, remark_unused
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -116,7 +116,7 @@ class RearrangePass(ModulePass):
         contracts = contracts_of(op, self.only)
         goal = goal_of(self.objective, self.tolerance)
         if not contracts:
-            has_contractions(self, op, self.only)
+            remark_no_contractions(self, op, self.only)
             return
         if self.rule is not None:
             self._apply_rule(op, contracts, goal, RULES[self.rule])

@@ -30,7 +30,7 @@ from npuc.compiler.core.stages import each
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.patterns import SetJointSchedule, SetSchedule
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of, joint_schedule_for, known_machine, schedule_for
-from npuc.compiler.transforms.unused import has_contractions, remark_idle
+from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
@@ -56,7 +56,7 @@ class SchedulePass(ModulePass):
         goal = goal_of(self.objective, self.tolerance)
         machine = known_machine(op, f"{self.name} depends on it")
         wanted = list(self._wanted(op))
-        if not wanted and has_contractions(self, op, self.only):
+        if not wanted and remark_no_contractions(self, op, self.only):
             remark_idle(self, f"all contractions{f' of {self.only}' if self.only else ''} have schedules")
         for inner in each(self.name, "contractions", wanted):
             try:

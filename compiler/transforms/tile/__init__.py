@@ -28,7 +28,7 @@ from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.by_hand import apply_by_hand
 from npuc.compiler.transforms.schedule.pins import contracts_of, dim_names, pairs_of, require_known
 from npuc.compiler.transforms.tile.patterns import Tile
-from npuc.compiler.transforms.unused import has_contractions
+from npuc.compiler.transforms.unused import remark_no_contractions
 
 
 @dataclass(frozen=True)
@@ -52,5 +52,5 @@ class TilePass(ModulePass):
         contracts = contracts_of(op, self.only)
         require_known(contracts, steps, dim_names, "loop")
         if not contracts:
-            has_contractions(self, op, self.only)
+            remark_no_contractions(self, op, self.only)
         apply_by_hand(Tile(steps, only=self.only), contracts)
