@@ -49,7 +49,7 @@ def ints(attr: DenseArrayBase) -> tuple[int, ...]:
 def encode(value: Param) -> Attribute:
     """The attribute that stands for a parameter, shared by all that have it; unit for True."""
     if isinstance(value, tuple) and any(isinstance(one, float) for one in value):
-        return DenseArrayBase.from_list(f64, value)
+        return DenseArrayBase.from_list(f64, [float(one) for one in value])
     return _encoded(value, copysign(1.0, value) if isinstance(value, float) else 1.0)
 
 

@@ -1,19 +1,22 @@
 """Operations on the bits of integers, elementwise."""
 
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Attribute
 from xdsl.irdl import irdl_op_definition
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, element_text
 from npuc.dialects.train.arithmetic import BinaryOp
 from npuc.dialects.train.base import Types
+from npuc.dialects.train.rules import integer_range
 from npuc.dialects.train.unary import UnaryOp
 
 
 def _check_integers(x: Tensor) -> None:
-    if not isinstance(x.element_type, IntegerType) or x.element_type == i1:
-        hint = "use the logical operations" if x.element_type == i1 else "cast them first"
-        raise VerifyException(f"elements are {element_text(x.element_type)}, expected integers: {hint}")
+    element: Attribute = x.element_type
+    if element == i1 or integer_range(element) is None:
+        hint = "use the logical operations" if element == i1 else "cast them first"
+        raise VerifyException(f"elements are {element_text(element)}, expected integers: {hint}")
 
 
 class BitsOp(BinaryOp):

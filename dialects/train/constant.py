@@ -59,7 +59,7 @@ class IntegersOp(TrainOp):
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(results: Types, values: tuple[int, ...]) -> Types:
+    def infer(results: Types, values: tuple[float, ...]) -> Types:
         """A tensor of integers or booleans with as many elements as values, which are integers of its type."""
         (out,) = results
         bounds = integer_range(out.element_type)
