@@ -64,7 +64,7 @@ def _encoded(value: Param, sign: float) -> Attribute:
         return FloatAttr(value, f64)
     if isinstance(value, str):
         return StringAttr(value)
-    return DenseArrayBase.from_list(i64, value)
+    return DenseArrayBase.from_list(i64, cast(tuple[int, ...], value))
 
 
 def decode(attr: Attribute) -> Param:
