@@ -79,6 +79,22 @@ network words(batch=8) {
   optimizer sgd(lr=0.01, momentum=0.9, nesterov=true)
 }
 """
+PICKS = """
+network picks(batch=8) {
+  input x: f32[batch, 4, 8]
+  input i: i32[batch, 4, 1]
+  labels y: i32[batch]
+  h = linear(x, 8)
+  best, places = topk(h, 2, axis=1)
+  ordered, _ = sort(best, axis=1)
+  put = scatter(h, places, ordered + gather(x, places, 1), 1, reduce=max)
+  set = slice_scatter(scatter(put, places, 0.5, 1), best, 1, step=2)
+  added = scatter(set, places, ordered, 1, reduce=add)
+  logits = linear(sum(gather_nd(added, i, batch=1), 1), 8)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01)
+}
+"""
 BLOCK = """
 network block(batch=8) {
   input t: i32[batch, 8]

@@ -22,6 +22,7 @@ from tests.sharded_networks import (
     GATES,
     IMAGES,
     MESHES,
+    PICKS,
     SUMS,
     WORDS,
     bytes_modelled,
@@ -70,8 +71,8 @@ def test_any_plan_computes_what_one_device_does_to_the_bit(
 
 @pytest.mark.parametrize(
     "text",
-    [ATTENTION, IMAGES, WORDS, BLOCK, SUMS, GATES],
-    ids=["attention", "images", "words", "block", "sums", "gates"],
+    [ATTENTION, IMAGES, WORDS, PICKS, BLOCK, SUMS, GATES],
+    ids=["attention", "images", "words", "picks", "block", "sums", "gates"],
 )
 @settings(max_examples=12)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))
