@@ -23,7 +23,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from npuc.compiler.core.options import MAX_OPS
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
     from xdsl.dialects.builtin import ModuleOp
+
+    Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,10 @@ class Request:
     format has it when nobody says). `max_ops` limits the operations of the module. `choose` picks, of a source that
     lists layers, those that are wanted, by the names of all; what is wrong in the others is no error.
     `split_depthwise` takes depthwise convolutions apart, a convolution a channel, as SCALE-Sim does.
+
+    Of a format of graphs without a training step: `results` are the outputs that are wanted (none: all), `losses` and
+    `optimizer` what makes a step of them, as the language writes it (none: as the frontend chooses), and `freeze` are
+    patterns of the parameters that are not trained.
     """
 
     defines: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -74,14 +81,24 @@ class Request:
     max_ops: int = MAX_OPS
     choose: Callable[[Sequence[str]], Collection[int]] | None = None
     split_depthwise: bool = False
+    results: tuple[str, ...] = ()
+    losses: tuple[str, ...] = ()
+    optimizer: str | None = None
+    freeze: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Program:
-    """The content of a source: its module, and warnings for the user."""
+    """
+    The content of a source: its module, warnings for the user, and the values that it has for arguments.
+
+    `values` holds, by the name of a parameter, constant or statistic, a function that reads its values; a run starts
+    with them unless it is given others.
+    """
 
     module: ModuleOp
     warnings: tuple[str, ...] = ()
+    values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
 
 
 class Parameters(Protocol):
@@ -110,7 +127,8 @@ class Frontend(ABC):
     messages what such a source is. A source of a `binary` format is read as bytes, any other as UTF-8.
     `lists_layers`: its layers do not feed each other, so that nothing is said of memory over time, and `--only` picks
     layers while it is read. `parametric`: it has parameters, which `parameters` tells. `trusted`: its reader makes no
-    wrong operation, so that none is verified. `is_ir`: it is a program of any level, whose passes may have run.
+    wrong operation, so that none is verified. `lacks_step`: it holds graphs without a loss, of which the request's
+    `losses`, `optimizer`, `freeze` and `results` make a training step. `is_ir`: it is a program of any level, whose passes may have run.
     `backend` is the one that scores it when nobody names one (None: npuc's default).
     """
 
@@ -121,6 +139,7 @@ class Frontend(ABC):
     lists_layers: bool = False
     parametric: bool = False
     trusted: bool = False
+    lacks_step: bool = False
     is_ir: bool = False
     backend: str | None = None
 

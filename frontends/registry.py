@@ -36,7 +36,7 @@ class _Outside(Frontend):
         self.name, self.title = own.name, own.title
         self.suffixes = own.suffixes or (own.name,)
         self.binary, self.lists_layers, self.backend = own.binary, own.lists_layers, own.backend
-        self.parametric, self.is_ir = own.parametric, own.is_ir
+        self.parametric, self.lacks_step, self.is_ir = own.parametric, own.lacks_step, own.is_ir
         # `trusted` stays False: programs of outside frontends are verified
 
     def read(self, source: Source, request: Request) -> Program:

@@ -11,7 +11,7 @@ The builder through which every frontend makes a program: one function of `train
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
@@ -69,13 +69,23 @@ class GraphBuilder:
     Builds the forward function of a network.
 
     `training` tells layers whether to build the form for training (batch statistics, dropout) or for inference.
-    `max_ops` limits the number of operations; beyond it TooManyOps is raised.
+    `max_ops` limits the number of operations; beyond it TooManyOps is raised. `is_frozen` says by their names which
+    parameters are not trained, besides those that layers freeze.
     """
 
-    def __init__(self, name: str, *, training: bool = True, max_ops: int = MAX_OPS):
+    def __init__(
+        self,
+        name: str,
+        *,
+        training: bool = True,
+        max_ops: int = MAX_OPS,
+        is_frozen: Callable[[str], bool] | None = None,
+    ):
         self.name = name
         self.training = training
         self.max_ops = max_ops
+        self.parameters: dict[str, Tensor] = {}
+        self._is_frozen = is_frozen
         self._ops: list[Operation] = []
         self._arguments: list[_Argument] = []
         self._by_value: dict[SSAValue, _Argument] = {}
@@ -185,9 +195,10 @@ class GraphBuilder:
             attributes["train.fill"] = encode(float(fill))
         else:
             attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
-        if frozen or self._frozen:
+        if frozen or self._frozen or (self._is_frozen is not None and self._is_frozen(name)):
             attributes["train.frozen"] = UnitAttr()
-        return self._argument(tensor_of(element, shape), attributes, name)
+        self.parameters[name] = type = tensor_of(element, shape)
+        return self._argument(type, attributes, name)
 
     def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
         """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""

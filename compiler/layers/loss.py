@@ -13,7 +13,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
-from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_word
+from npuc.compiler.layers.arguments import OptInt, Value, check_share, check_word, normal_axis
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
     Array,
@@ -30,6 +30,7 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.compiler.layers.cuts import loss_cuts
+from npuc.compiler.layers.shape import transpose
 from npuc.compiler.layers.softmax import softmax_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import Param
@@ -197,10 +198,12 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     ignore_index: OptInt = None,
     reduction: str = "mean",
+    axis: int = -1,
 ) -> SSAValue:
     """
-    The mean over rows of -log softmax(logits)[label]; the classes are the last axis, labels are integers.
+    The mean over rows of -log softmax(logits)[label] along an axis of classes, the last by default.
 
+    Labels are integers of the shape without that axis.
     `label_smoothing` spreads that share of the target evenly over all classes; rows whose label is `ignore_index` do
     not count; `reduction="sum"` adds the rows.
     """
@@ -208,19 +211,33 @@ def cross_entropy(
     params = checked_reduction(reduction) | _ignoring(ignore_index)
     if label_smoothing:
         params["label_smoothing"] = float(label_smoothing)
-    return b.emit(CrossEntropyOp(logits, labels, results=None, **params)).loss
+    return b.emit(CrossEntropyOp(_classes_last(b, logits, axis), labels, results=None, **params)).loss
 
 
 def nll_loss(
-    b: GraphBuilder, log_probs: Value, labels: Value, ignore_index: OptInt = None, reduction: str = "mean"
+    b: GraphBuilder,
+    log_probs: Value,
+    labels: Value,
+    ignore_index: OptInt = None,
+    reduction: str = "mean",
+    axis: int = -1,
 ) -> SSAValue:
     """
-    The mean over rows of -log_probs[label], as after log_softmax; the classes are the last axis.
+    The mean over rows of -log_probs[label], as after log_softmax; the classes are an axis, the last by default.
 
     Rows whose label is `ignore_index` do not count; `reduction="sum"` adds the rows.
     """
     params = checked_reduction(reduction) | _ignoring(ignore_index)
-    return b.emit(NllLossOp(log_probs, labels, results=None, **params)).loss
+    return b.emit(NllLossOp(_classes_last(b, log_probs, axis), labels, results=None, **params)).loss
+
+
+def _classes_last(b: GraphBuilder, x: Value, axis: int) -> SSAValue:
+    """A tensor whose classes are the last axis, of one where they are another."""
+    rank = len(shape_of(x))
+    if axis in (-1, rank - 1):
+        return x
+    classes = normal_axis("axis", axis, rank)
+    return transpose(b, x, [*(i for i in range(rank) if i != classes), classes])
 
 
 def _ignoring(index: OptInt) -> dict[str, Param]:

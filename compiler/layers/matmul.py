@@ -131,23 +131,35 @@ def _nest(
     return NestAttr(Nest(dims, ins, (result,), (None,), (Statement(result.name, lhs_name, rhs_name),)))
 
 
-def linear(b: GraphBuilder, x: Value, features: OptInt = None, bias: bool = True, weight: OptValue = None) -> SSAValue:
-    """x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`."""
+def linear(
+    b: GraphBuilder,
+    x: Value,
+    features: OptInt = None,
+    bias: bool = True,
+    weight: OptValue = None,
+    transpose_weight: bool = False,
+) -> SSAValue:
+    """
+    x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`.
+
+    With `transpose_weight` it is [features, in], as PyTorch keeps it.
+    """
     shape = rank_at_least("x", x, 1, "[…, features]")
     element = tensor_type(x).element_type
-    width = _width(features, weight)
+    width = _width(features, weight, transpose_weight)
     if weight is None:
-        weight = b.param("weight", [shape[-1], width], weight_element("x", element))
+        sizes = [width, shape[-1]] if transpose_weight else [shape[-1], width]
+        weight = b.param("weight", sizes, weight_element("x", element), bound=shape[-1] ** -0.5)
     if len(shape) == 1:
         raise ArgumentError("x", "found a tensor of rank 1, expected [batch, features] or more axes")
-    (out,) = product_type(tensor_type(x), tensor_type(weight))
-    y = b.emit(MatmulOp(x, weight, results=[out])).out
+    (out,) = product_type(tensor_type(x), tensor_type(weight), transpose_rhs=transpose_weight)
+    y = b.emit(MatmulOp(x, weight, results=[out], transpose_rhs=transpose_weight)).out
     if bias:
         y = b.emit(AddOp(y, b.param("bias", [width], element, bound=shape[-1] ** -0.5))).out
     return y
 
 
-def _width(features: OptInt, weight: OptValue) -> int:
+def _width(features: OptInt, weight: OptValue, transposed: bool) -> int:
     """The number of output features, from the argument or the shared weight."""
     if weight is None:
         if features is None:
@@ -157,9 +169,10 @@ def _width(features: OptInt, weight: OptValue) -> int:
     shape = shape_of(weight)
     if len(shape) < 2:
         raise ArgumentError("weight", f"found a weight of rank {len(shape)}, expected rank 2 or more")
-    if features is not None and features != shape[1]:
-        raise ArgumentError("features", f"found {features}, the weight has {shape[1]}")
-    return shape[1]
+    width = shape[-2 if transposed else 1]
+    if features is not None and features != width:
+        raise ArgumentError("features", f"found {features}, the weight has {width}")
+    return width
 
 
 def matmul(b: GraphBuilder, x: Value, y: Value, transpose_a: bool = False, transpose_b: bool = False) -> SSAValue:

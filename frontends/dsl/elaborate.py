@@ -34,7 +34,7 @@ class Elaboration(Statements):
     def __init__(self, program: LoadedProgram, builder: GraphBuilder, diagnostics: Diagnostics):
         super().__init__(diagnostics, builder, program.blocks)
         self._network = program.network
-        self._frame = Frame(program.network.source, "")
+        self.frame = Frame(program.network.source, "")
         self._inputs: set[str] = set()
         self._outputs: dict[str, SSAValue] = {}
         self._loss: SSAValue | None = None
@@ -43,12 +43,12 @@ class Elaboration(Statements):
     def run_network(self, defines: Mapping[str, Value]) -> None:
         """Run the body of the network."""
         self.set_parameters(defines)
-        self.run_body(self._network.definition.body, self._frame)
+        self.run_body(self._network.definition.body, self.frame)
 
     def set_parameters(self, defines: Mapping[str, Value]) -> None:
         """Give the parameters of the network their values. Raises UsageError for wrong `defines`."""
         definition = self._network.definition
-        frame = self._frame
+        frame = self.frame
         check_names([p.name for p in definition.parameters], defines)
         slot = Slot(self.names, frame)
         for parameter in definition.parameters:
@@ -64,7 +64,7 @@ class Elaboration(Statements):
 
     def is_network(self, frame: Frame) -> bool:
         """Whether a frame is that of the network, not of a block."""
-        return frame is self._frame
+        return frame is self.frame
 
     def execute_network_statement(self, statement: syntax.NetworkStatement, frame: Frame) -> None:
         """Execute an input, labels, loss, output or optimizer statement."""
@@ -153,7 +153,7 @@ class Elaboration(Statements):
 
     def _option_error(self, signature: Signature, name: str, at: Place, problem: str) -> SourceError:
         message = f"argument '{name}' of {signature.function}: {problem}"
-        return self._frame.source.error(at, message, f"signature: {signature.text}")
+        return self.frame.source.error(at, message, f"signature: {signature.text}")
 
     def finish(self) -> ModuleOp:
         """The module: in training with loss and optimizer, else with the outputs alone."""

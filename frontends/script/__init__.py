@@ -1,0 +1,10 @@
+"""
+Networks of other tools, written as statements of the network language.
+
+    script.py     a network under construction: each statement is executed as it is written
+    training.py   from outputs to a training step: losses, labels, the optimizer
+    requests.py   losses and optimizers that a command line names, as syntax of the language
+
+A frontend for a graph format says with a `Script` what each of its operators means, once, as calls of the language's
+functions and blocks. From the same statements come the program and its text.
+"""

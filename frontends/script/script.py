@@ -1,0 +1,233 @@
+"""
+A network under construction as statements of the network language.
+
+    script = Script("net", "net.onnx")
+    x = script.input("x", "f32", [1, 3, 224, 224])
+    h = script.let("conv1", "conv2d", x, 64, kernel=7, stride=2, padding=3)
+    h = script.let("relu", "relu", h)
+
+Each statement is executed as it is written, so that the shape of every value is known at once. Names of variables are
+the full names of their layers, dots included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
+
+from npuc.compiler.core.builder import GraphBuilder
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.options import MAX_OPS
+from npuc.dialects.tensors import element_text, tensor_type
+from npuc.frontends.dsl.budget import Abort
+from npuc.frontends.dsl.elaborate import Elaboration
+from npuc.frontends.dsl.program import LoadedProgram, Routine
+from npuc.frontends.dsl.syntax import (
+    Argument,
+    Assignment,
+    Call,
+    Declaration,
+    Definition,
+    Expr,
+    Index,
+    ListOf,
+    Literal,
+    Loss,
+    Name,
+    Optimizer,
+    Output,
+    Statement,
+    Unary,
+)
+from npuc.frontends.dsl.values import Poisoned, Value
+from npuc.frontends.source_text import Diagnostics, Place, SourceText
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from xdsl.dialects.builtin import ModuleOp
+
+Term: TypeAlias = "Expr | int | float | bool | str | None | Sequence[Term]"
+"""What an argument of a call may be: an expression, or what one is made of."""
+_EXPRESSIONS = (Literal, Name, ListOf, Index, Call, Unary)
+
+
+class _Graph(SourceText):
+    """A graph that is no text: its places are numbers of nodes, and errors quote no line."""
+
+    def error(self, at: Place, message: str, hint: str | None = None) -> SourceError:
+        return SourceError(message, location=self.location(at), hint=hint)
+
+
+class Script:
+    """
+    The statements of a network, and the program that they make.
+
+    Places are numbers of nodes of the graph that is read, from 1, as lines of `filename`. A mistake in a statement is
+    raised at once as a `SourceError` with its place. `is_frozen` says by their names which parameters are not trained.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        filename: str,
+        *,
+        training: bool = True,
+        max_ops: int = MAX_OPS,
+        is_frozen: Callable[[str], bool] | None = None,
+    ):
+        self.training = training
+        self.statements: list[Statement] = []
+        self.labels: list[str] = []
+        self._source = _Graph("", filename)
+        self._at = Place(1, 1)
+        self._name = name
+        self._written: dict[str, Expr] = {}
+        self._numbers: dict[str, int] = {}
+        self._diagnostics = Diagnostics()
+        self.builder = GraphBuilder(name, training=training, max_ops=max_ops, is_frozen=is_frozen)
+        routine = Routine(self.definition, self._source)
+        self._elaboration = Elaboration(LoadedProgram(routine, {}), self.builder, self._diagnostics)
+
+    @property
+    def definition(self) -> Definition:
+        """The network as it is written so far."""
+        top = Place(1, 1)
+        return Definition(top, True, Name(top, self._name), (), tuple(self.statements))
+
+    # places
+
+    @contextmanager
+    def node(self, number: int) -> Generator[None]:
+        """The node, from 1, of the graph that is read, which the statements written inside stand for."""
+        saved, self._at = self._at, Place(number, 1)
+        try:
+            yield
+        finally:
+            self._at = saved
+
+    def error(self, message: str, hint: str | None = None) -> SourceError:
+        """An error at the node under way."""
+        return self._source.error(self._at, message, hint)
+
+    # statements
+
+    def input(self, name: str, element: str, sizes: Sequence[int], *, labels: bool = False) -> Name:
+        """An input of the network, or labels; a name that is taken gets a number."""
+        own = self._unused(name)
+        shape = self._expr(list(sizes))
+        assert isinstance(shape, ListOf)
+        self._run(Declaration(self._at, labels, own, Name(self._at, element), shape))
+        return own
+
+    def let(self, layer: str, function: str, *arguments: Term, **named: Term) -> Name:
+        """`layer = function(arguments)`: the value's name, which is the layer's, with a number where it is taken."""
+        return self.assign(layer, self.call(function, *arguments, **named))
+
+    def assign(self, layer: str, value: Expr) -> Name:
+        """`layer = value`: the value's name, which is the layer's, with a number where it is taken."""
+        own = self._unused(layer)
+        self._run(Assignment(self._at, (own,), value))
+        self._written[own.text] = value
+        return own
+
+    def several(self, layers: Sequence[str], function: str, *arguments: Term, **named: Term) -> list[Name]:
+        """`a, b = function(arguments)`: a name for each of the values that a call gives."""
+        if len(layers) == 1:
+            own = self._unused(f"{layers[0]}.{function}")
+            self._run(Assignment(self._at, (own,), self.call(function, *arguments, **named)))
+            return [self.assign(layers[0], Index(self._at, own, Literal(self._at, 0)))]
+        own = [self._unused(layer) for layer in layers]
+        self._run(Assignment(self._at, tuple(own), self.call(function, *arguments, **named)))
+        return own
+
+    def add_loss(self, value: Expr) -> None:
+        """`loss value`."""
+        self._run(Loss(self._at, value))
+
+    def add_output(self, name: str, value: Name) -> None:
+        """`output name`, or `output name = value` where the value has another name."""
+        own = Name(self._at, name)
+        self._run(Output(self._at, own, None if value.text == name else value))
+
+    def set_optimizer(self, call: Call) -> None:
+        """`optimizer call`."""
+        self._run(Optimizer(self._at, call))
+
+    def _run(self, statement: Statement) -> None:
+        elaboration = self._elaboration
+        try:
+            elaboration.run_body((statement,), elaboration.frame)
+        except (Abort, Poisoned):
+            pass  # the reason is among the diagnostics
+        self._diagnostics.raise_if_any()
+        self.statements.append(statement)
+
+    def _unused(self, name: str) -> Name:
+        """A name as it is, or with a number where it is taken."""
+        number, candidate = self._numbers.get(name, 1), name
+        while candidate in self._elaboration.frame.variables:
+            number += 1
+            candidate = f"{name}_{number}"
+        self._numbers[name] = number
+        return Name(self._at, candidate)
+
+    # expressions
+
+    def call(self, function: str, *arguments: Term, **named: Term) -> Call:
+        """The expression `function(arguments)`; no statement is written."""
+        at = self._at
+        given = [Argument(at, None, self._expr(value)) for value in arguments]
+        given += [Argument(at, name, self._expr(value)) for name, value in named.items()]
+        return Call(at, function, tuple(given))
+
+    def _expr(self, value: Term) -> Expr:
+        match value:
+            case None | bool() | int() | float() | str():
+                return Literal(self._at, value)
+            case list() | tuple():
+                return ListOf(self._at, tuple(map(self._expr, value)))
+            case Name():
+                return Name(self._at, value.text)
+            case _:
+                assert not isinstance(value, Sequence)
+                return value
+
+    def written(self, name: Expr) -> Expr | None:
+        """The expression that a variable was given; None for inputs, and where one call gave several values."""
+        return self._written.get(name.text) if isinstance(name, Name) else None
+
+    # values
+
+    def value(self, name: Name) -> Value:
+        """The value of a variable."""
+        value = self._elaboration.frame.variables[name.text]
+        assert isinstance(value, SSAValue | int | float | str | list | tuple) or value is None
+        return value
+
+    def type(self, name: Name) -> TensorType[Attribute]:
+        """The type of a variable that holds a tensor."""
+        value = self.value(name)
+        assert isinstance(value, SSAValue)
+        return tensor_type(value)
+
+    def shape(self, name: Name) -> tuple[int, ...]:
+        """The shape of a variable that holds a tensor."""
+        return self.type(name).get_shape()
+
+    def element(self, name: Name) -> str:
+        """The element type of a variable that holds a tensor, as the language writes it."""
+        return element_text(self.type(name).element_type)
+
+    @property
+    def parameters(self) -> Mapping[str, TensorType[Attribute]]:
+        """The types of the parameters made so far, by name."""
+        return self.builder.parameters
+
+    def finish(self) -> ModuleOp:
+        """The module. The script must not be used afterwards."""
+        return self._elaboration.finish()
