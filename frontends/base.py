@@ -128,8 +128,8 @@ class Frontend(ABC):
     `lists_layers`: its layers do not feed each other, so that nothing is said of memory over time, and `--only` picks
     layers while it is read. `parametric`: it has parameters, which `parameters` tells. `trusted`: its reader makes no
     wrong operation, so that none is verified. `lacks_step`: it holds graphs without a loss, of which the request's
-    `losses`, `optimizer`, `freeze` and `results` make a training step. `is_ir`: it is a program of any level, whose passes may have run.
-    `backend` is the one that scores it when nobody names one (None: npuc's default).
+    `losses`, `optimizer`, `freeze` and `results` make a training step. `is_ir`: it is a program of any level, whose
+    passes may have run. `backend` is the one that scores it when nobody names one (None: npuc's default).
     """
 
     name: str

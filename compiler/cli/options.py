@@ -34,6 +34,21 @@ class Program(Group):
     inference: Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")] = (
         None
     )
+    loss: Annotated[
+        list[str] | None,
+        typer.Option("--loss", metavar="CALL|OUTPUT", help="Loss of an imported graph, like cross_entropy(axis=1)."),
+    ] = None
+    optimizer: Annotated[
+        str | None,
+        typer.Option("--optimizer", metavar="CALL", help="Optimizer of an imported graph, like adamw(lr=1e-4)."),
+    ] = None
+    freeze: Annotated[
+        list[str] | None,
+        typer.Option("--freeze", metavar="GLOB", help="Parameters of an imported graph that are not trained."),
+    ] = None
+    result: Annotated[
+        list[str] | None, typer.Option("--result", metavar="NAME", help="Outputs to keep of an imported graph.")
+    ] = None
     only: Annotated[
         list[str] | None, typer.Option("--only", metavar="GLOB|INDEX", help="Restrict the result to these layers.")
     ] = None

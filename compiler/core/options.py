@@ -102,6 +102,10 @@ class CompileKeywords(TypedDict, total=False):
     opt_level: int | None
     pipeline: str | None
     inference: bool | None
+    loss: str | Sequence[str] | None
+    optimizer: str | None
+    freeze: str | Sequence[str] | None
+    result: str | Sequence[str] | None
     only: Only
     objective: str
     tolerance: float
@@ -130,7 +134,8 @@ class Options:
 
     `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
-    (`schedule=own-pass`). `inference` None leaves it to the program.
+    (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
+    training step of a graph that has none.
     """
 
     hardware: HardwareLike | None = None
@@ -140,6 +145,10 @@ class Options:
     opt_level: int | None = None
     pipeline: str | None = None
     inference: bool | None = None
+    loss: tuple[str, ...] = ()
+    optimizer: str | None = None
+    freeze: tuple[str, ...] = ()
+    result: tuple[str, ...] = ()
     only: Only = None
     objective: str = OBJECTIVES[0]
     tolerance: float = DEFAULT_TOLERANCE

@@ -71,6 +71,9 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
     fields["overrides"] = dict(fields.get("overrides") or {})
     for name in ("load", "before", "after"):
         fields[name] = tuple(fields.get(name) or ())
+    for name in ("loss", "freeze", "result"):
+        value = fields.get(name)
+        fields[name] = (value,) if isinstance(value, str) else tuple(value or ())
     if fields.get("mapping") is not None:
         fields["mapping"] = os.fspath(fields["mapping"])
     if "objective" in fields:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.compiler.core.verify import SourceTexts
-    from npuc.frontends.base import Source
+    from npuc.frontends.base import Array, Frontend, Source
 
 
 def read_program(
@@ -23,33 +23,53 @@ def read_program(
     remarks: list[str] | None = None,
     *,
     split_depthwise: bool = False,
+    values: dict[str, Callable[[], Array]] | None = None,
 ) -> ModuleOp:
     """
     The module that a source holds, verified, whatever its level, in which each argument and result has a name.
 
     Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say,
-    `split_depthwise` takes the depthwise convolutions of a table apart as SCALE-Sim does.
+    `values` the values that it has for arguments, by name. `split_depthwise` takes the depthwise convolutions of a
+    table apart as SCALE-Sim does.
     """
     from npuc.compiler.core.verify import name_signatures, require_function, verify_module
 
     frontend = source.frontend
+    check_step(frontend, options)
     request = Request(
         defines=options.defines,
         inference=options.inference,
         max_ops=options.max_ops,
         choose=_chooser(options) if frontend.lists_layers else None,
         split_depthwise=split_depthwise,
+        results=options.result,
+        losses=options.loss,
+        optimizer=options.optimizer,
+        freeze=options.freeze,
     )
     program = frontend.read(source, request)
     for name in () if frontend.parametric else options.defines:
         raise UsageError(f"-D {name}: {frontend.title} has no parameters")
     if remarks is not None:
         remarks += program.warnings
+    if values is not None:
+        values.update(program.values)
     if not frontend.trusted:
         verify_module(program.module, sources)
         require_function(program.module)
         name_signatures(program.module, sources)
     return program.module
+
+
+def check_step(frontend: Frontend, options: Options) -> None:
+    """Raise `UsageError` for options that make a training step of a graph, beside a source that is none."""
+    given = {"loss": options.loss, "optimizer": options.optimizer, "freeze": options.freeze, "result": options.result}
+    for name in (name for name, value in given.items() if value and not frontend.lacks_step):
+        hint = "it is for graphs of other tools, which hold no training step"
+        raise UsageError(f"--{name} does not apply: {frontend.title} says itself what is trained", hint=hint)
+    for name in ("loss", "optimizer", "freeze"):
+        if given[name] and options.inference:
+            raise UsageError(f"--{name} does not apply with --inference, which trains nothing")
 
 
 def texts_of(source: Source) -> SourceTexts:

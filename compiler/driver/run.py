@@ -11,7 +11,7 @@ passes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
@@ -60,6 +60,10 @@ class RunKeywords(TypedDict, total=False):
     steps: int
     seed: int
     inference: bool | None
+    loss: str | Sequence[str] | None
+    optimizer: str | None
+    freeze: str | Sequence[str] | None
+    result: str | Sequence[str] | None
     pipeline: str | None
     level: str | None
     opt_level: int | None
@@ -155,11 +159,13 @@ def run_program(source: Source, keywords: RunKeywords) -> Run:
     check_tolerance_used(options, scheduled=is_lowered(options) and options.level != "train")
     inputs = dict(options.inputs)
     with without_cycle_collection():
-        module = lowered_source(source, options)
+        values: dict[str, Callable[[], npt.NDArray[Any]]] = {}
+        module = lowered_source(source, options, values)
         if options.inference:
             for name in inputs.keys() - _names(module):
                 if name in _names(lowered_source(source, replace(options, inference=False, pipeline=None))):
                     del inputs[name]
+    inputs |= {name: values[name]() for name in _names(module) & values.keys() - inputs.keys()}
     try:
         with texts_of(source).quoted():
             return execute(module, inputs, steps=options.steps, seed=options.seed, double=options.dtype == "float64")
@@ -172,15 +178,18 @@ def _names(module: ModuleOp) -> set[str]:
     return {argument.name for argument in arguments_of(the_function(module))}
 
 
-def lowered_source(source: Source, options: RunOptions) -> ModuleOp:
+def lowered_source(
+    source: Source, options: RunOptions, values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None
+) -> ModuleOp:
     """
     The program of a source after the passes that `pipeline`, `level` and `opt_level` ask for.
 
-    It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores.
+    It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores. `values` gets the
+    values that the source has for arguments.
     """
     pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
     sources = texts_of(source)
-    module = read_program(source, options, sources)
+    module = read_program(source, options, sources, values=values)
     available = available_passes(options.load)
     stamp_default_target(module, options)
     asked = [] if pipeline is None else read_pipeline(pipeline, available)

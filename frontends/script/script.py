@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
-Term: TypeAlias = "Expr | int | float | bool | str | None | Sequence[Term]"
+Term: TypeAlias = "Expr | int | float | bool | str | Sequence[Term] | None"
 """What an argument of a call may be: an expression, or what one is made of."""
 _EXPRESSIONS = (Literal, Name, ListOf, Index, Call, Unary)
 

@@ -1,8 +1,8 @@
 """
 From the outputs of a graph to a training step: the losses, their labels, the optimizer.
 
-Graphs of other tools end in outputs. What a user does not ask for is chosen by rule and said in a remark: the loss is an
-output that is a scalar; else the cross entropy over the last axis of an output of rank 2 or 3; else the mean squared
+Graphs of other tools end in outputs. What a user does not ask for is chosen by rule and said in a remark: the loss is
+an output that is a scalar; else the cross entropy over the last axis of an output of rank 2 or 3; else the mean squared
 error. The optimizer is `sgd(lr=0.01)`.
 """
 

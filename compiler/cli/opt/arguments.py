@@ -16,7 +16,7 @@ from npuc.compiler.core.errors import UsageError
 
 GroupT = TypeVar("GroupT", bound=Group)
 TAKEN: dict[type[Group], tuple[str, ...]] = {
-    Program: ("define", "inference", "max_ops"),
+    Program: ("define", "inference", "loss", "optimizer", "freeze", "result", "max_ops"),
     Machine: ("hw", "setting"),
     Optimisation: ("load", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only"),
 }

@@ -33,7 +33,7 @@ from npuc.compiler.driver.devices import without_loss
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import available_passes, names_in, own_passes, read_pipeline
-from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.read import check_step, read_program, texts_of
 from npuc.compiler.driver.unread import unread_in_target, warnings_of
 from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.times import Times
@@ -44,7 +44,7 @@ from npuc.dialects.npu.schedule_syntax import BarePromise
 from npuc.dialects.train.signature import has_loss, training_functions
 from npuc.frontends.files import read_bytes
 from npuc.frontends.mlir import check_text, parse_part
-from npuc.frontends.registry import frontend_names
+from npuc.frontends.registry import frontend_names, get_frontend
 from npuc.frontends.source import Source, open_source, text_source
 from npuc.hardware import load_hardware
 
@@ -92,6 +92,7 @@ class OptTool(xDSLOptMain):
         self.sources = SourceTexts({name: "\n" * start_offset + text})
         for define in self.args.define or ():
             raise UsageError(f"-D {define}: IR has no parameters")
+        check_step(get_frontend("mlir"), self._options())
         check_text(text, name)
         implicit = not self.args.no_implicit_module
         module = parse_part(self.ctx, text, name, before=start_offset, implicit_module=implicit)
