@@ -44,12 +44,15 @@ from npuc.frontends.dsl.syntax import (
     Unary,
 )
 from npuc.frontends.dsl.values import Poisoned, Value
+from npuc.frontends.script.constants import Constants
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.layers.base import Array
 
 Term: TypeAlias = "Expr | int | float | bool | str | Sequence[Term] | None"
 """What an argument of a call may be: an expression, or what one is made of."""
@@ -89,6 +92,7 @@ class Script:
         self._written: dict[str, Expr] = {}
         self._numbers: dict[str, int] = {}
         self._diagnostics = Diagnostics()
+        self._constants = Constants()
         self.builder = GraphBuilder(name, training=training, max_ops=max_ops, is_frozen=is_frozen)
         routine = Routine(self.definition, self._source)
         self._elaboration = Elaboration(LoadedProgram(routine, {}), self.builder, self._diagnostics)
@@ -201,6 +205,16 @@ class Script:
         """The expression that a variable was given; None for inputs, and where one call gave several values."""
         return self._written.get(name.text) if isinstance(name, Name) else None
 
+    def constant(self, expr: Expr) -> object:
+        """What an expression of literals and names stands for: numbers, strings, lists, names."""
+        match expr:
+            case Literal():
+                return expr.value
+            case ListOf():
+                return [self.constant(item) for item in expr.items]
+            case _:
+                return expr
+
     # values
 
     def value(self, name: Name) -> Value:
@@ -222,6 +236,11 @@ class Script:
     def element(self, name: Name) -> str:
         """The element type of a variable that holds a tensor, as the language writes it."""
         return element_text(self.type(name).element_type)
+
+    def numbers(self, name: Name) -> Array | None:
+        """The values of a variable that depends on no input, as far as they are few; None for others."""
+        value = self.value(name)
+        return self._constants.of(value) if isinstance(value, SSAValue) else None
 
     @property
     def parameters(self) -> Mapping[str, TensorType[Attribute]]:

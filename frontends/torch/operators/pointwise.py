@@ -1,0 +1,324 @@
+"""Arithmetic, comparisons and activations, element by element, with PyTorch's promotion of types."""
+
+from __future__ import annotations
+
+from math import inf, log
+
+from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.program import Keyword
+from npuc.frontends.torch.values import FLOATS, Refused, Tensor, Weight, element_of
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+Operand = Tensor | int | float | bool
+
+_UNARY = {
+    "abs": "abs",
+    "cos": "cos",
+    "erf": "erf",
+    "exp": "exp",
+    "hardsigmoid": "hard_sigmoid",
+    "hardswish": "hard_swish",
+    "log": "log",
+    "mish": "mish",
+    "neg": "neg",
+    "relu": "relu",
+    "relu6": "relu6",
+    "rsqrt": "rsqrt",
+    "sigmoid": "sigmoid",
+    "silu": "silu",
+    "sin": "sin",
+    "sqrt": "sqrt",
+    "tanh": "tanh",
+}
+_COMPARE = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "lt": "less",
+    "le": "less_equal",
+}
+_BINARY = {"mul": "mul", "maximum": "max", "minimum": "min"}
+
+
+def _unary(function: str) -> Meaning:
+    def meaning(c: Context, x: Tensor) -> Call:
+        return c.call(function, c.cast(x, c.result_element()))
+
+    return meaning
+
+
+def _binary(function: str) -> Meaning:
+    def meaning(c: Context, x: Operand, other: Operand) -> Call:
+        return arithmetic(c, function, x, other)
+
+    return meaning
+
+
+def _compare(function: str) -> Meaning:
+    def meaning(c: Context, x: Tensor, other: Operand) -> Call:
+        return c.call(function, *common(c, x, other))
+
+    return meaning
+
+
+MEANINGS |= {f"aten.{name}": _unary(function) for name, function in _UNARY.items()}
+MEANINGS |= {f"aten.{name}": _binary(function) for name, function in _BINARY.items()}
+MEANINGS |= {f"aten.{name}": _compare(function) for name, function in _COMPARE.items()}
+
+
+def common(c: Context, x: Tensor, other: Operand) -> tuple[Tensor, Operand]:
+    """Two operands of a comparison in one type."""
+    if not isinstance(other, int | float):
+        element = _wider(c.element(x), c.element(other))
+        return c.cast(x, element), c.cast(other, element)
+    element = c.element(x)
+    if isinstance(other, float) and element not in FLOATS:
+        return c.cast(x, "f32"), other
+    return (c.cast(x, "i64"), int(other)) if element == "bool" else (x, other)
+
+
+_RANKS = ("bool", "i8", "i32", "i64", "f16", "bf16", "f32", "f64")
+
+
+def _wider(a: str, b: str) -> str:
+    """The type that both of two types go into."""
+    if {a, b} == {"f16", "bf16"}:
+        return "f32"
+    return max(a, b, key=_RANKS.index)
+
+
+def arithmetic(c: Context, function: str, x: Operand, other: Operand) -> Call:
+    """A binary function in the type of the result."""
+    element = c.result_element()
+    if element == "bool":
+        logical = {"mul": "logical_and", "add": "logical_or", "max": "logical_or", "min": "logical_and"}
+        function = logical[function]
+    return c.call(function, c.operand(x, element), c.operand(other, element))
+
+
+@operator("aten.add")
+def add(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call:
+    return arithmetic(c, "add", x, _times(c, other, alpha))
+
+
+@operator("aten.sub", "aten.subtract")
+def sub(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call:
+    return arithmetic(c, "sub", x, _times(c, other, alpha))
+
+
+@operator("aten.rsub")
+def rsub(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call:
+    return arithmetic(c, "sub", other, _times(c, x, alpha))
+
+
+def _times(c: Context, value: Operand, alpha: float) -> Operand:
+    if alpha == 1:
+        return value
+    return value * alpha if isinstance(value, int | float) else c.let("mul", c.cast(value, c.result_element()), alpha)
+
+
+@operator("aten.div", "aten.true_divide")
+def div(c: Context, x: Operand, other: Operand, rounding_mode: str | None = None) -> Call:
+    if rounding_mode is not None and not _whole(c):
+        raise Refused(f"found a division rounded to {rounding_mode}, which has no counterpart for floats")
+    if rounding_mode == "floor":
+        raise Refused("found a division rounded down, which has no counterpart")
+    return arithmetic(c, "div", x, other)
+
+
+def _whole(c: Context) -> bool:
+    return c.result_element() not in FLOATS
+
+
+@operator("aten.reciprocal")
+def reciprocal(c: Context, x: Tensor) -> Call:
+    return c.call("div", 1.0, c.cast(x, c.result_element()))
+
+
+@operator("aten.pow")
+def power(c: Context, x: Operand, exponent: Operand) -> Call:
+    element = c.result_element()
+    return c.call("pow", c.operand(x, element), c.operand(exponent, element))
+
+
+@operator("aten.square")
+def square(c: Context, x: Tensor) -> Call:
+    return c.call("mul", x, x)
+
+
+@operator("aten.addcmul")
+def addcmul(c: Context, x: Tensor, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> Call:
+    product = c.let("mul", tensor1, tensor2)
+    return c.call("add", x, product if value == 1 else c.let("mul", product, value))
+
+
+@operator("aten.lerp")
+def lerp(c: Context, x: Tensor, end: Tensor, weight: Operand) -> Call:
+    return c.call("add", x, c.let("mul", c.let("sub", end, x), weight))
+
+
+@operator("aten.log2")
+def log2(c: Context, x: Tensor) -> Call:
+    return c.call("mul", c.let("log", x), 1 / log(2))
+
+
+@operator("aten.logical_not", "aten.bitwise_not", "aten.__not__")
+def logical_not(c: Context, x: Tensor) -> Call:
+    return c.call("logical_not", truth(c, x))
+
+
+def truth(c: Context, x: Tensor) -> Tensor:
+    """A tensor as truth values."""
+    return x if c.element(x) == "bool" else c.let("not_equal", x, 0)
+
+
+def _logical(function: str) -> Meaning:
+    def meaning(c: Context, x: Tensor, other: Tensor) -> Call:
+        if c.result_element() != "bool":
+            raise Refused("found bits of integers, expected truth values")
+        return c.call(function, truth(c, x), truth(c, other))
+
+    return meaning
+
+
+for _names, _function in (
+    (("logical_and", "bitwise_and", "__and__"), "logical_and"),
+    (("logical_or", "bitwise_or", "__or__"), "logical_or"),
+    (("logical_xor", "bitwise_xor", "__xor__"), "not_equal"),
+):
+    MEANINGS |= {f"aten.{name}": _logical(_function) for name in _names}
+
+
+@operator("aten.where")
+def where(c: Context, condition: Tensor, x: Operand, other: Operand) -> Call:
+    element = c.result_element()
+    return c.call("where", truth(c, condition), c.operand(x, element), c.operand(other, element))
+
+
+@operator("aten.masked_fill")
+def masked_fill(c: Context, x: Tensor, mask: Tensor, value: Operand) -> Call:
+    element = c.element(x)
+    if isinstance(value, float) and value in (inf, -inf) and element in FLOATS:
+        value = max(min(value, _LARGEST[element]), -_LARGEST[element])
+    return c.call("where", truth(c, mask), c.operand(value, element), x)
+
+
+_LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
+"""The largest finite number of each type: the language writes no infinity."""
+
+
+@operator("aten.clamp", "aten.clip", "aten.clamp_min", "aten.clamp_max", "aten.hardtanh")
+def clamp(
+    c: Context,
+    x: Tensor,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    min_val: float | None = None,
+    max_val: float | None = None,
+) -> Tensor | Call:
+    low, high = (min, max) if min_val is None else (min_val, max_val)
+    if isinstance(low, int | float) and isinstance(high, int | float) and c.element(x) in FLOATS:
+        return c.call("clip", x, low, high)
+    element = c.result_element()
+    if low is None:
+        return x if high is None else c.call("min", c.cast(x, element), c.operand(high, element))
+    raised = c.call("max", c.cast(x, element), c.operand(low, element))
+    if high is None:
+        return raised
+    return c.call("min", c.script.assign(f"{c.layer}.max", raised), c.operand(high, element))
+
+
+@operator("aten.hardtanh.default")
+def hardtanh(c: Context, x: Tensor, min_val: float = -1, max_val: float = 1) -> Tensor | Call:
+    return clamp(c, x, min_val=min_val, max_val=max_val)
+
+
+@operator("aten.gelu")
+def gelu(c: Context, x: Tensor, approximate: str = "none") -> Call:
+    return c.call("gelu", x, **({} if approximate == "none" else {"approximate": approximate}))
+
+
+@operator("aten.leaky_relu")
+def leaky_relu(c: Context, x: Tensor, negative_slope: float = 0.01) -> Call:
+    return c.call("leaky_relu", x, negative_slope)
+
+
+@operator("aten.elu")
+def elu(c: Context, x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Call:
+    if input_scale != 1:
+        raise Refused(f"found input_scale {input_scale}, expected 1")
+    return c.call("elu", x, alpha) if scale == 1 else c.call("mul", c.let("elu", x, alpha), scale)
+
+
+@operator("aten.softplus")
+def softplus(c: Context, x: Tensor, beta: float = 1, threshold: float = 20) -> Call:
+    if beta == 1:
+        return c.call("softplus", x)
+    return c.call("div", c.let("softplus", c.let("mul", x, beta)), beta)
+
+
+@operator("aten.log_sigmoid")
+def log_sigmoid(c: Context, x: Tensor) -> Call:
+    return c.call("neg", c.let("softplus", c.let("neg", x)))
+
+
+@operator("aten.prelu")
+def prelu(c: Context, x: Tensor, weight: Tensor) -> Call:
+    if len(c.shape(weight)) == 1 and len(c.shape(x)) > 1 and c.shape(weight)[0] == c.shape(x)[1] and c.owner(weight=weight):
+        return c.call("prelu", x)
+    return c.call("prelu", x, weight=weight)
+
+
+@operator("aten.softmax", "aten._softmax")
+def softmax(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None, half_to_float: bool = False) -> Call:
+    return c.call("softmax", c.cast(x, c.result_element()), dim)
+
+
+@operator("aten.log_softmax", "aten._log_softmax")
+def log_softmax(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None, half_to_float: bool = False) -> Call:
+    return c.call("log_softmax", c.cast(x, c.result_element()), dim)
+
+
+@operator("aten.glu")
+def glu(c: Context, x: Tensor, dim: int = -1) -> Call:
+    axis = c.axis(dim, x)
+    half = c.shape(x)[axis] // 2
+    a, b = c.script.several([f"{c.layer}.value", f"{c.layer}.gate"], "split", c.variable(x), half, axis)
+    return c.call("mul", a, c.let("sigmoid", b))
+
+
+@operator("aten.to", "aten._to_copy", "aten.type_as", "aten.float", "aten.half")
+def to(
+    c: Context,
+    x: Tensor,
+    other: Tensor | None = None,
+    dtype: Keyword | None = None,
+    device: Keyword | None = None,
+    layout: Keyword | None = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Keyword | None = None,
+) -> Tensor | Call:
+    element = c.element(other) if other is not None else c.element(x) if dtype is None else element_of(dtype.name)
+    return x if element == c.element(x) else c.call("cast", x, to=element)
+
+
+@operator("aten.detach", "aten.detach_", "aten.lift_fresh_copy", "aten.lift_fresh")
+def detach(c: Context, x: Tensor) -> Tensor | Call:
+    return c.call("detach", x) if c.element(x) in FLOATS and not isinstance(x, Weight) else x
+
+
+@operator("aten.clone", "aten.contiguous")
+def clone(c: Context, x: Tensor, memory_format: Keyword | None = None) -> Tensor:
+    return x
+
+
+@operator("aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async", "aten.sym_constrain_range_for_size")
+def nothing(c: Context, *arguments: object, **named: object) -> None:
+    return None
+

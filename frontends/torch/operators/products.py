@@ -1,0 +1,248 @@
+"""Products: linear layers, matrix products, convolutions, attention, embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.values import Refused, Tensor, Weight
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+
+
+@operator("aten.linear")
+def linear(c: Context, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Call:
+    features = c.shape(weight)[0]
+    if len(c.shape(input)) > 1:
+        if c.owner(weight=weight, bias=bias):
+            return c.call("linear", input, features, bias=bias is not None, transpose_weight=True)
+        product = "linear", input
+        named = {"bias": False, "weight": weight, "transpose_weight": True}
+        return c.call(*product, **named) if bias is None else c.call("add", c.let(*product, **named), bias)
+    row = c.let("linear", c.let("unsqueeze", input, 0), bias=False, weight=weight, transpose_weight=True)
+    out = c.call("squeeze", row, 0)
+    return out if bias is None else c.call("add", c.script.assign(f"{c.layer}.squeeze", out), bias)
+
+
+@operator("aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.dot")
+def matmul(
+    c: Context,
+    x: Tensor,
+    other: Tensor | None = None,
+    mat2: Tensor | None = None,
+    vec: Tensor | None = None,
+    tensor: Tensor | None = None,
+) -> Call:
+    y = next(one for one in (other, mat2, vec, tensor) if one is not None)
+    left, right = len(c.shape(x)) == 1, len(c.shape(y)) == 1
+    if not left and not right:
+        return product(c, x, y)
+    a: Tensor = c.let("unsqueeze", x, 0) if left else x
+    b: Tensor = c.let("unsqueeze", y, 1) if right else y
+    whole = c.script.assign(f"{c.layer}.matmul", product(c, a, b))
+    return c.call("reshape", whole, list(c.result_shape()))
+
+
+def product(c: Context, x: Tensor, y: Tensor) -> Call:
+    """A matrix product; a transposed operand is not copied."""
+    (a, ta), (b, tb) = _untransposed(c, x), _untransposed(c, y)
+    return c.call("matmul", a, b, **({"transpose_a": True} if ta else {}), **({"transpose_b": True} if tb else {}))
+
+
+def _untransposed(c: Context, value: Tensor) -> tuple[Tensor, bool]:
+    """What a tensor is the transpose of in its last two axes, if it is one."""
+    written = None if isinstance(value, Weight) else c.script.written(value)
+    if isinstance(written, Call) and written.function == "transpose":
+        source, axes = (c.script.constant(argument.value) for argument in written.arguments)
+        rank = len(c.shape(value))
+        if isinstance(source, Name) and axes == [*range(rank - 2), rank - 1, rank - 2]:
+            return source, True
+    return value, False
+
+
+@operator("aten.addmm", "aten.baddbmm", "aten.addmv")
+def addmm(
+    c: Context,
+    x: Tensor,
+    mat1: Tensor | None = None,
+    mat2: Tensor | None = None,
+    batch1: Tensor | None = None,
+    batch2: Tensor | None = None,
+    beta: float = 1,
+    alpha: float = 1,
+) -> Call:
+    a, b = (mat1, mat2) if mat1 is not None else (batch1, batch2)
+    if a is None or b is None:
+        raise Refused("found no matrices")
+    if beta == alpha == 1 and len(c.shape(x)) == 1 and c.owner(weight=b, bias=x):
+        return c.call("linear", a, c.shape(b)[1])
+    whole = c.script.assign(f"{c.layer}.matmul", product(c, a, b))
+    scaled = whole if alpha == 1 else c.let("mul", whole, alpha)
+    added = x if beta == 1 else c.let("mul", x, beta)
+    return c.call("add", scaled, added)
+
+
+def _padding(padding: Sequence[int] | str) -> Sequence[int] | str:
+    """Padding as the language has it: before and after each axis where there is more than one."""
+    if isinstance(padding, str):
+        return padding if padding == "same" else [0]
+    return list(padding)
+
+
+def _convolve(c: Context, name: str, x: Tensor, weight: Tensor, bias: Tensor | None, **named: object) -> Call:
+    """A convolution with the weights that it owns, or with others."""
+    options = {key: value for key, value in named.items() if value is not None}
+    if c.owner(weight=weight, bias=bias):
+        kernel = list(c.shape(weight)[2:])
+        shape = c.shape(weight)
+        groups = options.get("groups", 1)
+        assert isinstance(groups, int)
+        channels = shape[1] * groups if "transpose" in name else shape[0]
+        return c.call(name, x, channels, kernel=_short(kernel), bias=bias is not None, **options)  # pyright: ignore[reportArgumentType]
+    if bias is None:
+        return c.call(name, x, weight=weight, bias=False, **options)  # pyright: ignore[reportArgumentType]
+    out = c.let(name, x, weight=weight, bias=False, **options)  # pyright: ignore[reportArgumentType]
+    width = c.shape(out)[1]
+    return c.call("add", out, c.let("reshape", bias, [width, *[1] * (len(c.shape(out)) - 2)]))
+
+
+def _short(values: Sequence[int]) -> int | list[int]:
+    """One number where all are equal."""
+    return values[0] if len(set(values)) == 1 else list(values)
+
+
+def _unless(values: Sequence[int], usual: int) -> int | list[int] | None:
+    """Numbers an axis, None where all are the usual one."""
+    short = _short(values)
+    return None if short == usual else short
+
+
+@operator("aten.conv1d", "aten.conv2d", "aten.conv3d")
+def convolution(
+    c: Context,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] | str = (0,),
+    dilation: Sequence[int] = (1,),
+    groups: int = 1,
+) -> Call:
+    axes = len(c.shape(weight)) - 2
+    kernel = c.shape(weight)[2:]
+    if isinstance(padding, str):
+        pads = [(d * (k - 1)) for k, d in zip(kernel, _wide(dilation, axes), strict=True)]
+        padding = [0] * axes if padding == "valid" else [pad // 2 for pad in pads]
+        if any(pad % 2 for pad in pads) and any(padding):
+            raise Refused("found padding 'same' of an even kernel", "pad by torch.nn.functional.pad before it")
+    batched = len(c.shape(input)) == axes + 2
+    x = input if batched else c.let("unsqueeze", input, 0)
+    named = {
+        "stride": _unless(_wide(stride, axes), 1),
+        "padding": _unless(_wide(padding, axes), 0),
+        "dilation": _unless(_wide(dilation, axes), 1),
+        "groups": None if groups == 1 else groups,
+    }
+    if isinstance(named["padding"], list):
+        named["padding"] = _both_sides(_wide(padding, axes))
+    call = _convolve(c, f"conv{axes}d", x, weight, bias, **named)
+    return call if batched else c.call("squeeze", c.script.assign(f"{c.layer}.conv", call), 0)
+
+
+def _wide(values: Sequence[int], axes: int) -> list[int]:
+    return list(values) * axes if len(values) == 1 else list(values)
+
+
+def _both_sides(padding: Sequence[int]) -> list[int]:
+    """Padding before and after each axis: [top, bottom, left, right]."""
+    return [pad for pad in padding for _ in range(2)]
+
+
+@operator("aten.conv_transpose1d", "aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
+def convolution_transposed(
+    c: Context,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] = (1,),
+    padding: Sequence[int] = (0,),
+    output_padding: Sequence[int] = (0,),
+    groups: int = 1,
+    dilation: Sequence[int] = (1,),
+) -> Call:
+    axes = len(c.shape(weight)) - 2
+    named = {
+        "stride": _unless(_wide(stride, axes), 1),
+        "padding": _unless(_wide(padding, axes), 0),
+        "output_padding": _unless(_wide(output_padding, axes), 0),
+        "dilation": _unless(_wide(dilation, axes), 1),
+        "groups": None if groups == 1 else groups,
+    }
+    if isinstance(named["padding"], list):
+        named["padding"] = _both_sides(_wide(padding, axes))
+    return _convolve(c, f"conv_transpose{axes}d", input, weight, bias, **named)
+
+
+@operator("aten.embedding")
+def embedding(
+    c: Context,
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Call:
+    if scale_grad_by_freq:
+        raise Refused("found scale_grad_by_freq=True, which has no counterpart")
+    if c.owner(weight=weight):
+        entries, width = c.shape(weight)
+        return c.call("embedding", indices, entries, width, **_typed(c, weight))
+    return c.call("embedding", indices, weight=weight)
+
+
+def _typed(c: Context, weight: Tensor) -> dict[str, str]:
+    element = c.element(weight)
+    return {} if element == "f32" else {"dtype": element}
+
+
+@operator("aten.scaled_dot_product_attention")
+def attention(
+    c: Context,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Call:
+    rank = len(c.shape(query))
+    named: dict[str, Tensor | float | bool] = {}
+    if attn_mask is not None:
+        if rank != 4 and len(c.shape(attn_mask)) > 2:
+            lead = _merged(c, query)
+            attn_mask = c.let("reshape", attn_mask, [1, *lead, *c.shape(attn_mask)[-2:]])
+        named["mask"] = attn_mask
+    if is_causal:
+        named["causal"] = True
+    if dropout_p:
+        named["dropout"] = dropout_p
+    if scale is not None:
+        named["scale"] = scale
+    if rank == 4:
+        return c.call("scaled_dot_product_attention", query, key, value, **named)
+    four = [c.let("reshape", one, [1, *_merged(c, one), *c.shape(one)[-2:]]) for one in (query, key, value)]
+    out = c.let("scaled_dot_product_attention", *four, **named)
+    return c.call("reshape", out, list(c.result_shape()))
+
+
+def _merged(c: Context, value: Tensor) -> list[int]:
+    """The leading axes of a tensor as one."""
+    count = 1
+    for size in c.shape(value)[:-2]:
+        count *= size
+    return [count]

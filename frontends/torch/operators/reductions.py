@@ -1,0 +1,151 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.program import Keyword
+from npuc.frontends.torch.values import Refused, Tensor
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+Axes = int | Sequence[int] | None
+
+
+def reduced(c: Context, function: str, x: Tensor, axes: Axes, keepdim: bool, **named: int | float) -> Tensor | Call:
+    """A reduction over some axes, or all where none are named."""
+    listed = None if axes is None or axes == [] else [axes] if isinstance(axes, int) else list(axes)
+    if not c.shape(x):
+        return x
+    over = None if listed is None else [c.axis(axis, x) for axis in listed]
+    given = {} if over is None else {"axis": over[0] if len(over) == 1 else over}
+    return c.call(function, x, **given, **named, **({"keepdim": True} if keepdim else {}))
+
+
+@operator("aten.sum")
+def sum_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: Keyword | None = None) -> Tensor | Call:
+    return reduced(c, "sum", c.cast(x, c.result_element()), dim, keepdim)
+
+
+@operator("aten.mean")
+def mean(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: Keyword | None = None) -> Tensor | Call:
+    return reduced(c, "mean", c.cast(x, c.result_element()), dim, keepdim)
+
+
+@operator("aten.prod")
+def prod(c: Context, x: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Keyword | None = None) -> Tensor | Call:
+    return reduced(c, "prod", c.cast(x, c.result_element()), dim, keepdim)
+
+
+@operator("aten.amax")
+def amax(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor | Call:
+    return reduced(c, "amax", x, dim, keepdim)
+
+
+@operator("aten.amin")
+def amin(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor | Call:
+    return reduced(c, "amin", x, dim, keepdim)
+
+
+@operator("aten.max.default")
+def max_(c: Context, x: Tensor) -> Tensor | Call:
+    return reduced(c, "amax", x, None, False)
+
+
+@operator("aten.min.default")
+def min_(c: Context, x: Tensor) -> Tensor | Call:
+    return reduced(c, "amin", x, None, False)
+
+
+@operator("aten.max.other")
+def maximum(c: Context, x: Tensor, other: Tensor) -> Call:
+    return c.call("max", c.cast(x, c.result_element()), c.cast(other, c.result_element()))
+
+
+@operator("aten.min.other")
+def minimum(c: Context, x: Tensor, other: Tensor) -> Call:
+    return c.call("min", c.cast(x, c.result_element()), c.cast(other, c.result_element()))
+
+
+@operator("aten.argmax")
+def argmax(c: Context, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Call:
+    return _places(c, "argmax", x, dim, keepdim)
+
+
+@operator("aten.argmin")
+def argmin(c: Context, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Call:
+    return _places(c, "argmin", x, dim, keepdim)
+
+
+def _places(c: Context, function: str, x: Tensor, axis: int | None, keepdim: bool) -> Call:
+    named = {} if axis is None else {"axis": c.axis(axis, x)}
+    found = c.let(function, x, **named, **({"keepdim": True} if keepdim else {}))
+    return c.call("cast", found, to="i64")
+
+
+@operator("aten.var")
+def var(
+    c: Context,
+    x: Tensor,
+    dim: Axes = None,
+    unbiased: bool = True,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Tensor | Call:
+    taken = int(unbiased) if correction is None else int(correction)
+    return reduced(c, "var", x, dim, keepdim, correction=taken)
+
+
+@operator("aten.std")
+def std(
+    c: Context,
+    x: Tensor,
+    dim: Axes = None,
+    unbiased: bool = True,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Call:
+    spread = var(c, x, dim, unbiased, correction, keepdim)
+    return c.call("sqrt", c.script.assign(f"{c.layer}.var", spread) if isinstance(spread, Call) else spread)
+
+
+@operator("aten.linalg_vector_norm", "aten.norm.ScalarOpt_dim")
+def norm(
+    c: Context,
+    x: Tensor,
+    ord: float = 2,
+    dim: Axes = None,
+    keepdim: bool = False,
+    dtype: Keyword | None = None,
+    p: float | None = None,
+) -> Call:
+    order = ord if p is None else p
+    if order == 1:
+        return _call(reduced(c, "sum", c.let("abs", x), dim, keepdim))
+    if order != 2:
+        raise Refused(f"found a norm of order {order}, expected 1 or 2")
+    total = reduced(c, "sum", c.let("mul", x, x), dim, keepdim)
+    return c.call("sqrt", c.script.assign(f"{c.layer}.sum", _call(total)))
+
+
+def _call(value: Tensor | Call) -> Call:
+    if not isinstance(value, Call):
+        raise Refused("found a norm of a scalar")
+    return value
+
+
+@operator("aten.cumsum")
+def cumsum(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Call:
+    return c.call("cumsum", c.cast(x, c.result_element()), c.axis(dim, x))
+
+
+@operator("aten.logsumexp")
+def logsumexp(c: Context, x: Tensor, dim: Axes, keepdim: bool = False) -> Call:
+    highest = c.script.assign(f"{c.layer}.amax", _call(reduced(c, "amax", x, dim, True)))
+    held = c.let("detach", highest)
+    total = reduced(c, "sum", c.let("exp", c.let("sub", x, held)), dim, True)
+    out = c.let("add", c.let("log", c.script.assign(f"{c.layer}.sum", _call(total))), held)
+    return c.call("reshape", out, list(c.result_shape()))

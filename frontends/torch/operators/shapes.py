@@ -1,0 +1,267 @@
+"""Shapes and the movement of elements; what PyTorch makes a view is a value here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.program import Keyword
+from npuc.frontends.torch.values import Refused, Tensor, Weight
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+
+
+def shaped(c: Context, x: Tensor, shape: Sequence[int]) -> Tensor | Call:
+    """The elements under another shape; the tensor itself where it has that."""
+    return x if tuple(shape) == c.shape(x) else c.call("reshape", x, list(shape))
+
+
+@operator("aten.view", "aten.reshape", "aten._unsafe_view", "aten.view_as", "aten.reshape_as", "aten.unflatten")
+def view(c: Context, x: Tensor, *_: object, **__: object) -> Tensor | Call:
+    return shaped(c, x, c.result_shape())
+
+
+@operator("aten.flatten", "aten.squeeze", "aten.unsqueeze", "aten.ravel")
+def same_elements(c: Context, x: Tensor, *_: object, **__: object) -> Tensor | Call:
+    return shaped(c, x, c.result_shape())
+
+
+@operator("aten.permute")
+def permute(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
+    axes = [c.axis(axis, x) for axis in dims]
+    return x if axes == list(range(len(axes))) else transposed(c, x, axes)
+
+
+def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
+    """A tensor with its axes in another order; the transpose of a transpose is one."""
+    written = None if isinstance(x, Weight) else c.script.written(x)
+    if isinstance(written, Call) and written.function == "transpose":
+        source, first = (c.script.constant(argument.value) for argument in written.arguments)
+        if isinstance(source, Name) and isinstance(first, list):
+            whole = [int(str(first[axis])) for axis in axes]
+            return source if whole == sorted(whole) else c.call("transpose", source, whole)
+    return c.call("transpose", x, list(axes))
+
+
+@operator("aten.transpose.int", "aten.swapaxes", "aten.swapdims")
+def transpose(
+    c: Context,
+    x: Tensor,
+    dim0: int | None = None,
+    dim1: int | None = None,
+    axis0: int | None = None,
+    axis1: int | None = None,
+) -> Tensor | Call:
+    a = c.axis(dim0 if dim0 is not None else axis0 or 0, x)
+    b = c.axis(dim1 if dim1 is not None else axis1 or 0, x)
+    axes = list(range(len(c.shape(x))))
+    if axes:
+        axes[a], axes[b] = b, a
+    return x if a == b else transposed(c, x, axes)
+
+
+@operator("aten.t", "aten.numpy_T", "aten.mT", "aten.adjoint")
+def t(c: Context, x: Tensor) -> Tensor | Call:
+    rank = len(c.shape(x))
+    return x if rank < 2 else transposed(c, x, [*range(rank - 2), rank - 1, rank - 2])
+
+
+@operator("aten.movedim.int", "aten.moveaxis.int")
+def movedim(c: Context, x: Tensor, source: int, destination: int) -> Tensor | Call:
+    axes = list(range(len(c.shape(x))))
+    axes.insert(c.axis(destination, x), axes.pop(c.axis(source, x)))
+    return permute(c, x, axes)
+
+
+@operator("aten.expand", "aten.expand_as", "aten.broadcast_to")
+def expand(c: Context, x: Tensor, *_: object, **__: object) -> Tensor | Call:
+    shape = c.result_shape()
+    return x if shape == c.shape(x) else c.call("expand", x, list(shape))
+
+
+@operator("aten.repeat")
+def repeat(c: Context, x: Tensor, repeats: Sequence[int]) -> Tensor | Call:
+    return x if c.result_shape() == c.shape(x) else c.call("repeat", x, list(repeats))
+
+
+@operator("aten.tile")
+def tile(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
+    return repeat(c, x, [*[1] * (len(c.shape(x)) - len(dims)), *dims])
+
+
+@operator("aten.cat", "aten.concat", "aten.concatenate")
+def cat(c: Context, tensors: Sequence[Tensor], dim: int = 0, axis: int | None = None) -> Tensor | Call:
+    rank = len(c.result_shape())
+    parts = [c.cast(one, c.result_element()) for one in tensors if len(c.shape(one)) == rank]
+    place = (dim if axis is None else axis) % rank
+    return parts[0] if len(parts) == 1 else c.call("concat", parts, place)
+
+
+@operator("aten.stack")
+def stack(c: Context, tensors: Sequence[Tensor], dim: int = 0) -> Call:
+    return c.call("stack", [c.cast(one, c.result_element()) for one in tensors], dim % len(c.result_shape()))
+
+
+@operator("aten.slice.Tensor")
+def slice_(
+    c: Context, x: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor | Call:
+    axis = c.axis(dim, x)
+    size = c.shape(x)[axis]
+    first, last = _place(start, size, 0), _place(end, size, size)
+    if (first, last, step) == (0, size, 1):
+        return x
+    return c.call("slice", x, axis, first, last, **({} if step == 1 else {"step": step}))
+
+
+def _place(place: int | None, size: int, missing: int) -> int:
+    """A place along an axis, from its start and within it."""
+    if place is None:
+        return missing
+    return min(max(place + size if place < 0 else place, 0), size)
+
+
+@operator("aten.select.int")
+def select(c: Context, x: Tensor, dim: int, index: int) -> Call:
+    axis = c.axis(dim, x)
+    place = index % c.shape(x)[axis]
+    return c.call("squeeze", c.let("slice", x, axis, place, place + 1), axis)
+
+
+@operator("aten.narrow")
+def narrow(c: Context, x: Tensor, dim: int, start: int, length: int) -> Tensor | Call:
+    return slice_(c, x, dim, start, start + length)
+
+
+@operator("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split", "aten.unsafe_chunk")
+def split(c: Context, x: Tensor, *_: object, dim: int = 0, **__: object) -> list[Name | Weight]:
+    axis = c.axis(dim, x)
+    sizes = [c.result_shape(i)[axis] for i in range(c.result_count)]
+    if len(sizes) == 1:
+        return [x]
+    names = [f"{c.layer}.{i}" for i in range(len(sizes))]
+    return [*c.script.several(names, "split", c.variable(x), sizes, axis)]
+
+
+@operator("aten.unbind")
+def unbind(c: Context, x: Tensor, dim: int = 0) -> list[Name]:
+    axis = c.axis(dim, x)
+    names = [f"{c.layer}.{i}" for i in range(c.shape(x)[axis])]
+    return c.script.several(names, "unbind", c.variable(x), axis)
+
+
+@operator("aten.index_select")
+def index_select(c: Context, x: Tensor, dim: int, index: Tensor) -> Call:
+    return c.call("index_select", x, index, c.axis(dim, x))
+
+
+@operator("aten.gather")
+def gather(c: Context, x: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Call:
+    return c.call("gather", x, index, c.axis(dim, x))
+
+
+@operator("aten.index.Tensor")
+def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor | Call:
+    given = [(axis, one) for axis, one in enumerate(indices) if one is not None]
+    if len(given) != 1:
+        return _indexed_by_places(c, x, given)
+    ((axis, places),) = given
+    if c.element(places) == "bool":
+        raise Refused("found a mask as an index: the shape of the result depends on data")
+    shape = c.shape(places)
+    if len(shape) == 1:
+        return c.call("index_select", x, places, axis)
+    flat = c.let("reshape", places, [-1])
+    found = c.let("index_select", x, flat, axis)
+    return c.call("reshape", found, list(c.result_shape()))
+
+
+def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | Call:
+    """An index of several tensors that together name every element once, in order, broadcast: nothing moves."""
+    values = [c.script.numbers(one) if isinstance(one, Name) else None for _, one in given]
+    axes = [axis for axis, _ in given]
+    if axes == list(range(len(axes))) and all(value is not None for value in values):
+        import numpy as np
+
+        wide = np.broadcast_arrays(*[value for value in values if value is not None])
+        whole = np.indices(c.shape(x)[: len(axes)])
+        if len(c.shape(x)) == len(axes) and wide[0].shape == c.shape(x):
+            if all(np.array_equal(a, b) for a, b in zip(wide, whole, strict=True)):
+                return x
+    raise Refused("found an index of several tensors, which has no counterpart yet")
+
+
+@operator("aten.flip")
+def flip(c: Context, x: Tensor, dims: Sequence[int]) -> Call:
+    return c.call("flip", x, [c.axis(axis, x) for axis in dims])
+
+
+@operator("aten.roll")
+def roll(c: Context, x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Call:
+    if not dims:
+        return c.call("reshape", c.let("roll", c.let("reshape", x, [-1]), list(shifts), [0]), list(c.shape(x)))
+    return c.call("roll", x, list(shifts), [c.axis(axis, x) for axis in dims])
+
+
+@operator("aten.tril")
+def tril(c: Context, x: Tensor, diagonal: int = 0) -> Call:
+    return c.call("tril", x, diagonal)
+
+
+@operator("aten.triu")
+def triu(c: Context, x: Tensor, diagonal: int = 0) -> Call:
+    return c.call("triu", x, diagonal)
+
+
+@operator("aten.pad", "aten.constant_pad_nd")
+def pad(c: Context, x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Call:
+    named = {} if mode == "constant" else {"mode": mode}
+    return c.call("pad", x, list(pad), **({"value": float(value)} if value else {}), **named)
+
+
+@operator("aten.reflection_pad1d", "aten.reflection_pad2d")
+def reflection_pad(c: Context, x: Tensor, padding: Sequence[int]) -> Call:
+    return pad(c, x, padding, "reflect")
+
+
+@operator("aten.replication_pad1d", "aten.replication_pad2d")
+def replication_pad(c: Context, x: Tensor, padding: Sequence[int]) -> Call:
+    return pad(c, x, padding, "replicate")
+
+
+@operator("aten.pixel_shuffle")
+def pixel_shuffle(c: Context, x: Tensor, upscale_factor: int) -> Call:
+    return c.call("pixel_shuffle", x, upscale_factor)
+
+
+@operator("aten.one_hot")
+def one_hot(c: Context, x: Tensor, num_classes: int = -1) -> Call:
+    return c.call("one_hot", x, c.result_shape()[-1], dtype="i64")
+
+
+@operator("aten.alias", "aten.view.dtype")
+def alias(c: Context, x: Tensor, dtype: Keyword | None = None) -> Tensor:
+    if dtype is not None:
+        raise Refused("found the bits of a tensor as another type, which has no counterpart")
+    return x
+
+
+@operator("aten.diff")
+def diff(
+    c: Context,
+    x: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Call:
+    axis = c.axis(dim, x)
+    parts = [one for one in (prepend, x, append) if one is not None]
+    whole: Tensor = x if len(parts) == 1 else c.let("concat", parts, axis)
+    if n != 1:
+        raise Refused(f"found differences of order {n}, expected 1")
+    size = c.shape(whole)[axis]
+    return c.call("sub", c.let("slice", whole, axis, 1, size), c.let("slice", whole, axis, 0, size - 1))

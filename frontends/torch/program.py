@@ -1,0 +1,238 @@
+"""What an exported program says: its graphs, calls, types and names, as frozen data without any meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+from npuc.compiler.core.errors import Location, SourceError
+from npuc.frontends.torch.expressions import SizeExpression
+
+if TYPE_CHECKING:
+    from npuc.frontends.torch.weights import Weights
+
+Size: TypeAlias = int | SizeExpression
+Scalar: TypeAlias = int | float | bool | SizeExpression
+
+
+@dataclass(frozen=True, slots=True)
+class TensorName:
+    """A tensor, by its name in the graph."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarName:
+    """A whole number, float or truth value that the graph computes, by its name there."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """
+    A value that PyTorch names: `kind` is dtype, layout, memory_format, device, operator, or the kind of an object.
+
+    Names of element types are numpy's, and bfloat16, complex32 and float8_….
+    """
+
+    kind: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """A graph that an operator takes."""
+
+    name: str
+    graph: TorchGraph
+
+
+TorchValue: TypeAlias = (
+    "None | bool | int | float | complex | str | TensorName | ScalarName | Keyword | Subgraph"
+    " | tuple[TorchValue, ...] | Mapping[str, TorchValue]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """
+    The type of a tensor: element type by name, sizes and strides in elements, place in its storage, device.
+
+    `layout` is "strided" for all but sparse tensors.
+    """
+
+    dtype: str
+    shape: tuple[Size, ...]
+    strides: tuple[Size, ...]
+    offset: Size = 0
+    layout: str = "strided"
+    device: str = ""
+    requires_grad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TorchArgument:
+    """An argument of a call; its name is that of the operator's schema, "" where that has none."""
+
+    name: str
+    value: TorchValue
+    is_keyword: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the model's source that a call comes from."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True)
+class TorchNode:
+    """
+    A call of an operator.
+
+    `number` counts the nodes of the top graph from 1; a node of a subgraph has that of the node around it.
+    `target` is the operator's full name, as in `torch.ops.aten.add.Tensor`. `arguments` are those that were given: an
+    operator's defaults are not written. An output that is a list of tensors is a tuple.
+    """
+
+    number: int
+    name: str
+    target: str
+    arguments: tuple[TorchArgument, ...]
+    outputs: tuple[TorchValue, ...]
+    metadata: Mapping[str, str]
+
+    @property
+    def operator(self) -> str:
+        """The operator without `torch.ops.`, as in `aten.add.Tensor`."""
+        return self.target.removeprefix("torch.ops.")
+
+    @cached_property
+    def modules(self) -> tuple[tuple[str, str], ...]:
+        """Path and class of the modules around the call, from the model ("") inwards."""
+        stack = self.metadata.get("nn_module_stack", "")
+        entries = (entry.split(",") for entry in stack.split(";") if entry)
+        return tuple((parts[1], parts[-1]) for parts in entries if len(parts) >= 3)
+
+    @property
+    def module(self) -> str:
+        """The path of the innermost module around the call; "" is the model. A later call of it ends in `@1`, …"""
+        return self.modules[-1][0] if self.modules else ""
+
+    @cached_property
+    def frames(self) -> tuple[Frame, ...]:
+        """The lines of source that the call comes from, the innermost last; none where the file has no traces."""
+        found = _FRAME.finditer(self.metadata.get("stack_trace", ""))
+        return tuple(Frame(f[1], int(f[2]), f[3], (f[4] or "").strip()) for f in found)
+
+    @property
+    def source(self) -> Frame | None:
+        """The innermost line of source that is not PyTorch's own, or the innermost one."""
+        own = [frame for frame in self.frames if not _PYTORCH.search(frame.file)]
+        return own[-1] if own else self.frames[-1] if self.frames else None
+
+    def subgraphs(self) -> Iterator[Subgraph]:
+        """The graphs that it takes."""
+        yield from (a.value for a in self.arguments if isinstance(a.value, Subgraph))
+
+
+_FRAME = re.compile(r'File "([^"\n]*)", line (\d{1,9}), in ([^\n]*)(?:\n(?!\s*File ")([^\n]*))?')
+_PYTORCH = re.compile(r"[/\\]site-packages[/\\]torch[/\\]|[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$")
+
+
+@dataclass(frozen=True)
+class TorchGraph:
+    """
+    Calls in order, with inputs and outputs, and the types of the values by their names.
+
+    Names belong to one graph: a subgraph sees its inputs only.
+    """
+
+    inputs: tuple[TorchValue, ...]
+    outputs: tuple[TorchValue, ...]
+    nodes: tuple[TorchNode, ...]
+    tensors: Mapping[str, TensorType]
+    scalars: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphInput:
+    """
+    An input of the top graph.
+
+    `kind` is parameter, buffer, constant (a tensor of the forward function), user, literal (an input that is no
+    tensor, at the example's value), object or token. `name` is its name in the graph, `target` that of the parameter,
+    buffer or constant.
+    """
+
+    kind: str
+    name: str
+    value: TorchValue
+    target: str = ""
+    persistent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOutput:
+    """
+    An output of the top graph.
+
+    `kind` is user, loss, token, or what it is of `target`: buffer_mutation, parameter_mutation, user_input_mutation,
+    gradient_to_parameter, gradient_to_user_input. `name` is the user's: its place in the result, as in
+    `hidden.0`, or `output`.
+    """
+
+    kind: str
+    value: TorchValue
+    name: str = ""
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRange:
+    """The values that a free size may have; None: no bound."""
+
+    least: int | None
+    most: int | None
+
+
+@dataclass(frozen=True)
+class ExportedProgram:
+    """
+    A model that `torch.export` wrote.
+
+    `hints` are the values of expressions of free sizes in the example, by their text. `is_training_ir` tells whether
+    operators may work in place; `torch_version` wrote it.
+    """
+
+    filename: str
+    name: str
+    graph: TorchGraph
+    inputs: tuple[GraphInput, ...]
+    outputs: tuple[GraphOutput, ...]
+    ranges: Mapping[str, SymbolRange]
+    hints: Mapping[SizeExpression, int | float | bool]
+    modules: tuple[str, ...]
+    opsets: Mapping[str, int]
+    schema_version: tuple[int, int]
+    torch_version: str
+    is_training_ir: bool
+    guards: tuple[str, ...]
+    weights: Weights
+
+    def place(self, node: TorchNode) -> Location:
+        """The place of a node, as messages and reports show it."""
+        return Location(self.filename, node.number, 1)
+
+    def error(self, node: TorchNode, message: str, hint: str | None = None) -> SourceError:
+        """An error at a node."""
+        return SourceError(f"{node.operator}: {message}", location=self.place(node), hint=hint)

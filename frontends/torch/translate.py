@@ -1,0 +1,261 @@
+"""From an exported program to a script: each call in order, its meaning, and what inputs and outputs are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.errors import SourceError, SourceErrors
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.script import Script
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.names import Layers
+from npuc.frontends.torch.operators import Meaning, meaning_of
+from npuc.frontends.torch.program import (
+    Keyword,
+    ScalarName,
+    Subgraph,
+    TensorName,
+    TensorType,
+    TorchGraph,
+    TorchNode,
+    TorchValue,
+)
+from npuc.frontends.torch.sizes import Sizes
+from npuc.frontends.torch.values import Memory, Refused, Tensor, Weight, element_of
+
+if TYPE_CHECKING:
+    from npuc.frontends.torch.program import ExportedProgram
+
+_WITH_GRADIENTS = "higher_order.wrap_with_set_grad_enabled"
+_MAX_PROBLEMS = 20
+
+
+@dataclass
+class Translation:
+    """
+    What became of a program: its outputs by name, the weights that it has, and remarks.
+
+    `weights` are all parameters, buffers and constants, whether the script uses them or not.
+    """
+
+    outputs: dict[str, Name] = field(default_factory=dict[str, Name])
+    weights: list[Weight] = field(default_factory=list[Weight])
+    remarks: list[str] = field(default_factory=list[str])
+
+
+def translate(program: ExportedProgram, script: Script, sizes: Sizes) -> Translation:
+    """Write a program into a script. Raises `SourceError`s with the node's place."""
+    check_known(program)
+    return _Translator(program, script, sizes).run()
+
+
+def check_known(program: ExportedProgram) -> None:
+    """Raise an error that names all operators of a program that have no meaning here, with their nodes."""
+    unknown: dict[str, list[TorchNode]] = {}
+    for node in _all_nodes(program.graph):
+        if _computes(node) and node.operator != _WITH_GRADIENTS and _functional(node.operator) is None:
+            unknown.setdefault(node.operator, []).append(node)
+    problems: list[SourceError] = []
+    for name, nodes in unknown.items():
+        places = ", ".join(str(node.number) for node in nodes[:8]) + (", …" if len(nodes) > 8 else "")
+        where = f" (nodes {places})" if len(nodes) > 1 else ""
+        hint = "npuc list operators shows what is read; a decomposition before the export may avoid it"
+        problems.append(SourceError(f"unsupported operator {name}{where}", location=program.place(nodes[0]), hint=hint))
+    if problems:
+        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:_MAX_PROBLEMS]))
+
+
+def _all_nodes(graph: TorchGraph) -> Iterator[TorchNode]:
+    for node in graph.nodes:
+        yield node
+        for inner in node.subgraphs():
+            yield from _all_nodes(inner.graph)
+
+
+def _computes(node: TorchNode) -> bool:
+    """Whether a call computes tensors: numbers are known of their expressions."""
+    return not node.outputs or any(not isinstance(value, ScalarName) for value in node.outputs)
+
+
+def _functional(operator: str) -> tuple[Meaning, bool] | None:
+    """The meaning of an operator, and whether it writes its first argument in place."""
+    found = meaning_of(operator)
+    if found is not None:
+        return found, False
+    space, _, rest = operator.partition(".")
+    name, _, overload = rest.partition(".")
+    if not name.endswith("_") or name.startswith("_"):
+        return None
+    found = meaning_of(f"{space}.{name[:-1]}.{overload}")
+    return None if found is None else (found, True)
+
+
+class _Translator:
+    """One run over a program."""
+
+    def __init__(self, program: ExportedProgram, script: Script, sizes: Sizes):
+        self.program = program
+        self.script = script
+        self.sizes = sizes
+        self.layers = Layers(list(_all_nodes(program.graph)))
+        self.done = Translation()
+
+    def run(self) -> Translation:
+        memory = Memory()
+        self._inputs(memory)
+        self._calls(self.program.graph, memory)
+        self._outputs(memory)
+        return self.done
+
+    # inputs and outputs
+
+    def _inputs(self, memory: Memory) -> None:
+        uses = Counter(
+            value.name
+            for node in self.program.graph.nodes
+            for argument in node.arguments
+            for value in _leaves(argument.value)
+            if isinstance(value, TensorName)
+        )
+        for one in self.program.inputs:
+            if one.kind in ("object", "token") or not isinstance(one.value, TensorName):
+                memory.define(one.name, one.value)
+                continue
+            type = self.program.graph.tensors[one.value.name]
+            if one.kind == "user":
+                if uses[one.value.name]:
+                    memory.define(one.value.name, self._user_input(one.name, type))
+                continue
+            trained = one.kind == "parameter" and type.requires_grad
+            shape = self.sizes.shape(type)
+            weight = Weight(one.target, shape, _element(type), trained, uses[one.value.name])
+            self.done.weights.append(weight)
+            memory.define(one.value.name, weight)
+
+    def _user_input(self, name: str, type: TensorType) -> Name:
+        try:
+            return self.script.input(name, element_of(type.dtype), self.sizes.shape(type))
+        except Refused as refusal:
+            raise self.script.error(f"input '{name}': {refusal.message}", refusal.hint) from None
+
+    def _outputs(self, memory: Memory) -> None:
+        names = self.done.outputs
+        for number, one in enumerate(self.program.outputs):
+            if one.kind == "buffer_mutation" or not isinstance(one.value, TensorName):
+                continue
+            if one.kind not in ("user", "loss"):
+                self.done.remarks.append(f"the new value of '{one.target}' is not kept")
+                continue
+            value = memory[one.value.name]
+            name = one.name or ("loss" if one.kind == "loss" else f"output{number}")
+            if isinstance(value, Name) and name not in names:
+                names[name] = value
+
+    # calls
+
+    def _calls(self, graph: TorchGraph, memory: Memory) -> None:
+        for node in graph.nodes:
+            if not _computes(node):
+                continue
+            with self.script.node(node.number):
+                try:
+                    self._call(graph, node, memory)
+                except Refused as refusal:
+                    raise self.program.error(node, refusal.message, refusal.hint) from None
+
+    def _call(self, graph: TorchGraph, node: TorchNode, memory: Memory) -> None:
+        if node.operator == _WITH_GRADIENTS:
+            self._inlined(graph, node, memory)
+            return
+        found = _functional(node.operator)
+        assert found is not None
+        meaning, in_place = found
+        types = [graph.tensors[value.name] for value in _leaves(node.outputs) if isinstance(value, TensorName)]
+        context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
+        named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
+        if "self" in named:
+            named["x"] = named.pop("self")
+        try:
+            result = meaning(context, **named)
+        except TypeError as error:
+            raise Refused(f"found arguments that are not read: {', '.join(named)}") from error
+        if in_place:
+            target = node.arguments[0].value
+            if not isinstance(target, TensorName):
+                raise Refused("found no tensor to write to")
+            changed = context.variable(self._tensor(result, context))
+            memory.write(target.name, changed)
+            result = changed
+        self._define(node.outputs, result, context, memory)
+
+    def _define(self, outputs: Sequence[TorchValue], result: object, context: Context, memory: Memory) -> None:
+        """Name the results of a call."""
+        if not outputs or result is None:
+            return
+        if isinstance(outputs[0], tuple):
+            outputs = outputs[0]
+        results: Sequence[object] = result if isinstance(result, list) else [result]  # pyright: ignore[reportUnknownVariableType]
+        for output, value in zip(outputs, results, strict=False):
+            if isinstance(output, TensorName):
+                memory.define(output.name, self._tensor(value, context))
+
+    def _tensor(self, value: object, context: Context) -> Tensor:
+        """A result as a value: an expression becomes the variable of the call's layer."""
+        if isinstance(value, Name | Weight):
+            return value
+        assert isinstance(value, Call)
+        return self.script.assign(context.layer, value)
+
+    def _inlined(self, graph: TorchGraph, node: TorchNode, memory: Memory) -> None:
+        """The calls of a subgraph; without gradients its results are constants for the derivative."""
+        enabled, subgraph, *operands = (argument.value for argument in node.arguments)
+        assert isinstance(subgraph, Subgraph)
+        inner, made = subgraph.graph, Memory()
+        for name, operand in zip(inner.inputs, operands, strict=True):
+            if isinstance(name, TensorName):
+                made.define(name.name, self._value(graph, operand, memory))
+        self._calls(inner, made)
+        outputs = node.outputs[0] if node.outputs and isinstance(node.outputs[0], tuple) else node.outputs
+        for output, result in zip(outputs, inner.outputs, strict=True):
+            if isinstance(output, TensorName) and isinstance(result, TensorName):
+                value = made[result.name]
+                if not enabled and isinstance(value, Name) and self.script.element(value) in ("f32", "f64", "f16", "bf16"):
+                    value = self.script.let(f"{self.layers.name_of(node)}.detach", "detach", value)
+                memory.define(output.name, value)
+
+    def _value(self, graph: TorchGraph, value: TorchValue, memory: Memory) -> object:
+        """An argument as meanings take it."""
+        match value:
+            case TensorName():
+                return memory[value.name]
+            case ScalarName():
+                return self.sizes.number(graph.scalars[value.name])
+            case tuple():
+                return [self._value(graph, one, memory) for one in value]
+            case None | bool() | int() | float() | str() | Keyword():
+                return value
+            case _:
+                raise Refused(f"found an argument of another kind: {type(value).__name__}")
+
+
+def _element(type: TensorType) -> str:
+    """The element type of a weight; that of one that nothing uses may be any."""
+    try:
+        return element_of(type.dtype)
+    except Refused:
+        return type.dtype
+
+
+def _leaves(value: TorchValue | Sequence[TorchValue]) -> Iterator[TorchValue]:
+    """The values in an argument, those of lists and of graphs' operands included."""
+    if isinstance(value, tuple | list):
+        for one in value:
+            yield from _leaves(one)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    else:
+        yield value

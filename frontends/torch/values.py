@@ -1,0 +1,137 @@
+"""The values of a graph while it is translated: variables of the script, and parameters that no layer has made yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from npuc.frontends.dsl.syntax import Name
+
+if TYPE_CHECKING:
+    from npuc.frontends.torch.program import Keyword
+
+ELEMENTS: Mapping[str, str] = {
+    "float32": "f32",
+    "float64": "f64",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "int8": "i8",
+    "int32": "i32",
+    "int64": "i64",
+    "bool": "bool",
+}
+"""The element types of the language by PyTorch's names."""
+FLOATS = ("f32", "f64", "f16", "bf16")
+
+
+@dataclass(eq=False)
+class Weight:
+    """
+    A parameter, buffer or constant of the model, by its name there.
+
+    A layer that owns it makes it as its own; `variable` is set once it stands alone in the script. `uses` counts the
+    calls that take it.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    element: str
+    trained: bool
+    uses: int = 0
+    variable: Name | None = None
+
+    @property
+    def owner(self) -> str:
+        """The path of the module whose parameter it is."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def suffix(self) -> str:
+        """Its name within the module."""
+        return self.name.rpartition(".")[2]
+
+
+Tensor: TypeAlias = Name | Weight
+Argument: TypeAlias = "Tensor | Keyword | int | float | bool | str | Sequence[Argument] | None"
+
+
+class Refused(Exception):
+    """A call that has no counterpart in the language; the place is the node's."""
+
+    def __init__(self, message: str, hint: str | None = None):
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+def element_of(dtype: str) -> str:
+    """The element type of the language for one of PyTorch's. Raises `Refused`."""
+    found = ELEMENTS.get(dtype)
+    if found is None:
+        raise Refused(f"found a tensor of {dtype}, expected one of {', '.join(ELEMENTS)}")
+    return found
+
+
+@dataclass(frozen=True)
+class View:
+    """A value that shares the memory of another: how it is made of that one, and that one of it."""
+
+    base: str
+    make: Callable[[Name], Name]
+    write: Callable[[Name, Name], Name]
+
+
+class Memory:
+    """
+    The values of a graph by name, where calls write in place.
+
+    A write to a view changes the value that it is a view of, and all other views of that one.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, object] = {}
+        self._views: dict[str, View] = {}
+        self._derived: dict[str, list[str]] = {}
+        self._stale: set[str] = set()
+
+    def __getitem__(self, name: str) -> object:
+        if name in self._stale:
+            view = self._views[name]
+            base = self[view.base]
+            assert isinstance(base, Name)
+            self._values[name] = view.make(base)
+            self._stale.discard(name)
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def define(self, name: str, value: object, view: View | None = None) -> None:
+        """Give a new name its value."""
+        self._values[name] = value
+        if view is not None:
+            self._views[name] = view
+            self._derived.setdefault(view.base, []).append(name)
+
+    def write(self, name: str, value: Name) -> None:
+        """Change the value of a name in place, and with it all that share its memory."""
+        self._values[name] = value
+        self._stale.discard(name)
+        self._invalidate(name, but=None)
+        while name in self._views:
+            view = self._views[name]
+            base = self[view.base]
+            assert isinstance(base, Name)
+            value = view.write(base, value)
+            self._values[view.base] = value
+            self._invalidate(view.base, but=name)
+            name = view.base
+
+    def _invalidate(self, name: str, but: str | None) -> None:
+        for other in self._derived.get(name, ()):
+            if other != but:
+                self._stale.add(other)
+                self._invalidate(other, but=None)
+
+
