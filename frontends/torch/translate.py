@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
 from npuc.frontends.torch.names import Layers
-from npuc.frontends.torch.operators import Meaning, meaning_of
+from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.program import (
     Keyword,
     ScalarName,
@@ -24,7 +26,7 @@ from npuc.frontends.torch.program import (
     TorchValue,
 )
 from npuc.frontends.torch.sizes import Sizes
-from npuc.frontends.torch.values import Memory, Refused, Tensor, Weight, element_of
+from npuc.frontends.torch.values import FLOATS, Memory, Refused, Tensor, View, Weight, element_of
 
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
@@ -56,7 +58,7 @@ def check_known(program: ExportedProgram) -> None:
     """Raise an error that names all operators of a program that have no meaning here, with their nodes."""
     unknown: dict[str, list[TorchNode]] = {}
     for node in _all_nodes(program.graph):
-        if _computes(node) and node.operator != _WITH_GRADIENTS and _functional(node.operator) is None:
+        if computes(node) and node.operator != _WITH_GRADIENTS and functional(node.operator) is None:
             unknown.setdefault(node.operator, []).append(node)
     problems: list[SourceError] = []
     for name, nodes in unknown.items():
@@ -75,24 +77,6 @@ def _all_nodes(graph: TorchGraph) -> Iterator[TorchNode]:
             yield from _all_nodes(inner.graph)
 
 
-def _computes(node: TorchNode) -> bool:
-    """Whether a call computes tensors: numbers are known of their expressions."""
-    return not node.outputs or any(not isinstance(value, ScalarName) for value in node.outputs)
-
-
-def _functional(operator: str) -> tuple[Meaning, bool] | None:
-    """The meaning of an operator, and whether it writes its first argument in place."""
-    found = meaning_of(operator)
-    if found is not None:
-        return found, False
-    space, _, rest = operator.partition(".")
-    name, _, overload = rest.partition(".")
-    if not name.endswith("_") or name.startswith("_"):
-        return None
-    found = meaning_of(f"{space}.{name[:-1]}.{overload}")
-    return None if found is None else (found, True)
-
-
 class _Translator:
     """One run over a program."""
 
@@ -106,7 +90,8 @@ class _Translator:
     def run(self) -> Translation:
         memory = Memory()
         self._inputs(memory)
-        self._calls(self.program.graph, memory)
+        kept = [one.value for one in self.program.outputs if one.kind in ("user", "loss")]
+        self._calls(self.program.graph, kept, memory)
         self._outputs(memory)
         return self.done
 
@@ -117,7 +102,7 @@ class _Translator:
             value.name
             for node in self.program.graph.nodes
             for argument in node.arguments
-            for value in _leaves(argument.value)
+            for value in leaves(argument.value)
             if isinstance(value, TensorName)
         )
         for one in self.program.inputs:
@@ -156,40 +141,67 @@ class _Translator:
 
     # calls
 
-    def _calls(self, graph: TorchGraph, memory: Memory) -> None:
+    def _calls(self, graph: TorchGraph, results: Sequence[TorchValue], memory: Memory) -> None:
+        """Write the calls that some results depend on."""
+        effects = Effects(graph, results)
         for node in graph.nodes:
-            if not _computes(node):
+            if node.name not in effects.needed or not computes(node):
                 continue
             with self.script.node(node.number):
                 try:
-                    self._call(graph, node, memory)
+                    self._call(graph, node, memory, effects)
                 except Refused as refusal:
                     raise self.program.error(node, refusal.message, refusal.hint) from None
 
-    def _call(self, graph: TorchGraph, node: TorchNode, memory: Memory) -> None:
+    def _call(self, graph: TorchGraph, node: TorchNode, memory: Memory, effects: Effects) -> None:
         if node.operator == _WITH_GRADIENTS:
             self._inlined(graph, node, memory)
             return
-        found = _functional(node.operator)
+        found = functional(node.operator)
         assert found is not None
         meaning, in_place = found
-        types = [graph.tensors[value.name] for value in _leaves(node.outputs) if isinstance(value, TensorName)]
+        types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
         context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
         if "self" in named:
             named["x"] = named.pop("self")
-        try:
-            result = meaning(context, **named)
-        except TypeError as error:
-            raise Refused(f"found arguments that are not read: {', '.join(named)}") from error
+        result = self._meant(meaning, context, named)
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
                 raise Refused("found no tensor to write to")
             changed = context.variable(self._tensor(result, context))
             memory.write(target.name, changed)
-            result = changed
-        self._define(node.outputs, result, context, memory)
+            memory.define(_only(node), changed, View(target.name, _itself, _new))
+        elif (base := effects.shared.get(node.name)) is None:
+            self._define(node.outputs, result, context, memory)
+        else:
+            self._share(node, base, result, (meaning, context, named), memory)
+
+    def _meant(self, meaning: Meaning, context: Context, named: Mapping[str, object]) -> object:
+        """The result of a call by its meaning."""
+        try:
+            signature(meaning).bind(context, **named)
+        except TypeError:
+            given = ", ".join("self" if name == "x" else name for name in named)
+            raise Refused(f"found the arguments {given}, which are not read together") from None
+        return meaning(context, **named)
+
+    def _share(self, node: TorchNode, base: str, result: object, call: _Call, memory: Memory) -> None:
+        """Name the results of a call that share the memory of a value which is written in place."""
+        meaning, context, named = call
+        operand = next(name for name, value in named.items() if value is memory[base])
+        results = result if isinstance(result, list) else [result]  # pyright: ignore[reportUnknownVariableType]
+        for place, output in enumerate(_tensors(node.outputs)):
+
+            def make(whole: Name, place: int = place) -> Name:
+                again = meaning(context, **{**named, operand: whole})
+                return context.variable(self._tensor(again[place] if isinstance(again, list) else again, context))
+
+            def write(whole: Name, part: Name, place: int = place) -> Name:
+                return write_back(node.operator, context, named, whole, part, place)
+
+            memory.define(output, self._tensor(results[place], context), View(base, make, write))  # pyright: ignore[reportUnknownArgumentType]
 
     def _define(self, outputs: Sequence[TorchValue], result: object, context: Context, memory: Memory) -> None:
         """Name the results of a call."""
@@ -217,12 +229,12 @@ class _Translator:
         for name, operand in zip(inner.inputs, operands, strict=True):
             if isinstance(name, TensorName):
                 made.define(name.name, self._value(graph, operand, memory))
-        self._calls(inner, made)
+        self._calls(inner, inner.outputs, made)
         outputs = node.outputs[0] if node.outputs and isinstance(node.outputs[0], tuple) else node.outputs
         for output, result in zip(outputs, inner.outputs, strict=True):
             if isinstance(output, TensorName) and isinstance(result, TensorName):
                 value = made[result.name]
-                if not enabled and isinstance(value, Name) and self.script.element(value) in ("f32", "f64", "f16", "bf16"):
+                if not enabled and isinstance(value, Name) and self.script.element(value) in FLOATS:
                     value = self.script.let(f"{self.layers.name_of(node)}.detach", "detach", value)
                 memory.define(output.name, value)
 
@@ -241,21 +253,29 @@ class _Translator:
                 raise Refused(f"found an argument of another kind: {type(value).__name__}")
 
 
+_Call = tuple[Meaning, Context, Mapping[str, object]]
+
+
+def _only(node: TorchNode) -> str:
+    """The name of the one result of a call that writes in place."""
+    return next(iter(_tensors(node.outputs)))
+
+
+def _tensors(values: Sequence[TorchValue]) -> list[str]:
+    return [value.name for value in leaves(values) if isinstance(value, TensorName)]
+
+
+def _itself(whole: Name) -> Name:
+    return whole
+
+
+def _new(whole: Name, part: Name) -> Name:
+    return part
+
+
 def _element(type: TensorType) -> str:
     """The element type of a weight; that of one that nothing uses may be any."""
     try:
         return element_of(type.dtype)
     except Refused:
         return type.dtype
-
-
-def _leaves(value: TorchValue | Sequence[TorchValue]) -> Iterator[TorchValue]:
-    """The values in an argument, those of lists and of graphs' operands included."""
-    if isinstance(value, tuple | list):
-        for one in value:
-            yield from _leaves(one)
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _leaves(one)
-    else:
-        yield value

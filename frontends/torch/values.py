@@ -133,5 +133,3 @@ class Memory:
             if other != but:
                 self._stale.add(other)
                 self._invalidate(other, but=None)
-
-

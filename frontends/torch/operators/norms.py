@@ -27,7 +27,11 @@ def batch_norm(
     cudnn_enabled: bool = True,
 ) -> Call:
     statistics = {"running_mean": running_mean, "running_var": running_var}
-    if running_mean is None or c.owner(weight=weight, bias=bias, **statistics) is None or (weight is None) != (bias is None):
+    if (
+        running_mean is None
+        or c.owner(weight=weight, bias=bias, **statistics) is None
+        or (weight is None) != (bias is None)
+    ):
         raise Refused("found a batch norm that shares its parameters or has no running statistics")
     named = {} if weight is not None else {"affine": False}
     if momentum != 0.1:
@@ -78,7 +82,9 @@ def _scaled(c: Context, x: Tensor, weight: Tensor | None, bias: Tensor | None) -
 def rms_norm(
     c: Context, input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Call:
-    epsilon = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[c.element(input)] if eps is None else eps
+    epsilon = (
+        {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}[c.element(input)] if eps is None else eps
+    )
     named = {"eps": epsilon, "axes": len(normalized_shape)}
     if weight is None:
         return c.call("rms_norm", input, affine=False, **named)
@@ -132,7 +138,10 @@ def instance_norm(
 
 
 @operator("aten.dropout")
-def dropout(c: Context, input: Tensor, p: float, train: bool = True) -> Tensor | Call:
-    return input if p == 0 else c.call("dropout", input, p)
-
-
+def dropout(
+    c: Context, p: float, input: Tensor | None = None, x: Tensor | None = None, train: bool = True
+) -> Tensor | Call:
+    value = input if input is not None else x
+    if value is None:
+        raise Refused("found no tensor")
+    return value if p == 0 else c.call("dropout", value, p)

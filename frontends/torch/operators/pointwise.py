@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, log
+from math import inf
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.torch.context import Context
@@ -16,6 +16,8 @@ Operand = Tensor | int | float | bool
 
 _UNARY = {
     "abs": "abs",
+    **{name: name for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log1p", "sinh", "tan")},
+    **{name: name for name in ("ceil", "floor", "round", "sign", "trunc", "log2", "log10")},
     "cos": "cos",
     "erf": "erf",
     "exp": "exp",
@@ -41,7 +43,7 @@ _COMPARE = {
     "lt": "less",
     "le": "less_equal",
 }
-_BINARY = {"mul": "mul", "maximum": "max", "minimum": "min"}
+_BINARY = {"mul": "mul", "maximum": "max", "minimum": "min", "remainder": "remainder", "fmod": "fmod"}
 
 
 def _unary(function: str) -> Meaning:
@@ -123,15 +125,18 @@ def _times(c: Context, value: Operand, alpha: float) -> Operand:
 
 @operator("aten.div", "aten.true_divide")
 def div(c: Context, x: Operand, other: Operand, rounding_mode: str | None = None) -> Call:
-    if rounding_mode is not None and not _whole(c):
-        raise Refused(f"found a division rounded to {rounding_mode}, which has no counterpart for floats")
-    if rounding_mode == "floor":
-        raise Refused("found a division rounded down, which has no counterpart")
-    return arithmetic(c, "div", x, other)
+    if rounding_mode is None or (rounding_mode == "trunc" and c.result_element() not in FLOATS):
+        return arithmetic(c, "div", x, other)
+    if c.result_element() in FLOATS:
+        quotient = c.script.assign(f"{c.layer}.div", arithmetic(c, "div", x, other))
+        return c.call(rounding_mode, quotient)
+    rest = c.script.assign(f"{c.layer}.remainder", arithmetic(c, "remainder", x, other))
+    return arithmetic(c, "div", c.let("sub", c.operand(x, c.result_element()), rest), other)
 
 
-def _whole(c: Context) -> bool:
-    return c.result_element() not in FLOATS
+@operator("aten.floor_divide")
+def floor_divide(c: Context, x: Operand, other: Operand) -> Call:
+    return div(c, x, other, "floor")
 
 
 @operator("aten.reciprocal")
@@ -159,11 +164,6 @@ def addcmul(c: Context, x: Tensor, tensor1: Tensor, tensor2: Tensor, value: floa
 @operator("aten.lerp")
 def lerp(c: Context, x: Tensor, end: Tensor, weight: Operand) -> Call:
     return c.call("add", x, c.let("mul", c.let("sub", end, x), weight))
-
-
-@operator("aten.log2")
-def log2(c: Context, x: Tensor) -> Call:
-    return c.call("mul", c.let("log", x), 1 / log(2))
 
 
 @operator("aten.logical_not", "aten.bitwise_not", "aten.__not__")
@@ -268,7 +268,12 @@ def log_sigmoid(c: Context, x: Tensor) -> Call:
 
 @operator("aten.prelu")
 def prelu(c: Context, x: Tensor, weight: Tensor) -> Call:
-    if len(c.shape(weight)) == 1 and len(c.shape(x)) > 1 and c.shape(weight)[0] == c.shape(x)[1] and c.owner(weight=weight):
+    if (
+        len(c.shape(weight)) == 1
+        and len(c.shape(x)) > 1
+        and c.shape(weight)[0] == c.shape(x)[1]
+        and c.owner(weight=weight)
+    ):
         return c.call("prelu", x)
     return c.call("prelu", x, weight=weight)
 
@@ -318,7 +323,8 @@ def clone(c: Context, x: Tensor, memory_format: Keyword | None = None) -> Tensor
     return x
 
 
-@operator("aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async", "aten.sym_constrain_range_for_size")
+@operator(
+    "aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async", "aten.sym_constrain_range_for_size"
+)
 def nothing(c: Context, *arguments: object, **named: object) -> None:
     return None
-

@@ -24,7 +24,9 @@ def _sides(values: Sequence[int], axes: int) -> int | list[int]:
     return short if isinstance(short, int) else [pad for pad in short for _ in range(2)]
 
 
-def _window(axes: int, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]) -> dict[str, int | list[int]]:
+def _window(
+    axes: int, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]
+) -> dict[str, int | list[int]]:
     named: dict[str, int | list[int]] = {}
     steps = _short(stride, axes) if stride else _short(kernel, axes)
     if steps != _short(kernel, axes):

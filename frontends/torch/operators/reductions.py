@@ -15,7 +15,7 @@ operator = registry(MEANINGS)
 Axes = int | Sequence[int] | None
 
 
-def reduced(c: Context, function: str, x: Tensor, axes: Axes, keepdim: bool, **named: int | float) -> Tensor | Call:
+def reduced(c: Context, function: str, x: Tensor, axes: Axes, keepdim: bool, **named: float) -> Tensor | Call:
     """A reduction over some axes, or all where none are named."""
     listed = None if axes is None or axes == [] else [axes] if isinstance(axes, int) else list(axes)
     if not c.shape(x):
@@ -36,7 +36,9 @@ def mean(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False, dtype: 
 
 
 @operator("aten.prod")
-def prod(c: Context, x: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Keyword | None = None) -> Tensor | Call:
+def prod(
+    c: Context, x: Tensor, dim: int | None = None, keepdim: bool = False, dtype: Keyword | None = None
+) -> Tensor | Call:
     return reduced(c, "prod", c.cast(x, c.result_element()), dim, keepdim)
 
 

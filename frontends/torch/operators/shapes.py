@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.operators.makers import constant
 from npuc.frontends.torch.program import Keyword
 from npuc.frontends.torch.values import Refused, Tensor, Weight
 
@@ -131,12 +134,34 @@ def select(c: Context, x: Tensor, dim: int, index: int) -> Call:
     return c.call("squeeze", c.let("slice", x, axis, place, place + 1), axis)
 
 
+def written(c: Context, whole: Name, part: Name, place: Mapping[str, int]) -> Name:
+    """A tensor in which a part, chosen as by slice, select or narrow, is another."""
+    axis = c.axis(place.get("dim", 0), whole)
+    size = c.shape(whole)[axis]
+    step = place.get("step", 1)
+    if step != 1:
+        raise Refused(f"found a write to each {step}-th place, which has no counterpart yet")
+    if "index" in place:
+        first = place["index"] % size
+        last, part = first + 1, c.let("unsqueeze", part, axis)
+    elif "length" in place:
+        first = _place(place["start"], size, 0)
+        last = first + place["length"]
+    else:
+        first, last = _place(place.get("start"), size, 0), _place(place.get("end"), size, size)
+    before = [c.let("slice", whole, axis, 0, first)] if first else []
+    after = [c.let("slice", whole, axis, last, size)] if last < size else []
+    return c.let("concat", [*before, part, *after], axis) if before or after else part
+
+
 @operator("aten.narrow")
 def narrow(c: Context, x: Tensor, dim: int, start: int, length: int) -> Tensor | Call:
     return slice_(c, x, dim, start, start + length)
 
 
-@operator("aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split", "aten.unsafe_chunk")
+@operator(
+    "aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split", "aten.unsafe_chunk"
+)
 def split(c: Context, x: Tensor, *_: object, dim: int = 0, **__: object) -> list[Name | Weight]:
     axis = c.axis(dim, x)
     sizes = [c.result_shape(i)[axis] for i in range(c.result_count)]
@@ -180,18 +205,15 @@ def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor | C
 
 
 def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | Call:
-    """An index of several tensors that together name every element once, in order, broadcast: nothing moves."""
-    values = [c.script.numbers(one) if isinstance(one, Name) else None for _, one in given]
-    axes = [axis for axis, _ in given]
-    if axes == list(range(len(axes))) and all(value is not None for value in values):
-        import numpy as np
-
-        wide = np.broadcast_arrays(*[value for value in values if value is not None])
-        whole = np.indices(c.shape(x)[: len(axes)])
-        if len(c.shape(x)) == len(axes) and wide[0].shape == c.shape(x):
-            if all(np.array_equal(a, b) for a, b in zip(wide, whole, strict=True)):
-                return x
-    raise Refused("found an index of several tensors, which has no counterpart yet")
+    """An index of several tensors, all of it known while the graph is read."""
+    values = [c.script.numbers(c.variable(one)) for _, one in given]
+    known = None if isinstance(x, Weight) else c.script.numbers(x)
+    if known is None or any(value is None for value in values):
+        raise Refused("found an index of several tensors, which has no counterpart yet")
+    places: list[object] = [slice(None)] * len(c.shape(x))
+    for (axis, _), value in zip(given, values, strict=True):
+        places[axis] = value if value is None or value.dtype == bool else value.astype(np.int64)
+    return constant(c, known[tuple(places)])  # pyright: ignore[reportArgumentType]
 
 
 @operator("aten.flip")

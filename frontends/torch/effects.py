@@ -1,0 +1,121 @@
+"""Which calls of a graph count, and which of their results share memory: calls may write in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast
+
+from npuc.frontends.dsl.syntax import Name
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, meaning_of
+from npuc.frontends.torch.operators.shapes import written
+from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue
+from npuc.frontends.torch.values import Refused
+
+_SHARES = frozenset(
+    "view reshape permute transpose t slice select squeeze unsqueeze expand expand_as flatten unflatten alias detach "
+    "split split_with_sizes chunk unbind narrow view_as movedim contiguous to".split()
+)
+"""The operators whose results may share the memory of their first operand."""
+_RESHAPES = frozenset("view reshape squeeze unsqueeze flatten unflatten alias detach view_as contiguous to".split())
+
+
+def functional(operator: str) -> tuple[Meaning, bool] | None:
+    """The meaning of an operator, and whether it writes its first argument in place."""
+    found = meaning_of(operator)
+    if found is not None:
+        return found, False
+    space, _, rest = operator.partition(".")
+    name, _, overload = rest.partition(".")
+    if not name.endswith("_") or name.startswith("_"):
+        return None
+    found = meaning_of(f"{space}.{name[:-1]}.{overload}")
+    return None if found is None else (found, True)
+
+
+def computes(node: TorchNode) -> bool:
+    """Whether a call computes tensors: numbers are known of their expressions."""
+    return not node.outputs or any(not isinstance(value, ScalarName) for value in node.outputs)
+
+
+def leaves(value: TorchValue | Sequence[TorchValue]) -> Iterator[TorchValue]:
+    """The values in an argument, those of lists included."""
+    if isinstance(value, tuple | list):
+        for one in value:
+            yield from leaves(one)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from leaves(one)
+    else:
+        yield value
+
+
+def _names(values: TorchValue | Sequence[TorchValue]) -> set[str]:
+    return {value.name for value in leaves(values) if isinstance(value, TensorName)}
+
+
+class Effects:
+    """
+    What is known of the calls of a graph before any is written.
+
+    `needed` are the names of the calls that some results depend on, `shared` the operand whose memory the results of a
+    call share, where that memory is written in place somewhere.
+    """
+
+    def __init__(self, graph: TorchGraph, results: Sequence[TorchValue]):
+        self._root: dict[str, str] = {}
+        bases: dict[str, str] = {}
+        written: dict[str, str] = {}
+        for node in graph.nodes:
+            first = next(iter(_names(node.arguments[0].value)), None) if node.arguments else None
+            found = functional(node.operator)
+            in_place = found is not None and found[1]
+            if first is None:
+                continue
+            if in_place:
+                written[node.name] = first
+            if in_place or (node.operator.split(".")[1:2] and node.operator.split(".")[1] in _SHARES):
+                for name in _names(node.outputs):
+                    self._root[name] = self._root_of(first)
+                bases[node.name] = first
+        changed = {self._root_of(name) for name in written.values()}
+        self.shared = {
+            node: base for node, base in bases.items() if node not in written and self._root_of(base) in changed
+        }
+        self.needed = self._needed(graph, _names(results), written)
+
+    def _root_of(self, name: str) -> str:
+        return self._root.get(name, name)
+
+    def _needed(self, graph: TorchGraph, names: set[str], written: Mapping[str, str]) -> frozenset[str]:
+        """Backwards from the results; a write counts where a value of the same memory is needed later."""
+        needed: set[str] = set()
+        roots = {self._root_of(name) for name in names}
+        for node in reversed(graph.nodes):
+            target = written.get(node.name)
+            if _names(node.outputs) & names or (target is not None and self._root_of(target) in roots):
+                needed.add(node.name)
+                operands = {name for argument in node.arguments for name in _names(argument.value)}
+                names |= operands
+                roots |= {self._root_of(name) for name in operands}
+        return frozenset(needed)
+
+
+def write_back(operator: str, c: Context, named: Mapping[str, object], whole: Name, part: Name, place: int) -> Name:
+    """A value after a part of it, which an operator took, has become another. Raises `Refused` where that is unknown."""
+    kind = operator.split(".")[1]
+    shape = c.shape(whole)
+    if kind in _RESHAPES:
+        return part if c.shape(part) == shape else c.let("reshape", part, list(shape))
+    if kind in ("slice", "select", "narrow"):
+        return written(c, whole, part, {name: cast(int, value) for name, value in named.items() if name != "x"})
+    if kind in ("transpose", "permute", "t"):
+        rank = len(shape)
+        axes = list(range(rank))
+        if kind == "permute":
+            axes = [int(axis) % rank for axis in cast("Sequence[int]", named["dims"])]
+        else:
+            a, b = (int(cast(int, named[name])) for name in ("dim0", "dim1")) if kind == "transpose" else (-2, -1)
+            axes[a], axes[b] = axes[b], axes[a]
+        return c.let("transpose", part, [axes.index(axis) for axis in range(rank)])
+    raise Refused(f"found a write to what {operator} gave, which has no counterpart", "write to the whole tensor")
