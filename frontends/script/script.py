@@ -45,6 +45,7 @@ from npuc.frontends.dsl.syntax import (
 )
 from npuc.frontends.dsl.values import Poisoned, Value
 from npuc.frontends.script.constants import Constants
+from npuc.frontends.script.weights import Weight
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class Script:
         self.training = training
         self.statements: list[Statement] = []
         self.labels: list[str] = []
+        self.weights: dict[str, Weight] = {}
         self._source = _Graph("", filename)
         self._at = Place(1, 1)
         self._name = name

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from npuc.frontends.dsl.syntax import Name
+from npuc.frontends.script.weights import Refused
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, meaning_of
 from npuc.frontends.torch.operators.shapes import written
 from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue
-from npuc.frontends.torch.values import Refused
 
 _SHARES = frozenset(
     "view reshape permute transpose t slice select squeeze unsqueeze expand expand_as flatten unflatten alias detach "

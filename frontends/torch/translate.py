@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
+from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
 from npuc.frontends.torch.names import Layers
@@ -26,7 +27,7 @@ from npuc.frontends.torch.program import (
     TorchValue,
 )
 from npuc.frontends.torch.sizes import Sizes
-from npuc.frontends.torch.values import FLOATS, Memory, Refused, Tensor, View, Weight, element_of
+from npuc.frontends.torch.values import Memory, View, element_of
 
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram

@@ -1,15 +1,12 @@
-"""The values of a graph while it is translated: variables of the script, and parameters that no layer has made yet."""
+"""The values of a graph while it is translated, where calls write in place, and the names of element types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 from npuc.frontends.dsl.syntax import Name
-
-if TYPE_CHECKING:
-    from npuc.frontends.torch.program import Keyword
+from npuc.frontends.script.weights import Refused
 
 ELEMENTS: Mapping[str, str] = {
     "float32": "f32",
@@ -22,47 +19,6 @@ ELEMENTS: Mapping[str, str] = {
     "bool": "bool",
 }
 """The element types of the language by PyTorch's names."""
-FLOATS = ("f32", "f64", "f16", "bf16")
-
-
-@dataclass(eq=False)
-class Weight:
-    """
-    A parameter, buffer or constant of the model, by its name there.
-
-    A layer that owns it makes it as its own; `variable` is set once it stands alone in the script. `uses` counts the
-    calls that take it.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    element: str
-    trained: bool
-    uses: int = 0
-    variable: Name | None = None
-
-    @property
-    def owner(self) -> str:
-        """The path of the module whose parameter it is."""
-        return self.name.rpartition(".")[0]
-
-    @property
-    def suffix(self) -> str:
-        """Its name within the module."""
-        return self.name.rpartition(".")[2]
-
-
-Tensor: TypeAlias = Name | Weight
-Argument: TypeAlias = "Tensor | Keyword | int | float | bool | str | Sequence[Argument] | None"
-
-
-class Refused(Exception):
-    """A call that has no counterpart in the language; the place is the node's."""
-
-    def __init__(self, message: str, hint: str | None = None):
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
 
 
 def element_of(dtype: str) -> str:

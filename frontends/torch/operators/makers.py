@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from npuc.compiler.layers.base import Array
 from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.weights import Refused
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.values import FLOATS, Refused
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
-MAX_LISTED = 4096
-"""The most values of a constant that the script lists."""
 
 
 @operator("aten.arange")
@@ -30,17 +25,6 @@ def filled(c: Context, value: float) -> Call:
     number = float(value) if element in ("f32", "f64", "f16", "bf16") else int(value)
     named = {} if element == "f32" else {"dtype": element}
     return c.call("full", list(c.result_shape()), number, **named)
-
-
-def constant(c: Context, values: Array) -> Call:
-    """A constant tensor of known values."""
-    if values.size and (values == values.flat[0]).all():
-        return filled(c, values.flat[0].item())
-    if values.size > MAX_LISTED:
-        raise Refused(f"found a constant of {values.size:,} values, expected at most {MAX_LISTED:,}")
-    element = c.result_element()
-    listed = values.astype(np.float64 if element in FLOATS else np.int64).ravel().tolist()
-    return c.call("tensor", listed, shape=list(values.shape), dtype=element)
 
 
 @operator("aten.full", "aten.full_like", "aten.new_full")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import inf
 
 from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.program import Keyword
-from npuc.frontends.torch.values import FLOATS, Refused, Tensor, Weight, element_of
+from npuc.frontends.torch.values import element_of
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -16,7 +17,10 @@ Operand = Tensor | int | float | bool
 
 _UNARY = {
     "abs": "abs",
-    **{name: name for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log1p", "sinh", "tan")},
+    **{
+        name: name
+        for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log1p", "sinh", "tan")
+    },
     **{name: name for name in ("ceil", "floor", "round", "sign", "trunc", "log2", "log10")},
     "cos": "cos",
     "erf": "erf",

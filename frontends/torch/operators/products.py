@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.weights import Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.values import Refused, Tensor, Weight
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -225,8 +223,6 @@ def attention(
     rank = len(c.shape(query))
     named: dict[str, Tensor | float | bool] = {}
     if attn_mask is not None:
-        is_causal, attn_mask = _known_mask(c, attn_mask, is_causal)
-    if attn_mask is not None:
         if rank != 4 and len(c.shape(attn_mask)) > 2:
             lead = _merged(c, query)
             attn_mask = c.let("reshape", attn_mask, [1, *lead, *c.shape(attn_mask)[-2:]])
@@ -242,18 +238,6 @@ def attention(
     four = [c.let("reshape", one, [1, *_merged(c, one), *c.shape(one)[-2:]]) for one in (query, key, value)]
     out = c.let("scaled_dot_product_attention", *four, **named)
     return c.call("reshape", out, list(c.result_shape()))
-
-
-def _known_mask(c: Context, mask: Tensor, is_causal: bool) -> tuple[bool, Tensor | None]:
-    """Whether a mask is the causal one, and what is left to mask: nothing where it is that, or lets all pass."""
-    values = None if isinstance(mask, Weight) or is_causal else c.script.numbers(mask)
-    if values is None or values.dtype != bool:
-        return is_causal, mask
-    rows, columns = values.shape[-2:]
-    if values.all():
-        return False, None
-    square = np.tri(rows, columns, dtype=bool)
-    return (True, None) if (values == square).all() else (False, mask)
 
 
 def _merged(c: Context, value: Tensor) -> list[int]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.program import Keyword
-from npuc.frontends.torch.values import Refused, Tensor
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.weights import Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.operators.makers import constant
 from npuc.frontends.torch.program import Keyword
-from npuc.frontends.torch.values import Refused, Tensor, Weight
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -213,7 +212,7 @@ def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]
     places: list[object] = [slice(None)] * len(c.shape(x))
     for (axis, _), value in zip(given, values, strict=True):
         places[axis] = value if value is None or value.dtype == bool else value.astype(np.int64)
-    return constant(c, known[tuple(places)])  # pyright: ignore[reportArgumentType]
+    return c.listed(known[tuple(places)], c.result_element())  # pyright: ignore[reportArgumentType]
 
 
 @operator("aten.flip")

@@ -1,0 +1,42 @@
+"""
+What the language has a function for, recognised where a graph spells it out: the last call becomes that function's.
+
+    matching.py        how calls are looked back through
+    activations.py     gelu, silu
+    normalisations.py  rms_norm
+    attention.py       rotary positions, keys and values repeated for groups of queries, masks
+
+What only the replaced calls needed is left without a use, and so without a cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from npuc.frontends.dsl.syntax import Call
+    from npuc.frontends.script.context import Context
+
+_FAMILIES = ("activations", "normalisations", "attention")
+
+
+@cache
+def _patterns() -> Mapping[str, Sequence[Any]]:
+    """The patterns of all families by the function of the call that each ends in."""
+    found: dict[str, list[Any]] = {}
+    for family in _FAMILIES:
+        for function, patterns in import_module(f"{__name__}.{family}").PATTERNS.items():
+            found.setdefault(function, []).extend(patterns)
+    return found
+
+
+def recognised(c: Context, function: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
+    """The call that the last of several stands for; None where it stands for itself."""
+    for pattern in _patterns().get(function, ()):
+        found = pattern(c, *arguments, **named)
+        if found is not None:
+            return found
+    return None
