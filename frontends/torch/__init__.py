@@ -1,7 +1,10 @@
 """
-PyTorch's exported programs (`torch.export.save`), read without PyTorch.
+PyTorch's exported programs (`torch.export.save`), read without PyTorch; nothing in a file is executed or unpickled.
 
-`load` opens a file as an `ExportedProgram` of `program`: graphs, types and names as frozen data without any meaning.
-A file is a zip archive (`archive`) of one JSON text (`schema` is its format, `convert` checks it) and the raw bytes of
-tensors (`weights`). Nothing in it is executed or unpickled; sizes are expressions as text (`expressions`).
+    load.py        a file as an `ExportedProgram`: archive.py is the zip, schema.py its JSON, convert.py checks it
+    program.py     what an exported program says, as frozen data without any meaning
+    weights.py     the values of parameters, read when a run asks for them
+    expressions.py sizes that are expressions; sizes.py gives free ones their values
+    translate.py   each call in order, as statements of a script; effects.py and values.py, where calls write in place
+    operators/     what each ATen operator means, a function an operator
 """

@@ -117,7 +117,8 @@ class _Translator:
                 continue
             trained = one.kind == "parameter" and type.requires_grad
             shape = self.sizes.shape(type)
-            weight = Weight(one.target, shape, _element(type), trained, uses[one.value.name])
+            read = self.program.weights.reader(one.target)
+            weight = Weight(one.target, shape, _element(type), trained, uses[one.value.name], read)
             self.done.weights.append(weight)
             memory.define(one.value.name, weight)
 

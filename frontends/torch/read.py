@@ -1,0 +1,70 @@
+"""From the bytes of a `.pt2` file and a request to a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from npuc.compiler.core.builder import function_name
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.kinds import show
+from npuc.frontends.base import Program, Request
+from npuc.frontends.dsl.defines import literal
+from npuc.frontends.script.freeze import Frozen
+from npuc.frontends.script.script import Script
+from npuc.frontends.script.training import Wanted, complete
+from npuc.frontends.torch.load import load
+from npuc.frontends.torch.program import ExportedProgram
+from npuc.frontends.torch.sizes import FreeSizes, Sizes
+from npuc.frontends.torch.translate import translate
+
+
+def read_pt2(data: bytes, filename: str, request: Request) -> Program:
+    """The program in a file, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
+    program = load(data, filename)
+    frozen = Frozen(request.freeze)
+    name = function_name(os.path.basename(filename).rpartition(".")[0], "network")
+    script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
+    done = translate(program, script, Sizes(symbols_of(program, request.defines), filename))
+    remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))
+    frozen.check()
+    module = script.finish()
+    values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
+    return Program(module, (*done.remarks, *remarks), values)
+
+
+def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str, int]:
+    """The values of free sizes: those of the example, or those that are asked for. Raises `UsageError`."""
+    free = FreeSizes(program)
+    found = {symbol: free.example(symbol) for symbol in free.symbols}
+    for name, value in defines.items():
+        symbol = free.symbol(name)
+        if symbol is None:
+            known = ", ".join(free.names) or "none"
+            raise UsageError(
+                f"unknown network parameter '{name}'",
+                hint=did_you_mean(name, free.names) or f"free sizes of the program: {known}",
+            )
+        size = literal(value)
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise UsageError(f"-D {name}: found {show(value)}, expected a size of at least 1")
+        least, most = free.range(symbol)
+        if not least <= size <= most:
+            bounds = f"{least} to {most}" if most < free.NO_BOUND else f"at least {least}"
+            raise UsageError(f"-D {name}: found {size}, expected {bounds}, as the program was exported")
+        found[symbol] = size
+    return found
+
+
+class SizeParameters:
+    """The free sizes of a program, by symbol, `s27`, and by input and axis, `ids.0`."""
+
+    def __init__(self, data: bytes, filename: str):
+        self._program = load(data, filename)
+        self.names: tuple[str, ...] = tuple(FreeSizes(self._program).names)
+        self.texts: tuple[tuple[str, str], ...] = ((filename, str(hash(data))),)
+
+    def check(self, defines: Mapping[str, Any]) -> None:
+        """Raise `UsageError` for names and values that the program refuses."""
+        symbols_of(self._program, defines)
