@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.layers import get_layer
@@ -37,6 +38,7 @@ class Constants:
             if found is None:
                 return None
             operands.append(found)
-        results = get_layer(op).evaluate(op, *operands)
+        with np.errstate(all="ignore"):
+            results = get_layer(op).evaluate(op, *operands)
         self._known.update(zip(op.results, results, strict=True))
-        return results[list(op.results).index(value)]
+        return self._known[value]

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, TypeAlias
 
+from npuc.compiler.layers.arguments import ELEMENT_TYPES
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.recognise import recognised
-from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Weight
+from npuc.frontends.script.weights import FLOATS, Empty, Refused, Tensor, Uniform, Weight
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from npuc.compiler.layers.base import Array
     from npuc.frontends.script.script import Script, Term
+
+Operand: TypeAlias = "Term | Tensor | Sequence[Operand]"
+"""What an argument of a call may be: what the script takes, and weights."""
 
 
 class Context:
@@ -26,11 +33,11 @@ class Context:
 
     # what is written
 
-    def let(self, function: str, *arguments: Term | Weight, **named: Term | Weight) -> Name:
+    def let(self, function: str, *arguments: Operand, **named: Operand) -> Name:
         """Write a call beside the result; its value."""
         return self.script.assign(f"{self.layer}.{function}", self.call(function, *arguments, **named))
 
-    def call(self, function: str, *arguments: Term | Weight, **named: Term | Weight) -> Call:
+    def call(self, function: str, *arguments: Operand, **named: Operand) -> Call:
         """
         A call that is the result, as an expression.
 
@@ -42,8 +49,8 @@ class Context:
         given = [self._term(value) for value in arguments]
         return self.script.call(function, *given, **{name: self._term(value) for name, value in named.items()})
 
-    def _term(self, value: Term | Weight) -> Term:
-        if isinstance(value, Weight):
+    def _term(self, value: Operand) -> Term:
+        if isinstance(value, Weight | Empty | Uniform):
             return self.variable(value)
         if isinstance(value, list | tuple):
             return [self._term(item) for item in value]
@@ -53,19 +60,30 @@ class Context:
         """A tensor as a variable of the script; a weight that has none yet gets one of its name."""
         if isinstance(value, Name):
             return value
+        if isinstance(value, Empty):
+            raise Refused(f"found a tensor of shape {list(value.shape)}, expected elements")
+        if isinstance(value, Uniform):
+            raise Refused("found random numbers", "only those that become a mask, as of stochastic depth, are read")
         if value.variable is None:
-            value.variable = self.script.assign(value.name, self._made(value))
+            value.variable = self._made(value)
             self.script.weights[value.variable.text] = value
         return value.variable
 
-    def _made(self, value: Weight) -> Call:
-        """The expression that makes a weight: a parameter, or a constant of listed numbers."""
+    def _made(self, value: Weight) -> Name:
+        """
+        A weight that stands alone: a parameter, or a constant of listed numbers.
+
+        Integers that are too many to list, or unknown, are an input of the constant's name.
+        """
         if value.element in FLOATS:
             call = self.script.call("param", list(value.shape), value.element)
-            return Call(call.at, call.function, call.arguments, frozen=not value.trained)
-        if value.read is None:
-            raise Refused(f"'{value.name}' is a constant of {value.element}, and the file holds no values of it")
-        return self.listed(value.read(), value.element)
+            frozen = Call(call.at, call.function, call.arguments, frozen=not value.trained)
+            return self.script.assign(value.name, frozen)
+        if value.element not in ELEMENT_TYPES:
+            raise Refused(f"'{value.name}' is a tensor of {value.element}, expected one of {', '.join(ELEMENT_TYPES)}")
+        if value.read is None or prod(value.shape) > MAX_LISTED:
+            return self.script.input(value.name, value.element, value.shape)
+        return self.script.assign(value.name, self.listed(value.read(), value.element))
 
     def listed(self, values: Array, element: str) -> Call:
         """A constant tensor of known values. Raises `Refused` for too many."""
@@ -103,15 +121,15 @@ class Context:
 
     def shape(self, value: Tensor) -> tuple[int, ...]:
         """The shape of a tensor."""
-        return value.shape if isinstance(value, Weight) else self.script.shape(value)
+        return self.script.shape(value) if isinstance(value, Name) else value.shape
 
     def element(self, value: Tensor) -> str:
         """The element type of a tensor, as the language writes it."""
-        return value.element if isinstance(value, Weight) else self.script.element(value)
+        return self.script.element(value) if isinstance(value, Name) else value.element
 
     def numbers(self, value: Tensor) -> Array | None:
         """The values of a tensor that depends on no input; None for others."""
-        return None if isinstance(value, Weight) else self.script.numbers(value)
+        return self.script.numbers(value) if isinstance(value, Name) else None
 
     def axis(self, axis: int, value: Tensor) -> int:
         """An axis of a tensor, counted from the first."""

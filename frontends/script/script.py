@@ -143,12 +143,16 @@ class Script:
 
     def several(self, layers: Sequence[str], function: str, *arguments: Term, **named: Term) -> list[Name]:
         """`a, b = function(arguments)`: a name for each of the values that a call gives."""
+        return self.unpacked(layers, self.call(function, *arguments, **named))
+
+    def unpacked(self, layers: Sequence[str], call: Call) -> list[Name]:
+        """`a, b = call`: a name for each of its values."""
         if len(layers) == 1:
-            own = self._unused(f"{layers[0]}.{function}")
-            self._run(Assignment(self._at, (own,), self.call(function, *arguments, **named)))
+            own = self._unused(f"{layers[0]}.{call.function}")
+            self._run(Assignment(self._at, (own,), call))
             return [self.assign(layers[0], Index(self._at, own, Literal(self._at, 0)))]
         own = [self._unused(layer) for layer in layers]
-        self._run(Assignment(self._at, tuple(own), self.call(function, *arguments, **named)))
+        self._run(Assignment(self._at, tuple(own), call))
         return own
 
     def add_loss(self, value: Expr) -> None:

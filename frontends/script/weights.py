@@ -43,8 +43,25 @@ class Weight:
         return self.name.rpartition(".")[2]
 
 
-Tensor: TypeAlias = Name | Weight
-"""A tensor of a graph: a variable of the script, or a weight."""
+@dataclass(frozen=True)
+class Empty:
+    """A tensor of no elements, which the language has not; concatenation drops it."""
+
+    shape: tuple[int, ...]
+    element: str
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Random numbers from `low` to `low` + 1, which become random truth values where they are rounded."""
+
+    shape: tuple[int, ...]
+    element: str
+    low: float = 0.0
+
+
+Tensor: TypeAlias = Name | Weight | Empty | Uniform
+"""A tensor of a graph: a variable of the script, a weight, or what the language has no value for."""
 
 
 class Refused(Exception):

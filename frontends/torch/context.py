@@ -30,6 +30,11 @@ class Context(AnyContext):
         return element_of(self._results[number].dtype)
 
     @property
+    def result_shapes(self) -> Sequence[tuple[int, ...]]:
+        """The shapes of the results."""
+        return self._sizes
+
+    @property
     def result_count(self) -> int:
         """The number of results."""
         return len(self._sizes)

@@ -40,11 +40,11 @@ def computes(node: TorchNode) -> bool:
 
 def leaves(value: TorchValue | Sequence[TorchValue]) -> Iterator[TorchValue]:
     """The values in an argument, those of lists included."""
-    if isinstance(value, tuple | list):
-        for one in value:
-            yield from leaves(one)
-    elif isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         for one in value.values():
+            yield from leaves(one)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for one in value:
             yield from leaves(one)
     else:
         yield value
@@ -101,8 +101,8 @@ class Effects:
         return frozenset(needed)
 
 
-def write_back(operator: str, c: Context, named: Mapping[str, object], whole: Name, part: Name, place: int) -> Name:
-    """A value after a part of it, which an operator took, has become another. Raises `Refused` where that is unknown."""
+def write_back(operator: str, c: Context, named: Mapping[str, object], whole: Name, part: Name) -> Name:
+    """A value after the part of it that an operator took is another. Raises `Refused` where it is unknown how."""
     kind = operator.split(".")[1]
     shape = c.shape(whole)
     if kind in _RESHAPES:

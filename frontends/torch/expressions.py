@@ -26,8 +26,14 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+(?:\.\d*)?(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_]\w*)|'(?P<text>[^'\\]*)'"
     r"|(?P<sign>\*\*|//|<=|>=|==|!=|[-+*/%(),=<>]))"
 )
-_COMPARE = {"<": "StrictLessThan", "<=": "LessThan", ">": "StrictGreaterThan", ">=": "GreaterThan"}
-_COMPARE |= {"==": "Equality", "!=": "Unequality"}
+_COMPARE = {
+    "<": "StrictLessThan",
+    "<=": "LessThan",
+    ">": "StrictGreaterThan",
+    ">=": "GreaterThan",
+    "==": "Equality",
+    "!=": "Unequality",
+}
 _ADD = {"+": "Add", "-": "Subtract"}
 _MULTIPLY = {"*": "Mul", "/": "IntTrueDiv", "//": "FloorDiv", "%": "Mod"}
 _CONSTANTS: dict[str, Number] = {"True": True, "False": False, "true": True, "false": False}

@@ -6,6 +6,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 Number: TypeAlias = int | float | bool
@@ -80,6 +81,30 @@ def _shift(value: int, by: int, left: bool) -> int:
     return value << by if left else value >> by
 
 
+def _floor_div(value: Number, by: Number) -> Number:
+    return value // by
+
+
+def _true_div(value: Number, by: Number) -> Number:
+    return value / by
+
+
+def _trunc(value: Number) -> float:
+    return float(math.trunc(value))
+
+
+def _same(value: Number) -> Number:
+    return value
+
+
+def _all(*values: Number) -> bool:
+    return all(values)
+
+
+def _any(*values: Number) -> bool:
+    return any(values)
+
+
 def _functions() -> dict[str, SizeFunction]:
     def two(compute: Callable[..., Any], sign: str = "") -> SizeFunction:
         return SizeFunction(compute, 2, 2, sign)
@@ -97,12 +122,12 @@ def _functions() -> dict[str, SizeFunction]:
         "Pow": two(_power, "**"),
         "PowByNatural": two(_power, "**"),
         "FloatPow": two(_power, "**"),
-        "FloorDiv": two(operator.floordiv, "//"),
-        "CleanDiv": two(operator.floordiv, "//"),
+        "FloorDiv": two(_floor_div, "//"),
+        "CleanDiv": two(_floor_div, "//"),
         "CeilDiv": two(_ceil_div),
         "Rational": two(_rational, "/"),
-        "IntTrueDiv": two(operator.truediv, "/"),
-        "FloatTrueDiv": two(operator.truediv, "/"),
+        "IntTrueDiv": two(_true_div, "/"),
+        "FloatTrueDiv": two(_true_div, "/"),
         "Mod": two(operator.mod, " % "),
         "PythonMod": two(operator.mod, " % "),
         "CMod": two(_c_remainder),
@@ -114,14 +139,14 @@ def _functions() -> dict[str, SizeFunction]:
         "CeilToInt": one(math.ceil),
         "FloorToInt": one(math.floor),
         "TruncToInt": one(math.trunc),
-        "TruncToFloat": one(lambda value: float(math.trunc(value))),
+        "TruncToFloat": one(_trunc),
         "RoundToInt": one(round),
         "ceiling": one(math.ceil),
         "floor": one(math.floor),
         "ToFloat": one(float),
-        "Identity": one(lambda value: value),
-        "LShift": two(lambda value, by: _shift(value, by, left=True)),
-        "RShift": two(lambda value, by: _shift(value, by, left=False)),
+        "Identity": one(_same),
+        "LShift": two(partial(_shift, left=True)),
+        "RShift": two(partial(_shift, left=False)),
         "Equality": two(operator.eq, " == "),
         "Eq": two(operator.eq, " == "),
         "Unequality": two(operator.ne, " != "),
@@ -130,8 +155,8 @@ def _functions() -> dict[str, SizeFunction]:
         "LessThan": two(operator.le, " <= "),
         "StrictGreaterThan": two(operator.gt, " > "),
         "GreaterThan": two(operator.ge, " >= "),
-        "And": many(lambda *values: all(values)),
-        "Or": many(lambda *values: any(values)),
+        "And": many(_all),
+        "Or": many(_any),
         "Not": one(operator.not_),
     }
     for name in ("sqrt", "exp", "log", "log2"):

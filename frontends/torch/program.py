@@ -52,10 +52,9 @@ class Subgraph:
     graph: TorchGraph
 
 
-TorchValue: TypeAlias = (
-    "None | bool | int | float | complex | str | TensorName | ScalarName | Keyword | Subgraph"
-    " | tuple[TorchValue, ...] | Mapping[str, TorchValue]"
-)
+_Plain: TypeAlias = bool | int | float | complex | str | TensorName | ScalarName | Keyword | Subgraph
+TorchValue: TypeAlias = "_Plain | tuple[TorchValue, ...] | Mapping[str, TorchValue] | None"
+"""A value of a graph, or a list or dictionary of some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ MAJOR = 8
 """The major version of the schema that is read."""
 
 
-class JsonObject(Struct, frozen=True, gc=False):
+class JsonObject(Struct):
     """An object of the JSON."""
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
-from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Weight
+from npuc.frontends.script.weights import FLOATS, Empty, Refused, Tensor, Uniform, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
 from npuc.frontends.torch.names import Layers
@@ -165,9 +165,16 @@ class _Translator:
         types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
         context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
-        if "self" in named:
-            named["x"] = named.pop("self")
-        result = self._meant(meaning, context, named)
+        parameters = signature(meaning).parameters
+        for name in ("self", "input"):
+            if name in named and name not in parameters:
+                named["x"] = named.pop(name)
+        if all(0 in shape for shape in context.result_shapes) and context.result_count:
+            result: object = [
+                Empty(shape, _element(type)) for shape, type in zip(context.result_shapes, types, strict=True)
+            ]
+        else:
+            result = self._meant(meaning, context, named)
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
@@ -193,17 +200,17 @@ class _Translator:
         """Name the results of a call that share the memory of a value which is written in place."""
         meaning, context, named = call
         operand = next(name for name, value in named.items() if value is memory[base])
-        results = result if isinstance(result, list) else [result]  # pyright: ignore[reportUnknownVariableType]
+        results = _listed(result)
         for place, output in enumerate(_tensors(node.outputs)):
 
-            def make(whole: Name, place: int = place) -> Name:
-                again = meaning(context, **{**named, operand: whole})
-                return context.variable(self._tensor(again[place] if isinstance(again, list) else again, context))
+            def make(whole: object, place: int = place) -> Name:
+                again = _listed(meaning(context, **{**named, operand: whole}))
+                return context.variable(self._tensor(again[place], context))
 
-            def write(whole: Name, part: Name, place: int = place) -> Name:
-                return write_back(node.operator, context, named, whole, part, place)
+            def write(whole: object, part: Name) -> Name:
+                return write_back(node.operator, context, named, context.variable(self._tensor(whole, context)), part)
 
-            memory.define(output, self._tensor(results[place], context), View(base, make, write))  # pyright: ignore[reportUnknownArgumentType]
+            memory.define(output, self._tensor(results[place], context), View(base, make, write))
 
     def _define(self, outputs: Sequence[TorchValue], result: object, context: Context, memory: Memory) -> None:
         """Name the results of a call."""
@@ -211,14 +218,14 @@ class _Translator:
             return
         if isinstance(outputs[0], tuple):
             outputs = outputs[0]
-        results: Sequence[object] = result if isinstance(result, list) else [result]  # pyright: ignore[reportUnknownVariableType]
+        results = _listed(result)
         for output, value in zip(outputs, results, strict=False):
             if isinstance(output, TensorName):
                 memory.define(output.name, self._tensor(value, context))
 
     def _tensor(self, value: object, context: Context) -> Tensor:
         """A result as a value: an expression becomes the variable of the call's layer."""
-        if isinstance(value, Name | Weight):
+        if isinstance(value, Name | Weight | Empty | Uniform):
             return value
         assert isinstance(value, Call)
         return self.script.assign(context.layer, value)
@@ -258,6 +265,11 @@ class _Translator:
 _Call = tuple[Meaning, Context, Mapping[str, object]]
 
 
+def _listed(result: object) -> list[object]:
+    """The results of a meaning, which gives one or a list."""
+    return cast("list[object]", result) if isinstance(result, list) else [result]
+
+
 def _only(node: TorchNode) -> str:
     """The name of the one result of a call that writes in place."""
     return next(iter(_tensors(node.outputs)))
@@ -267,11 +279,12 @@ def _tensors(values: Sequence[TorchValue]) -> list[str]:
     return [value.name for value in leaves(values) if isinstance(value, TensorName)]
 
 
-def _itself(whole: Name) -> Name:
+def _itself(whole: object) -> Name:
+    assert isinstance(whole, Name)
     return whole
 
 
-def _new(whole: Name, part: Name) -> Name:
+def _new(whole: object, part: Name) -> Name:
     return part
 
 

@@ -34,8 +34,8 @@ class View:
     """A value that shares the memory of another: how it is made of that one, and that one of it."""
 
     base: str
-    make: Callable[[Name], Name]
-    write: Callable[[Name, Name], Name]
+    make: Callable[[object], Name]
+    write: Callable[[object, Name], Name]
 
 
 class Memory:
@@ -54,9 +54,7 @@ class Memory:
     def __getitem__(self, name: str) -> object:
         if name in self._stale:
             view = self._views[name]
-            base = self[view.base]
-            assert isinstance(base, Name)
-            self._values[name] = view.make(base)
+            self._values[name] = view.make(self[view.base])
             self._stale.discard(name)
         return self._values[name]
 
@@ -77,9 +75,7 @@ class Memory:
         self._invalidate(name, but=None)
         while name in self._views:
             view = self._views[name]
-            base = self[view.base]
-            assert isinstance(base, Name)
-            value = view.write(base, value)
+            value = view.write(self[view.base], value)
             self._values[view.base] = value
             self._invalidate(view.base, but=name)
             name = view.base

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from npuc.compiler.core.errors import SourceError
-from npuc.frontends.torch.schema import PayloadJson, PayloadsJson, TensorJson
+from npuc.frontends.torch.schema import PayloadJson, PayloadsJson, SizeJson, TensorJson
 
 if TYPE_CHECKING:
     from npuc.compiler.layers.base import Array
@@ -89,7 +89,7 @@ class Weights:
 
 def _numbers(meta: TensorJson, field: str) -> tuple[int, ...] | None:
     """The sizes, strides or offset of stored values; None where they are no plain integers."""
-    value = getattr(meta, field)
+    value: SizeJson | list[SizeJson] = getattr(meta, field)
     found = [one.as_int for one in (value if isinstance(value, list) else [value])]
     return tuple(one for one in found if one is not None) if None not in found else None
 

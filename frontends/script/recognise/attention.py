@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from npuc.frontends.script.recognise.matching import either_way, is_number, made_by, operands, same, uncast, unshaped
+from npuc.frontends.script.recognise.matching import (
+    either_way,
+    is_number,
+    joined,
+    made_by,
+    operands,
+    same,
+    uncast,
+    unshaped,
+)
 from npuc.frontends.script.weights import Weight
 
 if TYPE_CHECKING:
@@ -72,10 +81,10 @@ def rotary(c: Context, x: Any, y: Any) -> Call | None:
 
 def _is_turned(c: Context, value: Any, x: Any) -> bool:
     """Whether a value is (-second half of x, first half of x)."""
-    joined = operands(c, value, "concat")
-    if not joined or not isinstance(joined[0], list) or len(joined[0]) != 2:
+    halves = joined(c, value)
+    if len(halves) != 2:
         return False
-    high, low = joined[0]
+    high, low = halves
     negated = operands(c, high, "neg")
     size = c.shape(x)[-1]
     axis = len(c.shape(x)) - 1
@@ -96,11 +105,11 @@ def _base(c: Context, cosine: Any, sine: Any, x: Any) -> float | None:
     angles = [_angle(c, table, name) for table, name in ((cosine, "cos"), (sine, "sin"))]
     if None in angles or not same(angles[0], angles[1]):
         return None
-    doubled = operands(c, angles[0], "concat")
-    if not doubled or not isinstance(doubled[0], list) or len(doubled[0]) != 2 or not same(*doubled[0]):
+    doubled = joined(c, angles[0])
+    if len(doubled) != 2 or not same(*doubled):
         return None
     length, size = c.shape(x)[-2:]
-    half = unshaped(c, doubled[0][0])
+    half = unshaped(c, doubled[0])
     if transposed := operands(c, half, "transpose"):
         half = transposed[0]
     for function in ("mul", "matmul"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.weights import Weight
@@ -28,6 +28,12 @@ def operands(c: Context, value: Any, function: str) -> list[Any]:
     """The arguments without names of the call of a function that made a value; none for another one."""
     found = made_by(c, value, function)
     return [] if found is None else found[0]
+
+
+def joined(c: Context, value: Any) -> list[Any]:
+    """The parts that a value is the concatenation of; none for another one."""
+    found = operands(c, value, "concat")
+    return cast("list[Any]", found[0]) if found and isinstance(found[0], list) else []
 
 
 def either_way(pair: list[Any]) -> Iterator[tuple[Any, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.dsl.syntax import Call
-from npuc.frontends.script.weights import Refused
+from npuc.frontends.script.weights import Tensor, Uniform
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 
@@ -48,7 +48,23 @@ def ones(c: Context, *_: object, **__: object) -> Call:
 
 
 @operator("aten.fill")
-def fill(c: Context, x: object, value: float) -> Call:
-    if not isinstance(value, int | float):
-        raise Refused("found a tensor as the value of fill")
-    return filled(c, value)
+def fill(c: Context, x: object, value: Tensor | float) -> Call:
+    if isinstance(value, int | float):
+        return filled(c, value)
+    return c.call("expand", c.cast(value, c.result_element()), list(c.result_shape()))
+
+
+@operator("aten.bernoulli.p", "aten.bernoulli.float")
+def bernoulli(c: Context, x: object, p: float = 0.5, generator: None = None) -> Call:
+    named = {} if c.result_element() == "f32" else {"dtype": c.result_element()}
+    return c.call("bernoulli", list(c.result_shape()), p, **named)
+
+
+@operator("aten.rand", "aten.rand_like")
+def rand(c: Context, *_: object, **__: object) -> Uniform:
+    return Uniform(c.result_shape(), c.result_element())
+
+
+@operator("aten.zero")
+def zero(c: Context, x: object) -> Call:
+    return filled(c, 0)

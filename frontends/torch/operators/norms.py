@@ -33,7 +33,7 @@ def batch_norm(
         or (weight is None) != (bias is None)
     ):
         raise Refused("found a batch norm that shares its parameters or has no running statistics")
-    named = {} if weight is not None else {"affine": False}
+    named: dict[str, float | bool] = {} if weight is not None else {"affine": False}
     if momentum != 0.1:
         named["momentum"] = momentum
     if eps != 1e-5:
@@ -138,10 +138,5 @@ def instance_norm(
 
 
 @operator("aten.dropout")
-def dropout(
-    c: Context, p: float, input: Tensor | None = None, x: Tensor | None = None, train: bool = True
-) -> Tensor | Call:
-    value = input if input is not None else x
-    if value is None:
-        raise Refused("found no tensor")
-    return value if p == 0 else c.call("dropout", value, p)
+def dropout(c: Context, x: Tensor, p: float, train: bool = True) -> Tensor | Call:
+    return x if p == 0 else c.call("dropout", x, p)

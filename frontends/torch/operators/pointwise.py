@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 
 from npuc.frontends.dsl.syntax import Call
-from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Weight
+from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.program import Keyword
@@ -21,7 +22,7 @@ _UNARY = {
         name: name
         for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log1p", "sinh", "tan")
     },
-    **{name: name for name in ("ceil", "floor", "round", "sign", "trunc", "log2", "log10")},
+    **{name: name for name in ("ceil", "round", "sign", "trunc", "log2", "log10")},
     "cos": "cos",
     "erf": "erf",
     "exp": "exp",
@@ -57,6 +58,13 @@ def _unary(function: str) -> Meaning:
     return meaning
 
 
+def _unary_of_any(function: str) -> Meaning:
+    def meaning(c: Context, x: Tensor) -> Call:
+        return c.call(function, x)
+
+    return meaning
+
+
 def _binary(function: str) -> Meaning:
     def meaning(c: Context, x: Operand, other: Operand) -> Call:
         return arithmetic(c, function, x, other)
@@ -71,9 +79,9 @@ def _compare(function: str) -> Meaning:
     return meaning
 
 
-MEANINGS |= {f"aten.{name}": _unary(function) for name, function in _UNARY.items()}
-MEANINGS |= {f"aten.{name}": _binary(function) for name, function in _BINARY.items()}
-MEANINGS |= {f"aten.{name}": _compare(function) for name, function in _COMPARE.items()}
+MEANINGS.update({f"aten.{name}": _unary(function) for name, function in _UNARY.items()})
+MEANINGS.update({f"aten.{name}": _binary(function) for name, function in _BINARY.items()})
+MEANINGS.update({f"aten.{name}": _compare(function) for name, function in _COMPARE.items()})
 
 
 def common(c: Context, x: Tensor, other: Operand) -> tuple[Tensor, Operand]:
@@ -107,8 +115,20 @@ def arithmetic(c: Context, function: str, x: Operand, other: Operand) -> Call:
 
 
 @operator("aten.add")
-def add(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call:
+def add(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call | Uniform:
+    for random, shift in ((x, other), (other, x)):
+        if isinstance(random, Uniform) and isinstance(shift, int | float) and alpha == 1:
+            return replace(random, low=random.low + shift)
     return arithmetic(c, "add", x, _times(c, other, alpha))
+
+
+@operator("aten.floor")
+def floor(c: Context, x: Tensor) -> Call:
+    if not isinstance(x, Uniform):
+        return c.call("floor", x)
+    if not 0 <= x.low <= 1:
+        raise Refused(f"found random numbers from {x.low} rounded down, expected from 0 to 1")
+    return c.call("bernoulli", list(x.shape), x.low, **({} if x.element == "f32" else {"dtype": x.element}))
 
 
 @operator("aten.sub", "aten.subtract")
@@ -194,7 +214,7 @@ for _names, _function in (
     (("logical_or", "bitwise_or", "__or__"), "logical_or"),
     (("logical_xor", "bitwise_xor", "__xor__"), "not_equal"),
 ):
-    MEANINGS |= {f"aten.{name}": _logical(_function) for name in _names}
+    MEANINGS.update({f"aten.{name}": _logical(_function) for name in _names})
 
 
 @operator("aten.where")
@@ -332,3 +352,33 @@ def clone(c: Context, x: Tensor, memory_format: Keyword | None = None) -> Tensor
 )
 def nothing(c: Context, *arguments: object, **named: object) -> None:
     return None
+
+
+@operator("aten.copy")
+def copy(c: Context, x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Call:
+    value = c.cast(src, c.element(x))
+    return value if c.shape(value) == c.shape(x) else c.call("expand", value, list(c.shape(x)))
+
+
+MEANINGS.update({f"aten.{name}": _unary_of_any(name) for name in ("isnan", "isinf", "isfinite")})
+
+
+@operator("aten.selu")
+def selu(c: Context, x: Tensor) -> Call:
+    return c.call("mul", c.let("elu", x, 1.6732632423543772848170429916717), 1.0507009873554804934193349852946)
+
+
+@operator("aten.celu")
+def celu(c: Context, x: Tensor, alpha: float = 1) -> Call:
+    return c.call("elu", x) if alpha == 1 else c.call("mul", c.let("elu", c.let("div", x, alpha)), alpha)
+
+
+@operator("aten.addcdiv")
+def addcdiv(c: Context, x: Tensor, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> Call:
+    quotient = c.let("div", tensor1, tensor2)
+    return c.call("add", x, quotient if value == 1 else c.let("mul", quotient, value))
+
+
+@operator("aten.threshold")
+def threshold(c: Context, x: Tensor, threshold: float, value: float) -> Call:
+    return c.call("where", c.let("greater", x, threshold), x, value)

@@ -85,13 +85,6 @@ def addmm(
     return c.call("add", scaled, added)
 
 
-def _padding(padding: Sequence[int] | str) -> Sequence[int] | str:
-    """Padding as the language has it: before and after each axis where there is more than one."""
-    if isinstance(padding, str):
-        return padding if padding == "same" else [0]
-    return list(padding)
-
-
 def _convolve(c: Context, name: str, x: Tensor, weight: Tensor, bias: Tensor | None, **named: object) -> Call:
     """A convolution with the weights that it owns, or with others."""
     options = {key: value for key, value in named.items() if value is not None}
@@ -246,3 +239,8 @@ def _merged(c: Context, value: Tensor) -> list[int]:
     for size in c.shape(value)[:-2]:
         count *= size
     return [count]
+
+
+@operator("aten.einsum")
+def einsum(c: Context, equation: str, tensors: Sequence[Tensor], path: Sequence[int] | None = None) -> Call:
+    return c.call("einsum", equation.replace(" ", ""), list(tensors))

@@ -151,3 +151,58 @@ def logsumexp(c: Context, x: Tensor, dim: Axes, keepdim: bool = False) -> Call:
     total = reduced(c, "sum", c.let("exp", c.let("sub", x, held)), dim, True)
     out = c.let("add", c.let("log", c.script.assign(f"{c.layer}.sum", _call(total))), held)
     return c.call("reshape", out, list(c.result_shape()))
+
+
+@operator("aten.any")
+def any_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Call:
+    return _truths(c, "amax", x, dim, keepdim)
+
+
+@operator("aten.all")
+def all_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Call:
+    return _truths(c, "amin", x, dim, keepdim)
+
+
+def _truths(c: Context, function: str, x: Tensor, axes: Axes, keepdim: bool) -> Call:
+    """Whether the largest or smallest of truth values is true."""
+    known: Tensor = x if c.element(x) == "bool" else c.let("not_equal", x, 0)
+    extreme = reduced(c, function, c.let("cast", known, to="i32"), axes, keepdim)
+    return c.call("not_equal", c.script.assign(f"{c.layer}.{function}", _call(extreme)), 0)
+
+
+@operator("aten.max.dim")
+def max_along(c: Context, x: Tensor, dim: int, keepdim: bool = False) -> list[Call]:
+    return _extreme(c, "max", x, dim, keepdim)
+
+
+@operator("aten.min.dim")
+def min_along(c: Context, x: Tensor, dim: int, keepdim: bool = False) -> list[Call]:
+    return _extreme(c, "min", x, dim, keepdim)
+
+
+def _extreme(c: Context, kind: str, x: Tensor, axis: int, keepdim: bool) -> list[Call]:
+    """The extreme along an axis and its place."""
+    return [_call(reduced(c, f"a{kind}", x, axis, keepdim)), _places(c, f"arg{kind}", x, axis, keepdim)]
+
+
+@operator("aten.topk")
+def topk(c: Context, x: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> list[Tensor]:
+    named = {} if largest else {"largest": False}
+    return _with_places(c, c.call("topk", x, k, axis=c.axis(dim, x), **named))
+
+
+@operator("aten.sort")
+def sort(c: Context, x: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = None) -> list[Tensor]:
+    named = {"descending": True} if descending else {}
+    return _with_places(c, c.call("sort", x, axis=c.axis(dim, x), **named))
+
+
+def _with_places(c: Context, call: Call) -> list[Tensor]:
+    values, places = c.script.unpacked([c.layer, f"{c.layer}.places"], call)
+    return [values, c.cast(places, "i64")]
+
+
+@operator("aten.argsort")
+def argsort(c: Context, x: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Call:
+    named = {"descending": True} if descending else {}
+    return c.call("cast", c.let("argsort", x, axis=c.axis(dim, x), **named), to="i64")

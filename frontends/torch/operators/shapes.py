@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,7 +44,7 @@ def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
     if isinstance(written, Call) and written.function == "transpose":
         source, first = (c.script.constant(argument.value) for argument in written.arguments)
         if isinstance(source, Name) and isinstance(first, list):
-            whole = [int(str(first[axis])) for axis in axes]
+            whole = [cast("list[int]", first)[axis] for axis in axes]
             return source if whole == sorted(whole) else c.call("transpose", source, whole)
     return c.call("transpose", x, list(axes))
 
@@ -89,6 +90,19 @@ def repeat(c: Context, x: Tensor, repeats: Sequence[int]) -> Tensor | Call:
     return x if c.result_shape() == c.shape(x) else c.call("repeat", x, list(repeats))
 
 
+@operator("aten.repeat_interleave.self_int")
+def repeat_interleave(
+    c: Context, x: Tensor, repeats: int, dim: int | None = None, output_size: int | None = None
+) -> Tensor | Call:
+    if dim is None:
+        x, dim = c.let("reshape", x, [-1]), 0
+    if repeats == 1:
+        return x
+    shape, axis = list(c.shape(x)), c.axis(dim, x)
+    wide = c.let("expand", c.let("unsqueeze", x, axis + 1), [*shape[: axis + 1], repeats, *shape[axis + 1 :]])
+    return c.call("reshape", wide, [*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]])
+
+
 @operator("aten.tile")
 def tile(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
     return repeat(c, x, [*[1] * (len(c.shape(x)) - len(dims)), *dims])
@@ -97,7 +111,8 @@ def tile(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
 @operator("aten.cat", "aten.concat", "aten.concatenate")
 def cat(c: Context, tensors: Sequence[Tensor], dim: int = 0, axis: int | None = None) -> Tensor | Call:
     rank = len(c.result_shape())
-    parts = [c.cast(one, c.result_element()) for one in tensors if len(c.shape(one)) == rank]
+    kept = [one for one in tensors if len(c.shape(one)) == rank and 0 not in c.shape(one)]
+    parts = [c.cast(one, c.result_element()) for one in kept]
     place = (dim if axis is None else axis) % rank
     return parts[0] if len(parts) == 1 else c.call("concat", parts, place)
 
@@ -212,7 +227,7 @@ def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]
     places: list[object] = [slice(None)] * len(c.shape(x))
     for (axis, _), value in zip(given, values, strict=True):
         places[axis] = value if value is None or value.dtype == bool else value.astype(np.int64)
-    return c.listed(known[tuple(places)], c.result_element())  # pyright: ignore[reportArgumentType]
+    return c.listed(np.asarray(known[cast("Any", tuple(places))]), c.result_element())
 
 
 @operator("aten.flip")
