@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from npuc.frontends.script.context import Context as AnyContext
+from npuc.frontends.script.context import CallContext
 from npuc.frontends.torch.values import element_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from npuc.frontends.torch.program import TensorType
 
 
-class Context(AnyContext):
+class Context(CallContext):
     """What the meaning of an ATen operator is written with: `results` are the types of its results, with all sizes."""
 
     def __init__(self, script: Script, layer: str, results: Sequence[TensorType], sizes: Sequence[tuple[int, ...]]):

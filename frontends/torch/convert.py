@@ -23,13 +23,12 @@ from npuc.frontends.torch.program import (
     TorchNode,
     TorchValue,
 )
-from npuc.frontends.torch.schema import (
+from npuc.frontends.torch.schema import ProgramJson
+from npuc.frontends.torch.schema_signature import InputSpecJson, OutputSpecJson
+from npuc.frontends.torch.schema_values import (
     ArgumentJson,
     GraphJson,
-    InputSpecJson,
     NodeJson,
-    OutputSpecJson,
-    ProgramJson,
     ScalarJson,
     SizeJson,
     TensorJson,

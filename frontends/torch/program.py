@@ -84,7 +84,7 @@ class TorchArgument:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class SourceLine:
     """A line of the model's source that a call comes from."""
 
     file: str
@@ -128,13 +128,13 @@ class TorchNode:
         return self.modules[-1][0] if self.modules else ""
 
     @cached_property
-    def frames(self) -> tuple[Frame, ...]:
+    def frames(self) -> tuple[SourceLine, ...]:
         """The lines of source that the call comes from, the innermost last; none where the file has no traces."""
         found = _FRAME.finditer(self.metadata.get("stack_trace", ""))
-        return tuple(Frame(f[1], int(f[2]), f[3], (f[4] or "").strip()) for f in found)
+        return tuple(SourceLine(f[1], int(f[2]), f[3], (f[4] or "").strip()) for f in found)
 
     @property
-    def source(self) -> Frame | None:
+    def source(self) -> SourceLine | None:
         """The innermost line of source that is not PyTorch's own, or the innermost one."""
         own = [frame for frame in self.frames if not _PYTORCH.search(frame.file)]
         return own[-1] if own else self.frames[-1] if self.frames else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from typing import TYPE_CHECKING, cast
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.weights import FLOATS, Empty, Refused, Tensor, Uniform, Weight
+from npuc.frontends.torch.arguments import bound
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
 from npuc.frontends.torch.names import Layers
@@ -136,7 +136,7 @@ class _Translator:
             if one.kind not in ("user", "loss"):
                 self.done.remarks.append(f"the new value of '{one.target}' is not kept")
                 continue
-            value = memory[one.value.name]
+            value = memory[one.value.name] if one.value.name in memory else None
             name = one.name or ("loss" if one.kind == "loss" else f"output{number}")
             if isinstance(value, Name) and name not in names:
                 names[name] = value
@@ -165,16 +165,13 @@ class _Translator:
         types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
         context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
-        parameters = signature(meaning).parameters
-        for name in ("self", "input"):
-            if name in named and name not in parameters:
-                named["x"] = named.pop(name)
         if all(0 in shape for shape in context.result_shapes) and context.result_count:
             result: object = [
                 Empty(shape, _element(type)) for shape, type in zip(context.result_shapes, types, strict=True)
             ]
         else:
-            result = self._meant(meaning, context, named)
+            named = bound(meaning, named)
+            result = meaning(context, **named)
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
@@ -186,15 +183,6 @@ class _Translator:
             self._define(node.outputs, result, context, memory)
         else:
             self._share(node, base, result, (meaning, context, named), memory)
-
-    def _meant(self, meaning: Meaning, context: Context, named: Mapping[str, object]) -> object:
-        """The result of a call by its meaning."""
-        try:
-            signature(meaning).bind(context, **named)
-        except TypeError:
-            given = ", ".join("self" if name == "x" else name for name in named)
-            raise Refused(f"found the arguments {given}, which are not read together") from None
-        return meaning(context, **named)
 
     def _share(self, node: TorchNode, base: str, result: object, call: _Call, memory: Memory) -> None:
         """Name the results of a call that share the memory of a value which is written in place."""

@@ -56,6 +56,8 @@ class Memory:
             view = self._views[name]
             self._values[name] = view.make(self[view.base])
             self._stale.discard(name)
+        if name not in self._values:
+            raise Refused(f"found the value '{name}', which no call makes")
         return self._values[name]
 
     def __contains__(self, name: object) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
-    from npuc.frontends.script.context import Context
+    from npuc.frontends.script.writer import CallWriter
 
 _FAMILIES = ("activations", "normalisations", "attention")
 
@@ -33,7 +33,7 @@ def _patterns() -> Mapping[str, Sequence[Any]]:
     return found
 
 
-def recognised(c: Context, function: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
+def recognised(c: CallWriter, function: str, arguments: Sequence[Any], named: Mapping[str, Any]) -> Call | None:
     """The call that the last of several stands for; None where it stands for itself."""
     for pattern in _patterns().get(function, ()):
         found = pattern(c, *arguments, **named)

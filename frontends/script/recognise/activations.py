@@ -9,10 +9,10 @@ from npuc.frontends.script.recognise.matching import either_way, is_number, oper
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
-    from npuc.frontends.script.context import Context
+    from npuc.frontends.script.writer import CallWriter
 
 
-def silu(c: Context, x: Any, y: Any) -> Call | None:
+def silu(c: CallWriter, x: Any, y: Any) -> Call | None:
     """x sigmoid(x)."""
     for a, b in either_way([x, y]):
         gate = operands(c, b, "sigmoid")
@@ -21,7 +21,7 @@ def silu(c: Context, x: Any, y: Any) -> Call | None:
     return None
 
 
-def gelu(c: Context, x: Any, y: Any) -> Call | None:
+def gelu(c: CallWriter, x: Any, y: Any) -> Call | None:
     """
     x / 2 (1 + erf(x / sqrt(2))), or its approximation by tanh, in any order of its three factors.
 
@@ -35,7 +35,7 @@ def gelu(c: Context, x: Any, y: Any) -> Call | None:
     return None
 
 
-def _halves(c: Context, a: Any, b: Any) -> list[tuple[Any, Any]]:
+def _halves(c: CallWriter, a: Any, b: Any) -> list[tuple[Any, Any]]:
     """The argument and the other factor of a product of three factors of which one is a half."""
     found = [(value, b) for value, half in either_way(operands(c, a, "mul")) if is_number(half, 0.5)]
     if is_number(b, 0.5):
@@ -43,7 +43,7 @@ def _halves(c: Context, a: Any, b: Any) -> list[tuple[Any, Any]]:
     return found
 
 
-def _curve_of(c: Context, curve: Any, x: Any) -> str | None:
+def _curve_of(c: CallWriter, curve: Any, x: Any) -> str | None:
     """Which form of gelu a curve of x belongs to."""
     if erf := operands(c, curve, "erf"):
         divided, times = operands(c, erf[0], "div"), operands(c, erf[0], "mul")
@@ -60,7 +60,7 @@ def _curve_of(c: Context, curve: Any, x: Any) -> str | None:
     return None
 
 
-def _is_cubic(c: Context, value: Any, x: Any) -> bool:
+def _is_cubic(c: CallWriter, value: Any, x: Any) -> bool:
     """Whether a value is 0.044715 x^3."""
     for cube, scale in either_way(operands(c, value, "mul")):
         power = operands(c, cube, "pow")

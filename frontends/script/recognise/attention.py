@@ -20,13 +20,13 @@ from npuc.frontends.script.weights import Weight
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
-    from npuc.frontends.script.context import Context
+    from npuc.frontends.script.writer import CallWriter
 
 FUNCTION = "scaled_dot_product_attention"
 _DEFAULT_BASE = 10000.0
 
 
-def attention(c: Context, query: Any, key: Any, value: Any, **named: Any) -> Call | None:
+def attention(c: CallWriter, query: Any, key: Any, value: Any, **named: Any) -> Call | None:
     """Attention with a mask that is known, or whose keys and values are repeated for the heads of a group."""
     changed = dict(named)
     mask = named.get("mask")
@@ -46,7 +46,7 @@ def attention(c: Context, query: Any, key: Any, value: Any, **named: Any) -> Cal
     return c.call(FUNCTION, query, *shared, **changed)
 
 
-def _unrepeated(c: Context, value: Any) -> Any:
+def _unrepeated(c: CallWriter, value: Any) -> Any:
     """Keys or values [batch, groups, length, size] before each is repeated for the heads of its group."""
     whole = operands(c, value, "reshape")
     wide = operands(c, whole[0], "expand") if whole else []
@@ -63,7 +63,7 @@ def _unrepeated(c: Context, value: Any) -> Any:
     return None
 
 
-def rotary(c: Context, x: Any, y: Any) -> Call | None:
+def rotary(c: CallWriter, x: Any, y: Any) -> Call | None:
     """
     x cos + (-second half of x, first half of x) sin, with angles position / base^(2 i / size).
 
@@ -79,7 +79,7 @@ def rotary(c: Context, x: Any, y: Any) -> Call | None:
     return None
 
 
-def _is_turned(c: Context, value: Any, x: Any) -> bool:
+def _is_turned(c: CallWriter, value: Any, x: Any) -> bool:
     """Whether a value is (-second half of x, first half of x)."""
     halves = joined(c, value)
     if len(halves) != 2:
@@ -95,12 +95,12 @@ def _is_turned(c: Context, value: Any, x: Any) -> bool:
     )
 
 
-def _is_slice(c: Context, value: Any, x: Any, axis: int, start: int, stop: int) -> bool:
+def _is_slice(c: CallWriter, value: Any, x: Any, axis: int, start: int, stop: int) -> bool:
     found = operands(c, value, "slice")
     return len(found) == 4 and same(found[0], x) and found[1:] == [axis, start, stop]
 
 
-def _base(c: Context, cosine: Any, sine: Any, x: Any) -> float | None:
+def _base(c: CallWriter, cosine: Any, sine: Any, x: Any) -> float | None:
     """The base of the angles whose cosine and sine are given; None where they are no such angles."""
     angles = [_angle(c, table, name) for table, name in ((cosine, "cos"), (sine, "sin"))]
     if None in angles or not same(angles[0], angles[1]):
@@ -120,7 +120,7 @@ def _base(c: Context, cosine: Any, sine: Any, x: Any) -> float | None:
     return None
 
 
-def _angle(c: Context, table: Any, function: str) -> Any:
+def _angle(c: CallWriter, table: Any, function: str) -> Any:
     """The angle whose cosine or sine a table holds, scaled by 1 or not at all."""
     table = unshaped(c, uncast(c, unshaped(c, table)))
     for inner, scale in either_way(operands(c, table, "mul")):
@@ -130,7 +130,7 @@ def _angle(c: Context, table: Any, function: str) -> Any:
     return found[0] if found else None
 
 
-def _base_of(c: Context, frequencies: Any, size: int) -> float | None:
+def _base_of(c: CallWriter, frequencies: Any, size: int) -> float | None:
     """The base of frequencies base^(-2 i / size); the usual one where their values are not known."""
     weight = _weight(c, frequencies)
     if weight is not None and weight.read is None:
@@ -147,7 +147,7 @@ def _base_of(c: Context, frequencies: Any, size: int) -> float | None:
     return rounded if fits else None
 
 
-def _weight(c: Context, value: Any) -> Weight | None:
+def _weight(c: CallWriter, value: Any) -> Weight | None:
     """The weight that a variable stands for."""
     if isinstance(value, Weight):
         return value

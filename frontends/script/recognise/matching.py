@@ -9,12 +9,12 @@ from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.weights import Weight
 
 if TYPE_CHECKING:
-    from npuc.frontends.script.context import Context
+    from npuc.frontends.script.writer import CallWriter
 
 _RESHAPES = ("reshape", "unsqueeze", "squeeze", "flatten", "expand")
 
 
-def made_by(c: Context, value: Any, function: str) -> tuple[list[Any], dict[str, Any]] | None:
+def made_by(c: CallWriter, value: Any, function: str) -> tuple[list[Any], dict[str, Any]] | None:
     """The arguments of the call of a function that made a value, by place and by name; None for another one."""
     written = c.script.written(value) if isinstance(value, Name) else None
     if not isinstance(written, Call) or written.function != function:
@@ -24,13 +24,13 @@ def made_by(c: Context, value: Any, function: str) -> tuple[list[Any], dict[str,
     return given, named
 
 
-def operands(c: Context, value: Any, function: str) -> list[Any]:
+def operands(c: CallWriter, value: Any, function: str) -> list[Any]:
     """The arguments without names of the call of a function that made a value; none for another one."""
     found = made_by(c, value, function)
     return [] if found is None else found[0]
 
 
-def joined(c: Context, value: Any) -> list[Any]:
+def joined(c: CallWriter, value: Any) -> list[Any]:
     """The parts that a value is the concatenation of; none for another one."""
     found = operands(c, value, "concat")
     return cast("list[Any]", found[0]) if found and isinstance(found[0], list) else []
@@ -55,13 +55,13 @@ def is_number(value: Any, expected: float, *, within: float = 1e-6) -> bool:
     return isinstance(value, int | float) and abs(value - expected) <= within * max(1.0, abs(expected))
 
 
-def uncast(c: Context, value: Any) -> Any:
+def uncast(c: CallWriter, value: Any) -> Any:
     """A tensor before a change of its element type."""
     found = operands(c, value, "cast")
     return found[0] if found else value
 
 
-def unshaped(c: Context, value: Any) -> Any:
+def unshaped(c: CallWriter, value: Any) -> Any:
     """A tensor before changes of its shape alone."""
     while True:
         found = next((one for name in _RESHAPES if (one := operands(c, value, name))), None)

@@ -9,10 +9,10 @@ from npuc.frontends.script.weights import Weight
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
-    from npuc.frontends.script.context import Context
+    from npuc.frontends.script.writer import CallWriter
 
 
-def rms_norm(c: Context, x: Any, y: Any) -> Call | None:
+def rms_norm(c: CallWriter, x: Any, y: Any) -> Call | None:
     """weight x / sqrt(mean(x^2) + eps) over the last axis, computed in single precision or as x is."""
     for weight, scaled in either_way([x, y]):
         if not isinstance(weight, Weight) or len(weight.shape) != 1:
@@ -26,7 +26,7 @@ def rms_norm(c: Context, x: Any, y: Any) -> Call | None:
     return None
 
 
-def _epsilon(c: Context, root: Any, x: Any) -> float | None:
+def _epsilon(c: CallWriter, root: Any, x: Any) -> float | None:
     """The eps of 1 / sqrt(mean(x^2) + eps) over the last axis; None for another value."""
     inverse = operands(c, root, "rsqrt")
     if not inverse:
@@ -41,7 +41,7 @@ def _epsilon(c: Context, root: Any, x: Any) -> float | None:
     return None
 
 
-def _is_square(c: Context, value: Any, x: Any) -> bool:
+def _is_square(c: CallWriter, value: Any, x: Any) -> bool:
     power = operands(c, value, "pow")
     if len(power) == 2 and same(power[0], x) and is_number(power[1], 2):
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.script.weights import Refused, Tensor, Weight
+from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 
@@ -54,7 +54,7 @@ def product(c: Context, x: Tensor, y: Tensor) -> Call:
 
 def _untransposed(c: Context, value: Tensor) -> tuple[Tensor, bool]:
     """What a tensor is the transpose of in its last two axes, if it is one."""
-    written = None if isinstance(value, Weight) else c.script.written(value)
+    written = c.script.written(value) if isinstance(value, Name) else None
     if isinstance(written, Call) and written.function == "transpose":
         source, axes = (c.script.constant(argument.value) for argument in written.arguments)
         rank = len(c.shape(value))
@@ -190,10 +190,11 @@ def embedding(
 ) -> Call:
     if scale_grad_by_freq:
         raise Refused("found scale_grad_by_freq=True, which has no counterpart")
+    padding = {} if padding_idx < 0 else {"padding_idx": padding_idx}
     if c.owner(weight=weight):
         entries, width = c.shape(weight)
-        return c.call("embedding", indices, entries, width, **_typed(c, weight))
-    return c.call("embedding", indices, weight=weight)
+        return c.call("embedding", indices, entries, width, **_typed(c, weight), **padding)
+    return c.call("embedding", indices, weight=weight, **padding)
 
 
 def _typed(c: Context, weight: Tensor) -> dict[str, str]:

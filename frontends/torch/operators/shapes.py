@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.script.weights import Refused, Tensor, Weight
+from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.program import Keyword
@@ -40,7 +40,7 @@ def permute(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
 
 def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
     """A tensor with its axes in another order; the transpose of a transpose is one."""
-    written = None if isinstance(x, Weight) else c.script.written(x)
+    written = c.script.written(x) if isinstance(x, Name) else None
     if isinstance(written, Call) and written.function == "transpose":
         source, first = (c.script.constant(argument.value) for argument in written.arguments)
         if isinstance(source, Name) and isinstance(first, list):
@@ -176,7 +176,7 @@ def narrow(c: Context, x: Tensor, dim: int, start: int, length: int) -> Tensor |
 @operator(
     "aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split", "aten.unsafe_chunk"
 )
-def split(c: Context, x: Tensor, *_: object, dim: int = 0, **__: object) -> list[Name | Weight]:
+def split(c: Context, x: Tensor, *_: object, dim: int = 0, **__: object) -> list[Tensor]:
     axis = c.axis(dim, x)
     sizes = [c.result_shape(i)[axis] for i in range(c.result_count)]
     if len(sizes) == 1:
@@ -220,8 +220,8 @@ def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor | C
 
 def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | Call:
     """An index of several tensors, all of it known while the graph is read."""
-    values = [c.script.numbers(c.variable(one)) for _, one in given]
-    known = None if isinstance(x, Weight) else c.script.numbers(x)
+    values = [c.numbers(one if isinstance(one, Name) else c.variable(one)) for _, one in given]
+    known = c.numbers(x)
     if known is None or any(value is None for value in values):
         raise Refused("found an index of several tensors, which has no counterpart yet")
     places: list[object] = [slice(None)] * len(c.shape(x))

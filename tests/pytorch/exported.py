@@ -1,0 +1,185 @@
+"""
+Exported PyTorch programs for the tests of their reader, with what PyTorch computes for them.
+
+    python -m tests.pytorch.exported          # writes tests/oracle/data/torch/*.pt2 and *.npz
+
+Each file is what `torch.export.save` writes, packed tighter and without the example inputs (which are pickled); the
+arrays are inputs, loss and gradients in float64.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+DATA = Path(__file__).parents[1] / "oracle" / "data" / "torch"
+
+
+class Cnn(nn.Module):
+    """Convolutions, batch norm in place, a residual, pooling, a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 8, 3, stride=2, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(8)
+        self.depthwise = nn.Conv2d(8, 8, (3, 1), padding=(1, 0), groups=8)
+        self.act = nn.Hardswish(inplace=True)
+        self.fc = nn.Linear(8 * 4, 5)
+
+    def forward(self, x: Any) -> Any:
+        x = torch.relu_(self.bn1(self.conv1(x)))
+        x = nn.functional.max_pool2d(x, 3, 2, 1)
+        y = self.act(self.depthwise(x))
+        y += x
+        return self.fc(nn.functional.adaptive_avg_pool2d(y, 2).flatten(1))
+
+
+class Decoder(nn.Module):
+    """A decoder layer as LLaMA's: root-mean-square norms, rotary positions, grouped queries, a mask of comparisons."""
+
+    def __init__(self, width: int = 16, heads: int = 4, groups: int = 2):
+        super().__init__()
+        self.heads, self.groups, self.size = heads, groups, width // heads
+        self.embed = nn.Embedding(11, width)
+        self.norm1, self.norm2 = RootNorm(width), RootNorm(width)
+        self.q, self.o = nn.Linear(width, width, bias=False), nn.Linear(width, width, bias=False)
+        self.k = nn.Linear(width, groups * self.size, bias=False)
+        self.v = nn.Linear(width, groups * self.size, bias=False)
+        self.gate, self.up = nn.Linear(width, 24, bias=False), nn.Linear(width, 24, bias=False)
+        self.down, self.head = nn.Linear(24, width, bias=False), nn.Linear(width, 11, bias=False)
+        self.register_buffer("inv_freq", 10000.0 ** (-torch.arange(0, self.size, 2) / self.size), persistent=False)
+
+    def forward(self, ids: Any) -> Any:
+        batch, length = ids.shape
+        x = self.embed(ids)
+        h = self.norm1(x)
+        q, k, v = (layer(h).view(batch, length, -1, self.size).transpose(1, 2) for layer in (self.q, self.k, self.v))
+        place = torch.arange(length)
+        angle = torch.cat([place[:, None] * self.inv_freq] * 2, -1)
+        q, k = (one * angle.cos() + _turned(one) * angle.sin() for one in (q, k))
+        k, v = (
+            one[:, :, None].expand(-1, -1, self.heads // self.groups, -1, -1).reshape(batch, self.heads, length, -1)
+            for one in (k, v)
+        )
+        mask = (place[:, None] >= place)[None, None]
+        a = nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        x = x + self.o(a.transpose(1, 2).reshape(batch, length, -1))
+        h = self.norm2(x)
+        gate = self.gate(h)
+        return self.head(x + self.down(gate * torch.sigmoid(gate) * self.up(h)))
+
+
+class RootNorm(nn.Module):
+    """The root-mean-square norm as transformers spells it out."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Any) -> Any:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+
+
+def _turned(x: Any) -> Any:
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+
+class Writes(nn.Module):
+    """Writes into views, values without gradients, a free size, a parameter under two names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(6, 6)
+        self.tied = self.fc
+        self.register_buffer("scale", torch.arange(1.0, 7.0))
+
+    def forward(self, x: Any) -> Any:
+        y = torch.zeros_like(x)
+        y[:, 0:2] = x[:, 4:]
+        y[:, 3] = 1.5
+        z = self.fc(y) * self.scale
+        with torch.no_grad():
+            w = z * 2
+        u = z.clone()
+        u.view(-1, 2, 3).transpose(1, 2)[:, 0].mul_(3.0)
+        return self.tied(u + w)
+
+
+class Recurrent(nn.Module):
+    """Embeddings with padding, two layers of lstm, gelu spelled out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(9, 6, padding_idx=0)
+        self.lstm = nn.LSTM(6, 5, 2, batch_first=True, bidirectional=True)
+        self.fc = nn.Linear(10, 7)
+
+    def forward(self, ids: Any) -> Any:
+        h, _ = self.lstm(self.embed(ids))
+        h = 0.5 * h * (1.0 + torch.tanh(0.7978845608028654 * (h + 0.044715 * torch.pow(h, 3.0))))
+        return self.fc(h)
+
+
+def _ids(most: int, *shape: int) -> Any:
+    return torch.randint(0, most, shape)
+
+
+CASES: dict[str, tuple[Callable[[], nn.Module], Callable[[], Any], str]] = {
+    "cnn": (Cnn, lambda: torch.randn(2, 3, 16, 16), "cross_entropy"),
+    "decoder": (Decoder, lambda: _ids(11, 2, 6), "cross_entropy"),
+    "writes": (Writes, lambda: torch.randn(4, 6), "mse"),
+    "recurrent": (Recurrent, lambda: _ids(9, 2, 4), "cross_entropy"),
+}
+"""The models by name: how they are made, an example, and the loss of their output."""
+
+
+def packed(data: bytes) -> bytes:
+    """An archive without example inputs, deflated."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            if "sample_inputs" not in name:
+                new.writestr(zipfile.ZipInfo(name), old.read(name), zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def exported(name: str) -> tuple[bytes, dict[str, Any]]:
+    """A model's file, and the arrays that PyTorch computes in float64 from the parameters in it."""
+    torch.manual_seed(0)
+    make, example, loss = CASES[name]
+    model, x = make().train(), example()
+    free = {0: torch.export.Dim("rows", min=2, max=64)} if name == "writes" else None
+    program = torch.export.export(model, (x,), dynamic_shapes=None if free is None else (free,))
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    model = model.double()
+    real = x.double() if x.is_floating_point() else x
+    out = model(real)
+    y = torch.randn_like(out) if loss == "mse" else _ids(out.shape[-1], *out.shape[:-1])
+    flat = (out.reshape(-1, out.shape[-1]), y.reshape(-1)) if loss == "cross_entropy" else (out, y)
+    value = getattr(nn.functional, "mse_loss" if loss == "mse" else loss)(*flat)
+    value.backward()
+    arrays = {"x": real.numpy(), "y": y.numpy(), "loss": value.detach().numpy()}
+    arrays |= {f"grad:{key}": one.grad.numpy() for key, one in model.named_parameters() if one.grad is not None}
+    return packed(file.getvalue()), arrays
+
+
+def main() -> None:
+    """Write all files."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    for name in CASES:
+        data, arrays = exported(name)
+        (DATA / f"{name}.pt2").write_bytes(data)
+        np.savez_compressed(DATA / f"{name}.npz", **arrays)
+
+
+if __name__ == "__main__":
+    main()
