@@ -14,7 +14,7 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 WIDEST = 44
 LISTED = (
     *("backends", "frontends", "hardware", "passes", "patterns", "samples", "layers", "mappings", "mappers"),
-    "studies",
+    *("operators", "studies"),
 )
 
 
@@ -103,6 +103,13 @@ def _patterns(_: list[str]) -> Iterator[tuple[str, str]]:
         yield from ((pattern.name, f"{step}: {documentation(pattern).summary}") for pattern in patterns)
 
 
+def _operators(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.frontends.torch.operators import meanings
+
+    for name, meaning in sorted(meanings().items()):
+        yield name, f"pt2: {meaning.__module__.rpartition('.')[2]}"
+
+
 def _samples(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.frontends import SAMPLES, read_text, sample_names
 
@@ -162,6 +169,7 @@ _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "layers": _layers,
     "mappers": _mappers,
     "mappings": _mappings,
+    "operators": _operators,
     "passes": _passes,
     "patterns": _patterns,
     "samples": _samples,

@@ -28,7 +28,7 @@ class Program(Group):
 
     source: Annotated[
         str,
-        typer.Argument(help="A .dsl, .mlir, .csv or .m file, samples:NAME, or - to read a .dsl from standard input."),
+        typer.Argument(help="A .dsl, .mlir, .pt2, .csv or .m file, samples:NAME, or - for a .dsl from standard input."),
     ]
     define: Defines = None
     inference: Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")] = (

@@ -45,8 +45,11 @@ NAMES = (
         "editor",
         "glossary",
     ),
+    "importing",
     *("writing-a-pass", "writing-a-backend", "writing-a-frontend", "writing-a-layer"),
 )
+GIVEN = {"importing": {"model.pt2": ROOT / "tests" / "oracle" / "data" / "torch" / "cnn.pt2"}}
+"""Files that the examples of a page work on, by the names that they have there."""
 LANGUAGES = ("console", "python", "text", "toml", "dsl", "mlir", "csv", "cfg")
 
 
@@ -72,6 +75,12 @@ class Command:
 def read_page(name: str) -> str:
     """The text of docs/NAME.md."""
     return (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def give_files(page: str, folder: Path) -> None:
+    """Put the files that the examples of a page work on into their working folder."""
+    for name, path in GIVEN.get(page, {}).items():
+        (folder / name).write_bytes(path.read_bytes())
 
 
 def blocks_of(text: str) -> list[Block]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from unittest import mock
 
 from npuc.compiler.core.errors import NpucError
-from tests.docs.pages import FOLDER, NAMES, ROOT, Block, Command, blocks_of, commands_of, matches
+from tests.docs.pages import FOLDER, NAMES, ROOT, Block, Command, blocks_of, commands_of, give_files, matches
 from tests.docs.shell import Shell
 
 ANY = "…"
@@ -140,6 +140,7 @@ def renew(path: Path, columns: str) -> bool:
         stack.enter_context(mock.patch.dict(os.environ, COLUMNS=columns))
         invalidate_caches()
         shell = Shell(Path(folder))
+        give_files(path.stem, Path(folder))
         for block in blocks_of(text):
             if block.language == "sh":
                 continue

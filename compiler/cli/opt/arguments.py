@@ -110,7 +110,7 @@ def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence
             action.help, action.metavar = "Run these passes, of which there are lists below.", "PASSES"
         elif action.dest == "input_file":
             action.help = (
-                "A .dsl, .mlir, .csv or .m file, samples:NAME, or - to read a .dsl; IR from standard input without."
+                "A .dsl, .mlir, .pt2, .csv or .m file, samples:NAME, or - for a .dsl; IR from standard input without."
             )
         if not everything and action.option_strings and mine.isdisjoint(action.option_strings):
             action.help = SUPPRESS

@@ -4,7 +4,11 @@ For every option of every verb a command on which it shows: `test_every_option` 
 A new option fails there until it has a case here, or stands in `EXEMPT` with the reason.
 """
 
+from pathlib import Path
 from typing import NamedTuple
+
+GRAPH = Path(__file__).parents[2] / "oracle" / "data" / "torch" / "writes.pt2"
+"""A graph of another tool, for the options that make a training step of one."""
 
 NETWORK = """\
 network mlp(batch=4, hidden=8) {
@@ -61,12 +65,19 @@ EXEMPT = {
     "study --quiet": "progress, which is for terminals, and warnings, of which the small studies have none",
     "study --pipeline": "of the study igo, which takes minutes: tests/unit/study has it",
     "study --load": "of the study igo, which takes minutes: tests/unit/study has it",
+    "check --loss": "another program, whose passes agree, too",
+    "check --optimizer": "another program, whose passes agree, too",
+    "explain --optimizer": "updates, which are no products that anything is said of",
+    "map --optimizer": "updates, which are no products that are mapped",
     "check --seed": "other random data, on which passes agree too, and which nobody prints",
 }
 """Options that change nothing by their meaning: of all verbs, or of one."""
 
 
-REFUSES = ("check --limit",)
+REFUSES = (
+    "check --limit",
+    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "reuse", "sweep", "map")),
+)
 """Options that are there to refuse."""
 
 
@@ -315,3 +326,27 @@ WARNED = {
     "sweep net.dsl --vary devices=1,2 -b roofline --set roofline.bound=true": "roofline.bound has no effect",
 }
 """Commands with a key or an option that nothing reads there, and what the warning says."""
+
+ON_GRAPHS = {
+    "--loss": "--loss cross_entropy(label_smoothing=0.5)",
+    "--optimizer": "--optimizer adam",
+    "--freeze": "--freeze *.weight",
+    "--result": "--result none",
+}
+"""The options that make a training step of a graph; that of results refuses a name that the graph has not."""
+OF_GRAPHS = {
+    "compile": f"compile {GRAPH} --json r.json",
+    "explain": f"explain {GRAPH} tied",
+    "run": f"run {GRAPH} --inputs graph.npz --outputs o.npz",
+    "check": f"check {GRAPH}",
+    "reuse": f"reuse {GRAPH}",
+    "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
+    "map": f"map {GRAPH} --hw nvdla --budget 4",
+}
+OWN["explain --loss"] = Case("--loss mse", command=f"explain {GRAPH} mse")
+OWN |= {
+    f"{verb} {option}": Case(given, command=command)
+    for verb, command in OF_GRAPHS.items()
+    for option, given in ON_GRAPHS.items()
+    if f"{verb} {option}" not in OWN
+}

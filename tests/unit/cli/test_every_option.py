@@ -32,6 +32,7 @@ def run_in(folder: Path, command: str) -> Observed:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     np.savez(folder / "in.npz", x=np.ones((4, 8), np.float32), y=np.zeros(4, np.int32))
+    np.savez(folder / "graph.npz", x=np.ones((4, 6), np.float32), y=np.zeros(4, np.int32))
     there = {path: path.read_bytes() for path in folder.iterdir()}
     out, err = io.StringIO(), io.StringIO()
     with chdir(folder), redirect_stdout(out), redirect_stderr(err):
