@@ -28,7 +28,9 @@ class Program(Group):
 
     source: Annotated[
         str,
-        typer.Argument(help="A .dsl, .mlir, .pt2, .csv or .m file, samples:NAME, or - for a .dsl from standard input."),
+        typer.Argument(
+            help="A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - (a .dsl on standard input)."
+        ),
     ]
     define: Defines = None
     inference: Annotated[bool | None, typer.Option("--inference/--training", help="Compile only the forward pass.")] = (

@@ -109,9 +109,7 @@ def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence
         if action.dest == "passes":
             action.help, action.metavar = "Run these passes, of which there are lists below.", "PASSES"
         elif action.dest == "input_file":
-            action.help = (
-                "A .dsl, .mlir, .pt2, .csv or .m file, samples:NAME, or - for a .dsl; IR from standard input without."
-            )
+            action.help = "A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
         if not everything and action.option_strings and mine.isdisjoint(action.option_strings):
             action.help = SUPPRESS
     listed = [f"npuc's passes: {', '.join(own)}"]
