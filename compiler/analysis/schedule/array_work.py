@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.edge_work import EdgeWork
@@ -143,3 +144,24 @@ def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array) -> Reals:
         "size on cols": lambda size: size * (size <= array.cols),
     }
     return total(groups, factors[kind]).astype(np.float64)
+
+
+def narrower_edge(machine: Machine) -> Machine | None:
+    """
+    The machine whose edge takes the next smaller power of two of elements, whose schedules are tried as well; None
+    where the edge takes one element, or does not matter.
+    """
+    array = machine.array
+    if not array.grouped or array.edge_elements == 1 or machine.policy == "lru":
+        return None
+    # With as many elements as rows, a whole column crosses in one cycle.
+    enough = 1 << (array.rows - 1).bit_length()
+    elements = array.edge_elements
+    fewer = enough if elements is None else 1 << (min(elements, 2 * enough) - 1).bit_length() - 1
+    return replace(machine, array=replace(array, edge_elements=fewer))
+
+
+def is_searched_edge(array: Array) -> bool:
+    """Whether schedules are searched for this edge: a power of two of elements, or no limit."""
+    elements = array.edge_elements
+    return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations
-from math import prod
+from math import isqrt, prod
 
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
@@ -19,6 +20,8 @@ from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 EVERY_COUNT = 8
 """Up to so many cores all smaller numbers are tried as well."""
+EVERY_COUNT_TO_SHARE = 16
+"""Up to so many cores those that are used have schedules for the channel of each number."""
 
 
 def core_partitions(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
@@ -45,10 +48,17 @@ def core_partitions(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
         if nest.sizes[dim] > 1:
             yield (loop(dim, cores),)
     for first, second in combinations(dims, 2):
-        for count in range(2, cores // 2 + 1):
-            other = cores // count
-            if count == cores // other and min(nest.sizes[first], nest.sizes[second]) > 1:
-                yield loop(first, count), loop(second, other)
+        if min(nest.sizes[first], nest.sizes[second]) > 1:
+            for count in _first_counts(cores):
+                yield loop(first, count), loop(second, cores // count)
+
+
+@lru_cache(maxsize=4096)
+def _first_counts(cores: int) -> tuple[int, ...]:
+    """The numbers of parts of the first of two dimensions that leave at least two to the other, each the largest."""
+    counts = {cores // other for other in range(2, isqrt(cores) + 1)}
+    counts |= {count for count in range(2, isqrt(cores) + 1) if cores // (cores // count) == count}
+    return tuple(sorted(counts - {1}))
 
 
 def partitions_up_to(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
@@ -60,32 +70,62 @@ def partitions_up_to(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
     yield from dict.fromkeys(loops for count in counts for loops in core_partitions(nest, count))
 
 
+def partitions_of_every_count(nest: Nest, cores: int) -> Iterator[tuple[tuple[Loop, ...], int]]:
+    """
+    For each number of cores up to this one the loops over them, or over fewer, with that number; `monotone.py` says
+    what it is for.
+
+    Between powers of two above `EVERY_COUNT_TO_SHARE` loops come with the least number alone that has them.
+    """
+    seen: dict[tuple[Loop, ...], None] = {}
+    for count in range(1, cores + 1):
+        own = dict.fromkeys(core_partitions(nest, count))
+        new = [loops for loops in own if loops not in seen]
+        seen |= own
+        often = count <= EVERY_COUNT_TO_SHARE or not count & (count - 1)
+        yield from ((loops, count) for loops in (seen if often else new))
+
+
 @dataclass(frozen=True)
 class CandidatePartition:
     """
-    Loops over cores that a search may try, with its `number` among them.
+    Loops over cores that a search may try, with its `number` among them, and the cores that the machine of the search
+    has (`cores`).
 
     `bound` is a lower bound of the objective over all schedules with these loops; 0 where none is known.
     """
 
     loops: tuple[Loop, ...]
     number: int
+    cores: int
     bound: float = 0.0
 
 
 def candidates_by_bound(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, most: Callable[[], float]
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    most: Callable[[], float],
+    *,
+    every_count: bool = False,
 ) -> Iterator[CandidatePartition]:
     """
-    The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile.
+    The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile;
+    with `every_count` those of each number of cores.
 
     A bound costs more, the closer it is. So each candidate is put off by cheap bounds first, and a closer one is
     computed when it is the next by the bounds that are known.
     """
     bounds = PartitionBounds(nest, machine, objective, widths)
+    if every_count:
+        # A machine of fewer cores comes later, so that the own one's wins among equals.
+        partitions = sorted(partitions_of_every_count(nest, machine.cores), key=lambda one: -one[1])
+    else:
+        partitions = [(loops, machine.cores) for loops in partitions_up_to(nest, machine.cores)]
     waiting = [
-        (0.0, False, 0.0, number, 0, CandidatePartition(loops, number))
-        for number, loops in enumerate(partitions_up_to(nest, machine.cores))
+        (0.0, False, 0.0, number, 0, CandidatePartition(loops, number, cores))
+        for number, (loops, cores) in enumerate(partitions)
     ]
     while waiting:
         bound, known, _, number, stage, candidate = heappop(waiting)

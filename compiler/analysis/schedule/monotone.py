@@ -20,6 +20,12 @@ terms. Sums and products of floats are monotone in each term too, so that roundi
   of `SIGNIFICANT_BITS`. With a little less SPM the schedule is mostly the same: `NestedTilings.coarsened` tells where
   it changes, so that a walk down from the machine's SPM meets each once. It ends where the lower bound for so little
   SPM is no better than the best, as all that is left fits there.
+
+*Cores* (`partitions_of_every_count`). On C cores the candidates are pairs (loops over cores, schedule of a part): for
+each c up to C the loops over c cores or fewer, with the schedule that the first part has on a core of a chip of c,
+for each narrower edge, too. They do not depend on C, and their cost on C cores falls with the channel, which grows
+with C. The pair without loops of c = 1 is the result on one core. Of SPM and channel this is not so: a better
+schedule of the first part may be a worse one of another part, which is slower where it adds to partial sums.
 """
 
 from collections.abc import Callable, Iterator

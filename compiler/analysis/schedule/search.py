@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, uniform_widths
+from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.core_partitions import candidates_by_bound
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -78,6 +78,8 @@ def best_schedule(
         return near_schedule(nest, machine, objective, widths, order, tolerance)
     if monotone and machine.cores == 1:
         return best_on_core(nest, machine, objective, widths, order, monotone=True)
+    if monotone:
+        return _over_cores(nest, machine, objective, widths, order, 0.0, monotone=True)
     return least_schedule(nest, machine, objective, widths, order, 0.0)
 
 
@@ -97,12 +99,12 @@ def least_schedule(
             return best_on_core(nest, machine, objective, widths, order)
         return _over_cores(nest, machine, objective, widths, order, tolerance)
 
-    narrower = None if objective in ("traffic", "energy") else _narrower(machine)
+    narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
     if narrower is None:
         return search(nest, machine, objective, widths, order)
     # The search is heuristic: a wider edge makes no schedule slower, and must not make the result slower either.
     found = least_schedule(nest, narrower, objective, widths, order, 0.0)
-    if _is_searched(machine.array):
+    if is_searched_edge(machine.array):
         own = search(nest, machine, objective, widths, order)
         found = min(own, found, key=lambda schedule: exact_cost(nest, schedule, machine, objective, widths))
     return found
@@ -150,53 +152,59 @@ def _part(nest: Nest, machine: Machine, loops: tuple[Loop, ...]) -> tuple[Nest, 
     return first_part(nest, partition), machine.core(core_count(nest, partition))
 
 
-def _narrower(machine: Machine) -> Machine | None:
-    """
-    The machine whose edge takes the next smaller power of two of elements, whose schedules are tried as well; None
-    where the edge takes one element, or does not matter.
-    """
-    array = machine.array
-    if not array.grouped or array.edge_elements == 1 or machine.policy == "lru":
-        return None
-    # With as many elements as rows, a whole column crosses in one cycle.
-    enough = 1 << (array.rows - 1).bit_length()
-    elements = array.edge_elements
-    fewer = enough if elements is None else 1 << (min(elements, 2 * enough) - 1).bit_length() - 1
-    return replace(machine, array=replace(array, edge_elements=fewer))
-
-
-def _is_searched(array: Array) -> bool:
-    """Whether schedules are searched for this edge: a power of two of elements, or no limit."""
-    elements = array.edge_elements
-    return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
-
-
+@lru_cache(maxsize=4096)
 def _over_cores(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    *,
+    monotone: bool = False,
 ) -> Schedule:
-    """The best schedule on a machine of several cores."""
+    """The best schedule on a machine of several cores; `monotone` in their number (`monotone.py`)."""
     best: tuple[float, float, float, int] | None = None
     chosen = Schedule()
     refusal: CapacityError | None = None
-    for candidate in candidates_by_bound(nest, machine, objective, widths, lambda: MOST if best is None else best[0]):
+    for candidate in candidates_by_bound(
+        nest, machine, objective, widths, lambda: MOST if best is None else best[0], every_count=monotone
+    ):
         if best is not None and candidate.bound >= best[0]:
             continue
-        part, core = _part(nest, machine, candidate.loops)
+        part, core = _part(nest, replace(machine, cores=candidate.cores), candidate.loops)
         try:
-            inner = best_on_core(part, core, objective, widths, order)
+            if monotone:
+                found = _on_every_edge(part, core, objective, widths, order, alone=candidate.cores == 1)
+            else:
+                found = [best_on_core(part, core, objective, widths, order)]
             if tolerance:
                 near_schedule(part, core, objective, widths, order, tolerance)
         except CapacityError as e:
             refusal = refusal or e
             continue
-        schedule = Schedule((*candidate.loops, *inner.loops), inner.keep, inner.spm)
-        cost = (*exact_cost(nest, schedule, machine, objective, widths), candidate.bound, candidate.number)
-        if best is None or cost < best:
-            best, chosen = cost, schedule
+        for inner in found:
+            schedule = Schedule((*candidate.loops, *inner.loops), inner.keep, inner.spm)
+            cost = (*exact_cost(nest, schedule, machine, objective, widths), candidate.bound, candidate.number)
+            if best is None or cost < best:
+                best, chosen = cost, schedule
     if best is None:
         assert refusal is not None, "the whole nest on one core is among the partitions"
         raise refusal
     return chosen
+
+
+def _on_every_edge(
+    part: Nest, core: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], *, alone: bool
+) -> list[Schedule]:
+    """The best schedules of a part with the core's edge and with each narrower one; as on one core if it is `alone`."""
+    if alone:
+        return [best_on_core(part, core, objective, widths, order, monotone=True)]
+    cores = [core]
+    while objective in ("time", "edp") and (narrower := narrower_edge(cores[-1])) is not None:
+        cores.append(narrower)
+    searched = [one for one in cores if is_searched_edge(one.array)] or [core]
+    return [best_on_core(part, one, objective, widths, order) for one in searched]
 
 
 @lru_cache(maxsize=4096)
