@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.onnx.external import ExternalFiles
@@ -28,9 +27,8 @@ from npuc.frontends.onnx.tensors import (
 )
 from npuc.frontends.onnx.wire import Message, WireFile
 
-MAX_NODES = 500_000
+MAX_NODES = 250_000
 """The most nodes of all graphs and functions of a file."""
-_Kind = Literal["one", "several"]
 _OWN = ("", "ai.onnx")
 
 
@@ -122,11 +120,10 @@ class Decoder:
         )
 
     def _nodes(self, message: Message, field: int) -> tuple[OnnxNode, ...]:
-        messages = message.messages(field, "node")
-        self.nodes += len(messages)
+        self.nodes += message.count(field)
         if self.nodes > MAX_NODES:
             raise SourceError(f"{self.file.filename}: found more than {MAX_NODES} nodes, expected a smaller model")
-        return tuple(self._node(each, number) for number, each in enumerate(messages, 1))
+        return tuple(self._node(each, number) for number, each in enumerate(message.messages(field, "node"), 1))
 
     def _node(self, message: Message, number: int) -> OnnxNode:
         op = message.string(4, "op_type")

@@ -114,9 +114,7 @@ def _types() -> tuple[ElementType, ...]:
 
     def short(code: int, name: str, exponent: int, mantissa: int, bias: int, special: str = "") -> ElementType:
         bits = 8 if special == "scale" else 1 + exponent + mantissa
-        return ElementType(
-            code, name, bits, np.dtype(np.float32), "", _Short(exponent, mantissa, bias, special)
-        )
+        return ElementType(code, name, bits, np.dtype(np.float32), "", _Short(exponent, mantissa, bias, special))
 
     return (
         plain(1, "float", np.float32, "f32"),

@@ -1,4 +1,4 @@
-"""What an ONNX file says: the model, its graphs, nodes, attributes and functions, as frozen data without any meaning."""
+"""What an ONNX file says, as frozen data without meaning: the model, its graphs, nodes, attributes and functions."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from npuc.frontends.onnx.element_types import ELEMENT_TYPES, INT64, Array, Eleme
 from npuc.frontends.onnx.external import ExternalFiles, Stretch
 from npuc.frontends.onnx.wire import LENGTH, VARINT, Message, Span, WireFile, unpacked_varints
 
-MAX_RANK = 64
-"""The most axes of a tensor, as in numpy."""
+MAX_RANK = 32
+"""The most axes of a tensor, as in numpy before version 2."""
 MAX_STRINGS = 1 << 20
 """The most strings in a tensor that is read."""
 _TYPED = {4: ("float_data", "<f4"), 5: ("int32_data", ""), 7: ("int64_data", ""), 10: ("double_data", "<f8")}
@@ -153,7 +153,9 @@ def tensor_of_message(message: Message, file: WireFile, outside: ExternalFiles) 
             raise SourceError(f"{file.filename}: tensor '{name}' has strings in an external file")
         return OnnxTensor(name, kind, shape, _Content(file, outside, stretch=outside.stretch(name, entries, expected)))
     if kind.bits == 0:
-        return OnnxTensor(name, kind, shape, _Content(file, outside, strings=tuple(message.spans(_STRINGS, "string_data"))))
+        return OnnxTensor(
+            name, kind, shape, _Content(file, outside, strings=tuple(message.spans(_STRINGS, "string_data")))
+        )
     spans = message.spans(_RAW, "raw_data")
     if spans:
         start, end = spans[-1]
@@ -176,7 +178,9 @@ def _check_pieces(
     widths = (int(floats[-1]), int(floats[-1])) if floats else (1, 10)
     numbers = kind.size_of(count) if kind.bits in (2, 4) else 2 * count if kind.held.kind == "c" else count
     if pieces and not widths[0] * (numbers - single) <= packed <= widths[1] * (numbers - single):
-        raise file.corrupt(f"tensor '{name}' has {single} single numbers and {packed} bytes of others for {count} elements")
+        raise file.corrupt(
+            f"tensor '{name}' has {single} single numbers and {packed} bytes of others for {count} elements"
+        )
 
 
 def element_type(file: WireFile, code: int, title: str) -> ElementType:
@@ -210,7 +214,9 @@ class SparseTensor:
         if count > most:
             raise SourceError(f"{title} has {count} elements, expected at most {most}")
         if self.indices.type is not INT64 or self.indices.shape not in ((found,), (found, rank)):
-            raise SourceError(f"{title} has indices {list(self.indices.shape)}, expected [{found}] or [{found}, {rank}]")
+            raise SourceError(
+                f"{title} has indices {list(self.indices.shape)}, expected [{found}] or [{found}, {rank}]"
+            )
         index: Any = self.indices.numpy()
         bounds = np.array([count] if index.ndim == 1 else self.shape)
         if np.any(index < 0) or np.any(index.reshape(found, -1) >= bounds):

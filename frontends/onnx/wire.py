@@ -24,7 +24,7 @@ Span = tuple[int, int]
 """Where content lies in a file: its first byte, and the byte behind its last."""
 
 VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
-MAX_FIELDS = 3_000_000
+MAX_FIELDS = 2_000_000
 """The most fields of all messages of a file that are read; large models have a tenth of them."""
 MAX_DEPTH = 64
 """How deep messages may be nested; protocol buffers' own readers stop at 100."""
@@ -137,6 +137,10 @@ class Message:
     def has(self, number: int) -> bool:
         """Whether there is a field of a number."""
         return number in self._fields
+
+    def count(self, number: int) -> int:
+        """How many fields have a number."""
+        return len(self._fields.get(number, ()))
 
     def spans(self, number: int, name: str) -> list[Span]:
         """Where the contents of repeated bytes lie."""
