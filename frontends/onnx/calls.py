@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn, TypeGuard
+from typing import Any, NoReturn, TypeGuard, cast
 
 import numpy as np
 
@@ -175,7 +175,9 @@ def _is_bytes(value: object) -> TypeGuard[bytes]:
 
 
 def _is_ints(value: object) -> TypeGuard[tuple[int, ...]]:
-    return value is None or (isinstance(value, tuple) and all(isinstance(v, int) for v in value))
+    if not isinstance(value, tuple):
+        return value is None
+    return all(isinstance(v, int) for v in cast("tuple[object, ...]", value))
 
 
 def _shown(value: object) -> str:

@@ -10,10 +10,9 @@ from npuc.frontends.onnx.element_types import ElementType
 from npuc.frontends.onnx.tensors import OnnxTensor, SparseTensor
 from npuc.frontends.onnx.wire import Message
 
-AttributeValue: TypeAlias = (
-    "int | float | bytes | OnnxTensor | SparseTensor | OnnxGraph | OnnxType | tuple[int, ...] | tuple[float, ...]"
-    " | tuple[bytes, ...] | tuple[OnnxTensor | SparseTensor | OnnxGraph | OnnxType, ...]"
-)
+_Whole: TypeAlias = "OnnxTensor | SparseTensor | OnnxGraph | OnnxType"
+AttributeValue: TypeAlias = "int | float | bytes | _Whole | tuple[int | float | bytes | _Whole, ...]"
+"""A number, text, tensor, graph or type, or several of one kind."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,7 @@ class Walk:
                 return RULES[newer.op](Folded(newer, self.limits))
             except NotFolded:
                 pass  # the program computes it
-            except (ValueError, TypeError, OverflowError, IndexError, ArithmeticError) as error:
+            except (ValueError, TypeError, IndexError, ArithmeticError, RuntimeError) as error:
                 raise newer.error(f"cannot be computed: {error}") from None
         return self.emitter.emit(newer)
 

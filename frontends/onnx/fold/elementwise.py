@@ -147,7 +147,7 @@ def _several(folded: Folded) -> Sequence[Constant]:
     for array in found[1:]:
         result = computed(folded, function, [result.array, array], folded.type)
     if folded.call.op == "Mean":
-        return [computed(folded, lambda x: x / len(found), [result.array], folded.type)]
+        return [computed(folded, np.divide, [result.array, np.array(len(found))], folded.type)]
     return [result]
 
 
@@ -170,7 +170,7 @@ def _clip(folded: Folded) -> Sequence[Constant]:
 
 @BOOK.rule("Relu")
 def _relu(folded: Folded) -> Sequence[Constant]:
-    return [computed(folded, lambda x: np.maximum(x, 0), [folded.array(0)], folded.type)]
+    return [computed(folded, np.maximum, [folded.array(0), np.array(0)], folded.type)]
 
 
 @BOOK.rule("Cast", "CastLike")
@@ -187,4 +187,4 @@ def _cast(folded: Folded) -> Sequence[Constant]:
         raise NotFolded("strings")
     if to is folded.type:
         return [Constant(folded.array(0), to)]
-    return [computed(folded, lambda x: x, [folded.array(0)], to)]
+    return [computed(folded, np.asarray, [folded.array(0)], to)]

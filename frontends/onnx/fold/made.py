@@ -38,7 +38,7 @@ def _constant(folded: Folded) -> Sequence[Constant]:
 @BOOK.rule("ConstantOfShape")
 def _filled(folded: Folded) -> Sequence[Constant]:
     """One value everywhere, which takes no memory."""
-    shape, value = folded.call.ints_at(0) or (), folded.call.tensor_attribute("value")
+    shape, value = folded.sizes(0), folded.call.tensor_attribute("value")
     if any(size < 0 for size in shape) or (value is not None and value.count != 1):
         raise folded.call.error(f"found the shape {list(shape)}, expected sizes from 0 and one value")
     element = np.zeros((), np.float32) if value is None else value.numpy().reshape(())

@@ -39,7 +39,7 @@ def _viewed(folded: Folded, array: Array, shape: Sequence[int]) -> Sequence[Cons
 @BOOK.rule("Reshape")
 def _reshape(folded: Folded) -> Sequence[Constant]:
     array = folded.array(0)
-    return _viewed(folded, array, reshaped(folded, array.shape, folded.call.ints_at(1) or ()))
+    return _viewed(folded, array, reshaped(folded, array.shape, folded.sizes(1)))
 
 
 @BOOK.rule("Flatten")
@@ -56,6 +56,7 @@ def _flatten(folded: Folded) -> Sequence[Constant]:
 def _unsqueeze(folded: Folded) -> Sequence[Constant]:
     array = folded.array(0)
     wanted = folded.call.ints_at(1) or ()
+    folded.check_rank(array.ndim + len(wanted))
     axes = folded.axes(array.ndim + len(wanted), 1) or ()
     return [Constant(np.expand_dims(array, axes), folded.type)]
 
@@ -166,7 +167,7 @@ def split_sizes(folded: Folded, size: int, outputs: int) -> tuple[int, ...]:
 
 @BOOK.rule("Expand")
 def _expand(folded: Folded) -> Sequence[Constant]:
-    array, wanted = folded.array(0), folded.call.ints_at(1) or ()
+    array, wanted = folded.array(0), folded.sizes(1)
     if any(size < 0 for size in wanted) or prod(wanted) > MAX_ELEMENTS:
         raise folded.call.error(f"found the shape {list(wanted)}, expected sizes from 0 and at most 2^44 elements")
     try:
@@ -188,7 +189,7 @@ def _tile(folded: Folded) -> Sequence[Constant]:
 @BOOK.rule("NonZero")
 def _nonzero(folded: Folded) -> Sequence[Constant]:
     array = np.atleast_1d(folded.array(0))
-    folded.limits.claim((array.ndim, np.count_nonzero(array)))
+    folded.limits.claim((array.ndim, int(np.count_nonzero(array))))
     return [Constant(np.stack(np.nonzero(array)).astype(np.int64), INT64)]
 
 

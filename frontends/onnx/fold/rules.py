@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.element_types import Array, ElementType
 from npuc.frontends.onnx.fold.limits import Limits
+from npuc.frontends.onnx.tensors import MAX_RANK
 from npuc.frontends.onnx.values import Constant
 
 
@@ -34,6 +35,17 @@ class Folded:
     def type(self) -> ElementType:
         """The element type of the first input."""
         return self.call.tensor(0).type
+
+    def sizes(self, index: int) -> tuple[int, ...]:
+        """A shape that an input gives, with what stands for sizes that are not said. Raises `SourceError`."""
+        found = self.call.ints_at(index) or ()
+        self.check_rank(len(found))
+        return found
+
+    def check_rank(self, rank: int) -> None:
+        """Raise `SourceError` for more axes than a tensor may have."""
+        if rank > MAX_RANK:
+            raise self.call.error(f"makes a tensor of {rank} axes, expected at most {MAX_RANK}")
 
     def axis(self, rank: int, default: int = 0, name: str = "axis") -> int:
         """An axis that an attribute names, counted from 0. Raises `SourceError`."""

@@ -386,3 +386,9 @@ def test_operators_are_surveyed_in_bodies_and_functions() -> None:
     nodes = [node("Abs", ["x"], ["a"]), node("f", ["a"], ["b"], "own"), node("If", ["c"], ["y"], then_branch=body)]
     found = used_operators(parse_model(model(graph(nodes), functions=functions), "m.onnx"))
     assert [(o.op, o.numbers) for o in found] == [("Abs", (1, 2)), ("If", (3,)), ("Neg", (3,))]
+
+
+@pytest.mark.parametrize("op", ["ConstantOfShape", "Reshape", "Expand"])
+def test_tensors_of_too_many_axes_are_refused(op: str) -> None:
+    inputs = ["s"] if op == "ConstantOfShape" else ["k", "s"]
+    assert "makes a tensor of 33 axes" in refused([node(op, inputs, ["y"])], s=ints(*[1] * 33), k=ints(1))
