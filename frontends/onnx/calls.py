@@ -9,8 +9,8 @@ from typing import Any, NoReturn, TypeGuard, cast
 import numpy as np
 
 from npuc.compiler.core.errors import Location, SourceError
-from npuc.frontends.onnx.model import AttributeValue, OnnxGraph, OnnxNode
-from npuc.frontends.onnx.tensors import OnnxTensor
+from npuc.frontends.onnx.container.model import AttributeValue, OnnxGraph, OnnxNode
+from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.values import Constant, Dynamic, OnnxValue, ValueSequence
 
 

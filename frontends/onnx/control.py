@@ -8,7 +8,7 @@ from typing import NoReturn
 import numpy as np
 
 from npuc.frontends.onnx.calls import OnnxCall
-from npuc.frontends.onnx.model import OnnxGraph
+from npuc.frontends.onnx.container.model import OnnxGraph
 from npuc.frontends.onnx.running import Runner
 from npuc.frontends.onnx.values import Constant, OnnxValue, integers, scalar, truth
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 from npuc.compiler.core.errors import Location, SourceError
-from npuc.frontends.onnx.model import OnnxGraph, OnnxNode
+from npuc.frontends.onnx.container.model import OnnxGraph, OnnxNode
 
 
 def ordered(nodes: tuple[OnnxNode, ...], filename: str) -> tuple[OnnxNode, ...]:

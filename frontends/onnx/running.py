@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from npuc.frontends.onnx.calls import OnnxCall
-from npuc.frontends.onnx.model import AttributeValue, OnnxGraph
+from npuc.frontends.onnx.container.model import AttributeValue, OnnxGraph
 from npuc.frontends.onnx.values import OnnxValue
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from npuc.frontends.onnx.calls import OnnxCall
-from npuc.frontends.onnx.model import OnnxGraph
+from npuc.frontends.onnx.container.model import OnnxGraph
 from npuc.frontends.onnx.running import Runner
 from npuc.frontends.onnx.values import OnnxValue, ValueSequence, integers, scalar, truth
 

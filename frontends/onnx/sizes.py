@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.dialects.tensors import MAX_ELEMENTS
-from npuc.frontends.onnx.model import OnnxModel, ValueInfo
+from npuc.frontends.onnx.container.model import OnnxModel, ValueInfo
 
 
 def free_sizes(model: OnnxModel) -> dict[str, tuple[tuple[str, int], ...]]:

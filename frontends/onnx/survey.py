@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from npuc.frontends.onnx.model import OnnxFunction, OnnxModel, OnnxNode
+from npuc.frontends.onnx.container.model import OnnxFunction, OnnxGraph, OnnxModel, OnnxNode
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,24 @@ def _reached(model: OnnxModel, nodes: Iterable[OnnxNode]) -> dict[tuple[str, str
         for graph in node.graphs():
             waiting.extend(graph.nodes)
     return found
+
+
+def names_read(model: OnnxModel) -> frozenset[str]:
+    """The names that nodes read or that graphs and functions return, anywhere in a model."""
+    names = set(_read_in(model.graph.nodes)) | {output.name for output in model.graph.outputs}
+    for function in model.functions.values():
+        names.update(function.outputs, _read_in(function.nodes))
+    return frozenset(names)
+
+
+def uses(graph: OnnxGraph) -> Iterator[str]:
+    """The names that the nodes of a graph read, those in bodies included, and its outputs: each as often as it is."""
+    yield from _read_in(graph.nodes)
+    yield from (output.name for output in graph.outputs)
+
+
+def _read_in(nodes: Iterable[OnnxNode]) -> Iterator[str]:
+    for node in nodes:
+        yield from node.inputs
+        for graph in node.graphs():
+            yield from uses(graph)

@@ -12,8 +12,8 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from npuc.frontends.onnx.element_types import BOOL, INT64, Array, ElementType, type_of
-from npuc.frontends.onnx.tensors import OnnxTensor
+from npuc.frontends.onnx.container.element_types import BOOL, INT64, Array, ElementType, type_of
+from npuc.frontends.onnx.container.tensors import OnnxTensor
 
 
 class Dynamic(Protocol):

@@ -15,8 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.frontends.onnx.calls import OnnxCall
-from npuc.frontends.onnx.element_types import FLOAT
-from npuc.frontends.onnx.model import AttributeValue
+from npuc.frontends.onnx.container.element_types import FLOAT
+from npuc.frontends.onnx.container.model import AttributeValue
 from npuc.frontends.onnx.values import Constant, OnnxValue, integers, scalar
 
 Run: TypeAlias = "Callable[[str, Sequence[OnnxValue], Mapping[str, AttributeValue]], OnnxValue]"

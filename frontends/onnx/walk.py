@@ -13,14 +13,15 @@ from typing import Protocol
 
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.onnx.calls import OnnxCall, Position
+from npuc.frontends.onnx.container.model import AttributeValue, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode
+from npuc.frontends.onnx.container.tensors import OnnxTensor, SparseTensor
 from npuc.frontends.onnx.control import CONTROL
 from npuc.frontends.onnx.fold import elementwise, made, moves
 from npuc.frontends.onnx.fold.limits import Limits, NotFolded
 from npuc.frontends.onnx.fold.rules import Folded, Rule
-from npuc.frontends.onnx.model import AttributeValue, OnnxFunction, OnnxGraph, OnnxModel, OnnxNode
 from npuc.frontends.onnx.order import ordered
 from npuc.frontends.onnx.sequences import SEQUENCES
-from npuc.frontends.onnx.tensors import OnnxTensor, SparseTensor
+from npuc.frontends.onnx.survey import names_read
 from npuc.frontends.onnx.values import Constant, Dynamic, OnnxValue, ValueSequence
 from npuc.frontends.onnx.versions import newest
 
@@ -65,6 +66,7 @@ class Walk:
     emitter: Emitter
     limits: Limits = field(default_factory=Limits)
     _scope: _Scope = field(init=False)
+    _read: frozenset[str] = field(init=False)
     _entered: list[OnnxFunction | OnnxGraph] = field(default_factory=list["OnnxFunction | OnnxGraph"])
     _orders: dict[int, tuple[OnnxNode, ...]] = field(default_factory=dict[int, "tuple[OnnxNode, ...]"])
 
@@ -72,6 +74,7 @@ class Walk:
         """The outputs of the model by name, for values of its inputs. Raises `SourceError`."""
         graph = self.model.graph
         self._scope = _Scope(dict(inputs), graph.initializers, self.model.opsets, {})
+        self._read = names_read(self.model)
         self._nodes(graph.nodes)
         return {output.name: self._output(output.name) for output in graph.outputs}
 
@@ -132,7 +135,8 @@ class Walk:
         position = self._position(node)
         inputs: list[OnnxValue] = []
         version = scope.opsets.get(node.domain, 0)
-        call = OnnxCall(node.op, node.domain, (), {}, node.outputs, node, position, version)
+        outputs = tuple(name if name in self._read else "" for name in node.outputs)
+        call = OnnxCall(node.op, node.domain, (), {}, outputs, node, position, version)
         for name in node.inputs:
             try:
                 inputs.append(self._named(name) if name else None)

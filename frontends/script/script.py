@@ -177,6 +177,10 @@ class Script:
         self._diagnostics.raise_if_any()
         self.statements.append(statement)
 
+    def unused(self, name: str) -> str:
+        """A name as it is, or with a number where it is taken."""
+        return self._unused(name).text
+
     def _unused(self, name: str) -> Name:
         """A name as it is, or with a number where it is taken."""
         number, candidate = self._numbers.get(name, 1), name

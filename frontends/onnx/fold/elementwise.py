@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from npuc.compiler.layers.rounding import round_to_bfloat16
-from npuc.frontends.onnx.element_types import BOOL, ELEMENT_TYPES, Array, ElementType
+from npuc.frontends.onnx.container.element_types import BOOL, ELEMENT_TYPES, Array, ElementType
 from npuc.frontends.onnx.fold.limits import NotFolded
 from npuc.frontends.onnx.fold.rules import Folded, RuleBook
 from npuc.frontends.onnx.values import Constant

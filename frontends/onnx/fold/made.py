@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from npuc.dialects.tensors import MAX_ELEMENTS
-from npuc.frontends.onnx.element_types import FLOAT, INT64, STRING, Array
+from npuc.frontends.onnx.container.element_types import FLOAT, INT64, STRING, Array
+from npuc.frontends.onnx.container.tensors import OnnxTensor, SparseTensor
 from npuc.frontends.onnx.fold.elementwise import held
 from npuc.frontends.onnx.fold.limits import NotFolded
 from npuc.frontends.onnx.fold.rules import Folded, RuleBook
-from npuc.frontends.onnx.tensors import OnnxTensor, SparseTensor
 from npuc.frontends.onnx.values import Constant
 
 BOOK = RuleBook()

@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from npuc.dialects.tensors import MAX_ELEMENTS
-from npuc.frontends.onnx.element_types import INT64, Array
+from npuc.frontends.onnx.container.element_types import INT64, Array
 from npuc.frontends.onnx.fold.rules import Folded, RuleBook
 from npuc.frontends.onnx.values import Constant, integers
 
@@ -92,11 +92,11 @@ def _slice(folded: Folded) -> Sequence[Constant]:
         raise folded.call.error("starts, ends, axes and steps do not fit together")
     index = [slice(None)] * array.ndim
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        index[axis] = _range_of(array.shape[axis], start, end, step)
+        index[axis] = range_of(array.shape[axis], start, end, step)
     return [Constant(array[tuple(index)], folded.type)]
 
 
-def _range_of(size: int, start: int, end: int, step: int) -> slice:
+def range_of(size: int, start: int, end: int, step: int) -> slice:
     """Elements of an axis; bounds may lie beyond both ends, also far beyond."""
     low, high = (0, size) if step > 0 else (-1, size - 1)
     first, last = (min(max(i + size if i < 0 else i, low), high) for i in (start, end))
@@ -197,4 +197,4 @@ def shape_of(folded: Folded) -> Constant:
     """The shape of the first input, which may be no constant, or the part of it that is asked for."""
     shape = folded.call.tensor(0).shape
     start, end = folded.call.int("start"), folded.call.int("end", len(shape))
-    return integers(shape[_range_of(len(shape), start, end, 1)])
+    return integers(shape[range_of(len(shape), start, end, 1)])

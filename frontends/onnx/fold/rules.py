@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from npuc.frontends.onnx.calls import OnnxCall
-from npuc.frontends.onnx.element_types import Array, ElementType
+from npuc.frontends.onnx.container.element_types import Array, ElementType
+from npuc.frontends.onnx.container.tensors import MAX_RANK
 from npuc.frontends.onnx.fold.limits import Limits
-from npuc.frontends.onnx.tensors import MAX_RANK
 from npuc.frontends.onnx.values import Constant
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from npuc.compiler.core.errors import SourceError, UsageError
-from npuc.frontends.onnx.element_types import ELEMENT_TYPES
-from npuc.frontends.onnx.load import load_model, parse_model
-from npuc.frontends.onnx.model import OnnxModel
-from npuc.frontends.onnx.tensors import OnnxTensor
+from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
+from npuc.frontends.onnx.container.load import load_model, parse_model
+from npuc.frontends.onnx.container.model import OnnxModel
+from npuc.frontends.onnx.container.tensors import OnnxTensor
 from tests.onnx_files import field, function, graph, message, model, node, tensor, value
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from npuc.frontends.onnx.load import load_model
-from npuc.frontends.onnx.tensors import OnnxTensor
+from npuc.frontends.onnx.container.load import load_model
+from npuc.frontends.onnx.container.tensors import OnnxTensor
 
 onnx = pytest.importorskip("onnx")
 LIGHT = sorted((Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))

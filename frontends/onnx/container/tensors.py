@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from npuc.compiler.core.errors import SourceError
-from npuc.frontends.onnx.element_types import ELEMENT_TYPES, INT64, Array, ElementType
-from npuc.frontends.onnx.external import ExternalFiles, Stretch
-from npuc.frontends.onnx.wire import LENGTH, VARINT, Message, Span, WireFile, unpacked_varints
+from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES, INT64, Array, ElementType
+from npuc.frontends.onnx.container.external import ExternalFiles, Stretch
+from npuc.frontends.onnx.container.wire import LENGTH, VARINT, Message, Span, WireFile, unpacked_varints
 
 MAX_RANK = 32
 """The most axes of a tensor, as in numpy before version 2."""

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from npuc.frontends.onnx.element_types import ElementType
-from npuc.frontends.onnx.tensors import OnnxTensor, SparseTensor
-from npuc.frontends.onnx.wire import Message
+from npuc.frontends.onnx.container.element_types import ElementType
+from npuc.frontends.onnx.container.tensors import OnnxTensor, SparseTensor
+from npuc.frontends.onnx.container.wire import Message
 
 _Whole: TypeAlias = "OnnxTensor | SparseTensor | OnnxGraph | OnnxType"
 AttributeValue: TypeAlias = "int | float | bytes | _Whole | tuple[int | float | bytes | _Whole, ...]"

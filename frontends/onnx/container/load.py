@@ -8,10 +8,10 @@ from pathlib import Path
 
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.frontends.onnx.decode import Decoder
-from npuc.frontends.onnx.external import ExternalFiles
-from npuc.frontends.onnx.model import OnnxModel
-from npuc.frontends.onnx.wire import Buffer, WireFile
+from npuc.frontends.onnx.container.decode import Decoder
+from npuc.frontends.onnx.container.external import ExternalFiles
+from npuc.frontends.onnx.container.model import OnnxModel
+from npuc.frontends.onnx.container.wire import Buffer, WireFile
 
 OPSETS = (7, 28)
 """The first and the last version of ONNX's own operators that are read."""

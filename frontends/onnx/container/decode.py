@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from npuc.compiler.core.errors import SourceError
-from npuc.frontends.onnx.external import ExternalFiles
-from npuc.frontends.onnx.model import (
+from npuc.frontends.onnx.container.external import ExternalFiles
+from npuc.frontends.onnx.container.model import (
     AttributeValue,
     Metadata,
     OnnxAttribute,
@@ -17,7 +17,7 @@ from npuc.frontends.onnx.model import (
     OnnxType,
     ValueInfo,
 )
-from npuc.frontends.onnx.tensors import (
+from npuc.frontends.onnx.container.tensors import (
     MAX_RANK,
     OnnxTensor,
     SparseTensor,
@@ -25,7 +25,7 @@ from npuc.frontends.onnx.tensors import (
     element_type,
     tensor_of_message,
 )
-from npuc.frontends.onnx.wire import Message, WireFile
+from npuc.frontends.onnx.container.wire import Message, WireFile
 
 MAX_NODES = 250_000
 """The most nodes of all graphs and functions of a file."""

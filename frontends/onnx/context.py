@@ -1,0 +1,209 @@
+"""One call as the meaning of its operator sees it: operands as terms of the language, and what is written with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npuc.compiler.core.errors import SourceError
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.calls import OnnxCall
+from npuc.frontends.onnx.container.element_types import BY_NAME, Array, ElementType
+from npuc.frontends.onnx.names import layer_of, plain
+from npuc.frontends.onnx.values import Constant
+from npuc.frontends.onnx.weights import FLOATS, Read, Variable, Weight
+
+if TYPE_CHECKING:
+    from npuc.frontends.script.script import Script, Term
+
+Operand = Name | int | float | bool
+TYPES = {type.language: type for type in BY_NAME.values() if type.language}
+MOST_LISTED = 4096
+"""The most elements of a constant that is written as numbers; a larger one is a parameter that is not trained."""
+
+
+class Context:
+    """
+    What the meaning of an operator is written with.
+
+    `layer` is the name of the layer that the call makes; what is built beside its result is named `layer.function`.
+    `values` gets how parameters that the script makes are read from the file.
+    """
+
+    def __init__(self, script: Script, call: OnnxCall, values: dict[str, Read]):
+        self.script = script
+        self.onnx = call
+        self.layer = layer_of(call)
+        self.values = values
+
+    # operands
+
+    def x(self, index: int = 0) -> Name:
+        """An operand that must be a tensor, as a variable."""
+        return self.variable(self.tensor(index))
+
+    def tensor(self, index: int) -> Constant | Variable | Weight:
+        """An operand that must be a tensor. Raises `SourceError`."""
+        value = self.onnx.tensor(index)
+        assert isinstance(value, Constant | Variable | Weight)
+        return value
+
+    def optional(self, index: int) -> Name | None:
+        """An operand as a variable; None where it is left out."""
+        return self.x(index) if self.onnx.has(index) else None
+
+    def number(self, index: int) -> float | None:
+        """The number that a constant operand of one element is; None for others."""
+        value = self.onnx.input(index)
+        return number_of(value) if isinstance(value, Constant) else None
+
+    def operand(self, index: int, rank: int | None = None) -> Operand:
+        """An operand of arithmetic: a number where it is one that takes the shape of the other."""
+        value = self.tensor(index)
+        if isinstance(value, Constant) and (rank is None or len(value.shape) <= rank):
+            found = number_of(value)
+            if found is not None:
+                return found
+        return self.variable(value)
+
+    def operands(self) -> list[Operand]:
+        """Both operands of arithmetic, of which at most one is a number."""
+        ranks = [len(self.tensor(index).shape) for index in range(2)]
+        first = self.operand(0, ranks[1]) if not isinstance(self.onnx.input(1), Constant) else self.x(0)
+        return [first, self.operand(1, ranks[0])]
+
+    def variable(self, value: Constant | Variable | Weight) -> Name:
+        """A tensor as a variable of the script; a parameter or constant that has none yet gets one."""
+        if isinstance(value, Variable):
+            return value.name
+        if isinstance(value, Constant):
+            return self._constant(value)
+        if value.variable is None:
+            if value.owned:
+                raise self.error(f"'{value.name}' is used by several nodes in a way that is not read")
+            element = self.language(value.type)
+            call = self.script.call("param", list(value.shape), element)
+            frozen = Call(call.at, call.function, call.arguments, frozen=not value.trained)
+            value.variable = self.script.assign(plain(value.name), frozen)
+            self.values[value.variable.text] = value.read
+        return value.variable
+
+    def _constant(self, value: Constant) -> Name:
+        """A constant as a variable: one value everywhere, a list of numbers, or a parameter that is not trained."""
+        element, name = self.language(value.type), plain(value.name) if value.name else f"{self.layer}.constant"
+        named = {} if element == "f32" else {"dtype": element}
+        finite = value.type.held.kind != "f" or bool(np.all(np.isfinite(value.array)))
+        if 0 in value.shape:
+            raise self.error(f"found a tensor of shape {list(value.shape)}, which has no elements")
+        if finite and (value.is_uniform or bool(np.all(value.array == value.array.flat[0]))):
+            return self.script.let(
+                self.script.unused(name), "full", list(value.shape), value.array.flat[0].item(), **named
+            )
+        if finite and value.array.size <= MOST_LISTED:
+            numbers = value.array.ravel().tolist()
+            return self.script.let(self.script.unused(name), "tensor", numbers, list(value.shape), **named)
+        return self.variable(Weight(name, value.shape, value.type, lambda: value.array, False))
+
+    def weight(self, index: int) -> Weight | None:
+        """
+        An operand that a layer may own: a parameter, or a constant of real numbers; None for others.
+
+        What a constant of real numbers feeds as a weight is trained, as where a file fills weights by an operator.
+        """
+        value = self.onnx.input(index)
+        if isinstance(value, Constant) and value.type.language in FLOATS and value.name:
+            return Weight(value.name, value.shape, value.type, lambda: value.array, True)
+        return value if isinstance(value, Weight) else None
+
+    def own(self, **weights: Weight | None) -> bool:
+        """
+        Let the layer of the call make weights, by the names that it gives its own; False where one is shared.
+
+        The layer takes the name of the module that the weights are of, where they all tell it.
+        """
+        found = {name: weight for name, weight in weights.items() if weight is not None}
+        if self.onnx.position.way or any(w.variable is not None or w.owned or w.uses > 1 for w in found.values()):
+            return False
+        paths = {weight.name.removesuffix(f".{name}") for name, weight in found.items()}
+        if len(paths) == 1 and all(weight.name.endswith(f".{name}") for name, weight in found.items()):
+            self.layer = plain(*paths)
+        self.layer = self.script.unused(self.layer)
+        for name, weight in found.items():
+            weight.owned = True
+            self.values[f"{self.layer}.{name}"] = weight.read
+        return True
+
+    # what is written
+
+    def let(self, function: str, *arguments: Term, **named: Term) -> Name:
+        """Write a call beside the result; its value."""
+        return self.script.let(f"{self.layer}.{function}", function, *arguments, **named)
+
+    def call(self, function: str, *arguments: Term, **named: Term) -> Call:
+        """A call that is the result, as an expression."""
+        return self.script.call(function, *arguments, **named)
+
+    def several(self, names: Sequence[str], function: str, *arguments: Term, **named: Term) -> list[Name]:
+        """Write a call that gives several values; a name for each."""
+        return self.script.several([f"{self.layer}.{name}" for name in names], function, *arguments, **named)
+
+    def held(self, value: Name | Call) -> Name:
+        """An expression as a variable beside the result."""
+        return value if isinstance(value, Name) else self.script.assign(f"{self.layer}.{value.function}", value)
+
+    # what is known
+
+    def shape(self, value: Name) -> tuple[int, ...]:
+        """The shape of a variable."""
+        return self.script.shape(value)
+
+    def element(self, value: Name) -> str:
+        """The element type of a variable, as the language writes it."""
+        return self.script.element(value)
+
+    def language(self, type: ElementType) -> str:
+        """An element type as the language writes it. Raises `SourceError` where it has none."""
+        if not type.language:
+            known = ", ".join(type.name for type in TYPES.values())
+            raise self.error(f"found a tensor of {type.name}, expected one of {known}")
+        return type.language
+
+    def axis(self, value: Name, default: int = 0, name: str = "axis") -> int:
+        """An axis that an attribute names, counted from 0. Raises `SourceError`."""
+        return self.checked_axis(value, self.onnx.int(name, default))
+
+    def checked_axis(self, value: Name, axis: int) -> int:
+        """An axis of a variable, counted from 0. Raises `SourceError`."""
+        rank = len(self.shape(value))
+        if not -rank <= axis < rank:
+            raise self.error(f"axis {axis} is outside of a tensor of rank {rank}")
+        return axis % rank
+
+    def cast(self, value: Name, element: str) -> Name:
+        """A tensor in an element type, as it is where it has it."""
+        return value if self.element(value) == element else self.let("cast", value, to=element)
+
+    def error(self, message: str, hint: str | None = None) -> SourceError:
+        """An error at the node."""
+        return self.onnx.error(message, hint)
+
+    def only(self, index: int) -> None:
+        """Refuse a call whose results from one on are wanted."""
+        for name in self.onnx.outputs[index:]:
+            if name:
+                raise self.error(f"output '{name}' is wanted, which has no counterpart")
+
+
+def number_of(value: Constant) -> float | None:
+    """The number that a constant of one element is."""
+    array: Array = value.array
+    if array.size != 1 or array.dtype.kind not in "iufb" or not np.isfinite(array).all():
+        return None
+    return array.reshape(()).item()
+
+
+def short(values: Sequence[int]) -> int | list[int]:
+    """One number where all are equal."""
+    return values[0] if len(set(values)) == 1 else list(values)

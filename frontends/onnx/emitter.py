@@ -1,0 +1,92 @@
+"""From the calls of a model to a script: what each operator means, and where parameters come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from npuc.compiler.core.errors import Location, SourceError, SourceErrors
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.calls import OnnxCall, Position
+from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
+from npuc.frontends.onnx.container.tensors import OnnxTensor
+from npuc.frontends.onnx.context import TYPES, Context
+from npuc.frontends.onnx.operators import meanings
+from npuc.frontends.onnx.survey import used_operators, uses
+from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
+from npuc.frontends.onnx.walk import EVALUATED
+from npuc.frontends.onnx.weights import FLOATS, Read, Variable, Weight
+from npuc.frontends.script.script import Script
+
+MAX_PROBLEMS = 20
+
+
+class ScriptEmitter:
+    """
+    Writes the calls of a model into a script.
+
+    `values` gets, by the names of the program's parameters, how they are read from the file.
+    """
+
+    def __init__(self, model: OnnxModel, script: Script):
+        self.script = script
+        self._filename = model.filename
+        self.values: dict[str, Read] = {}
+        self._uses = Counter(uses(model.graph))
+
+    def parameter(self, name: str, tensor: OnnxTensor) -> Weight | None:
+        """See `Emitter`: real numbers are trained, unless there is only one."""
+        if tensor.type.language not in FLOATS or tensor.count <= 1:
+            return None
+        return Weight(name, tensor.shape, tensor.type, tensor.numpy, True, self._uses[name])
+
+    def emit(self, call: OnnxCall) -> Sequence[OnnxValue]:
+        """See `Emitter`."""
+        meaning = meanings().get(call.full_op)
+        if meaning is None:
+            raise call.error("has no counterpart", hint="npuc list operators shows what is read")
+        with self.script.node(call.position.number):
+            context = Context(self.script, call, self.values)
+            result = meaning(context)
+            results = [result] if isinstance(result, Call | Name) else list(result)
+            return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
+
+    def _value(self, context: Context, value: Call | Name, number: int) -> Variable:
+        """A result as a value: an expression becomes the variable of the call's layer."""
+        layer = context.layer if number == 0 else f"{context.layer}.{number}"
+        name = self.script.assign(layer, value) if isinstance(value, Call) else value
+        return self.variable(name)
+
+    def variable(self, name: Name) -> Variable:
+        """A variable of the script as a value."""
+        return Variable(name, self.script.shape(name), TYPES[self.script.element(name)])
+
+    def output(self, name: str, value: OnnxValue) -> Name:
+        """An output of the model as a variable. Raises `SourceError`."""
+        if value is None or isinstance(value, ValueSequence):
+            raise self.script.error(f"output '{name}' is {'nothing' if value is None else 'a sequence'}")
+        assert isinstance(value, Constant | Variable | Weight)
+        node = OnnxNode(1, "Output", (name,), (name,))
+        call = OnnxCall("Output", "", (), {}, (name,), node, Position(self._filename, 1))
+        return Context(self.script, call, self.values).variable(value)
+
+
+def check_known(model: OnnxModel) -> None:
+    """Raise an error that names all operators of a model that have no meaning here, with their nodes."""
+    known = meanings()
+    problems: list[SourceError] = []
+    for used in used_operators(model):
+        name = f"{used.domain}.{used.op}" if used.domain else used.op
+        if name in known or (not used.domain and (used.op in EVALUATED or used.op in _OLDER)):
+            continue
+        places = ", ".join(map(str, used.numbers[:8])) + (", …" if len(used.numbers) > 8 else "")
+        where = f" (nodes {places})" if len(used.numbers) > 1 else ""
+        at = Location(model.filename, used.numbers[0], 1)
+        hint = "npuc list operators shows what is read; other options of the exporter may avoid it"
+        problems.append(SourceError(f"unsupported operator {name}{where}", location=at, hint=hint))
+    if problems:
+        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:MAX_PROBLEMS]))
+
+
+_OLDER = ("Upsample", "Scatter")
+"""Operators that newer ones replace."""

@@ -1,0 +1,42 @@
+"""
+What ONNX's operators mean, as calls of the language's functions: a function an operator, in a file a family.
+
+    @operator("Relu")
+    def relu(c: Context) -> Result: …
+
+Calls have the form of the newest operators (`versions.py`). The result is an expression, a variable, or a list of them
+where the operator has several results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.context import Context
+
+Result = Call | Name | Sequence[Call | Name | None]
+Meaning = Callable[[Context], Result]
+
+
+@cache
+def meanings() -> Mapping[str, Meaning]:
+    """The meaning of each operator, by its name, with the domain before it where it is not ONNX's own."""
+    modules = [import_module(f"{__name__}.{info.name}") for info in iter_modules(__path__)]
+    return {name: function for module in modules for name, function in getattr(module, "MEANINGS", {}).items()}
+
+
+def registry(meanings: dict[str, Meaning]) -> Callable[..., Callable[[Meaning], Meaning]]:
+    """A decorator that enters the meaning of operators into a table."""
+
+    def operator(*names: str) -> Callable[[Meaning], Meaning]:
+        def enter(function: Meaning) -> Meaning:
+            meanings.update(dict.fromkeys(names, function))
+            return function
+
+        return enter
+
+    return operator

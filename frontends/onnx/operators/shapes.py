@@ -1,0 +1,333 @@
+"""Shapes and the movement of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.fold.limits import Limits
+from npuc.frontends.onnx.fold.moves import range_of, reshaped, split_sizes
+from npuc.frontends.onnx.fold.rules import Folded
+from npuc.frontends.onnx.operators import Meaning, Result, registry
+from npuc.frontends.onnx.values import Constant
+from npuc.frontends.onnx.weights import Weight
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+
+
+def shaped(c: Context, x: Name, shape: Sequence[int]) -> Result:
+    """The elements under another shape; the tensor itself where it has that."""
+    return x if tuple(shape) == c.shape(x) else c.call("reshape", x, list(shape))
+
+
+@operator("Reshape")
+def reshape(c: Context) -> Result:
+    x = c.x()
+    return shaped(c, x, reshaped(Folded(c.onnx, Limits()), c.shape(x), c.onnx.ints_at(1) or ()))
+
+
+@operator("Flatten")
+def flatten(c: Context) -> Result:
+    x = c.x()
+    shape, axis = c.shape(x), c.onnx.int("axis", 1)
+    if not -len(shape) <= axis <= len(shape):
+        raise c.error(f"axis {axis} is outside of a tensor of rank {len(shape)}")
+    at = axis if axis >= 0 else axis + len(shape)
+    return shaped(c, x, [prod(shape[:at]), prod(shape[at:])])
+
+
+@operator("Squeeze")
+def squeeze(c: Context) -> Result:
+    x = c.x()
+    shape, axes = c.shape(x), Folded(c.onnx, Limits()).axes(len(c.shape(x)), 1)
+    gone = [axis for axis, size in enumerate(shape) if size == 1] if axes is None else list(axes)
+    if any(shape[axis] != 1 for axis in gone):
+        raise c.error(f"axes {gone} of {list(shape)} are not all of size 1")
+    return shaped(c, x, [size for axis, size in enumerate(shape) if axis not in gone])
+
+
+@operator("Unsqueeze")
+def unsqueeze(c: Context) -> Result:
+    x = c.x()
+    shape = list(c.shape(x))
+    axes = Folded(c.onnx, Limits()).axes(len(shape) + len(c.onnx.ints_at(1) or ()), 1) or ()
+    for axis in sorted(axes):
+        shape.insert(axis, 1)
+    return shaped(c, x, shape)
+
+
+@operator("Transpose")
+def transpose(c: Context) -> Result:
+    x = c.x()
+    rank = len(c.shape(x))
+    axes = c.onnx.ints("perm") or tuple(reversed(range(rank)))
+    if sorted(axes) != list(range(rank)):
+        raise c.error(f"perm {list(axes)} is no order of {rank} axes")
+    return transposed(c, x, axes)
+
+
+def transposed(c: Context, x: Name, axes: Sequence[int]) -> Result:
+    """A tensor with its axes in another order; the transpose of a transpose is one."""
+    if list(axes) == list(range(len(axes))):
+        return x
+    written = c.script.written(x)
+    if isinstance(written, Call) and written.function == "transpose":
+        source, first = (c.script.constant(argument.value) for argument in written.arguments)
+        if isinstance(source, Name) and isinstance(first, list):
+            whole = [int(str(first[axis])) for axis in axes]
+            return source if whole == sorted(whole) else c.call("transpose", source, whole)
+    return c.call("transpose", x, list(axes))
+
+
+@operator("Slice")
+def slice_(c: Context) -> Result:
+    x: Name | Call = c.x()
+    shape = c.shape(x)
+    folded = Folded(c.onnx, Limits())
+    starts, ends = c.onnx.ints_at(1) or (), c.onnx.ints_at(2) or ()
+    axes = folded.axes(len(shape), 3)
+    axes = tuple(range(len(starts))) if axes is None else axes
+    steps = c.onnx.ints_at(4) or (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) or len(axes) > len(shape) or 0 in steps:
+        raise c.error("starts, ends, axes and steps do not fit together")
+    for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
+        places = range(*range_of(shape[axis], start, end, step).indices(shape[axis]))
+        if not places:
+            raise c.error(f"takes no element of axis {axis}, which has {shape[axis]}")
+        x = _part(c, x, axis, places, shape[axis])
+    return x
+
+
+def _part(c: Context, x: Name | Call, axis: int, places: range, size: int) -> Name | Call:
+    """Elements along an axis at places of equal distances."""
+    backwards = places.step < 0
+    places = places[::-1] if backwards else places
+    if places != range(size):
+        step = {} if places.step == 1 else {"step": places.step}
+        x = c.call("slice", c.held(x), axis, places[0], places[-1] + 1, **step)
+    return c.call("flip", c.held(x), axis) if backwards and len(places) > 1 else x
+
+
+@operator("Split")
+def split(c: Context) -> Result:
+    x = c.x()
+    axis = c.axis(x)
+    sizes = split_sizes(Folded(c.onnx, Limits()), c.shape(x)[axis], len(c.onnx.outputs))
+    if len(sizes) == 1:
+        return [x]
+    if 0 in sizes:
+        raise c.error(f"parts {list(sizes)} are not all of at least one element")
+    return c.several([str(number) for number in range(len(sizes))], "split", x, list(sizes), axis)
+
+
+@operator("Concat")
+def concat(c: Context) -> Result:
+    parts = [
+        c.x(index) for index, value in enumerate(c.onnx.inputs) if value is not None and 0 not in c.tensor(index).shape
+    ]
+    if not parts:
+        raise c.error("joins no elements")
+    return parts[0] if len(parts) == 1 else c.call("concat", parts, c.axis(parts[0]))
+
+
+@operator("Expand")
+def expand(c: Context) -> Result:
+    x, wanted = c.x(), c.onnx.ints_at(1) or ()
+    try:
+        shape = np.broadcast_shapes(c.shape(x), wanted)
+    except ValueError:
+        raise c.error(f"{list(c.shape(x))} does not expand to {list(wanted)}") from None
+    return x if shape == c.shape(x) else c.call("expand", x, list(shape))
+
+
+@operator("Tile")
+def tile(c: Context) -> Result:
+    x, repeats = c.x(), c.onnx.ints_at(1) or ()
+    return x if set(repeats) <= {1} else c.call("repeat", x, list(repeats))
+
+
+@operator("Gather")
+def gather(c: Context) -> Result:
+    data, index = c.tensor(0), c.tensor(1)
+    rank, axis = len(data.shape), c.onnx.int("axis")
+    if not -rank <= axis < rank:
+        raise c.error(f"axis {axis} is outside of a tensor of rank {rank}")
+    axis %= rank
+    if isinstance(index, Constant):
+        return _taken(c, axis, index)
+    if isinstance(data, Weight) and rank == 2 and axis == 0 and index.type.name in ("int32", "int64"):
+        if c.own(weight=data):
+            element = c.language(data.type)
+            return c.call("embedding", c.x(1), *data.shape, **({} if element == "f32" else {"dtype": element}))
+        return c.call("embedding", c.x(1), weight=c.x(0))
+    x = c.x(0)
+    places = _from_zero(c, c.x(1), data.shape[axis])
+    if len(index.shape) == 1:
+        return c.call("index_select", x, places, axis)
+    flat = c.let("index_select", x, c.let("reshape", places, [-1]), axis)
+    return shaped(c, flat, [*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]])
+
+
+def _from_zero(c: Context, index: Name, size: int) -> Name:
+    """Places along an axis counted from 0, of such that may count from its end."""
+    return c.let("where", c.let("less", index, 0), c.let("add", index, size), index)
+
+
+def _taken(c: Context, axis: int, index: Constant) -> Result:
+    """The elements of the first operand at known places of an axis."""
+    x = c.x(0)
+    size = c.shape(x)[axis]
+    places = index.array
+    if index.type.held.kind not in "iu" or np.any(places < -size) or np.any(places >= size):
+        raise c.error(f"an index is outside of an axis of size {size}")
+    places = np.where(places < 0, places + size, places)
+    if not index.shape:
+        place = int(places)
+        part = c.held(_part(c, x, axis, range(place, place + 1), size))
+        return shaped(c, part, [*c.shape(x)[:axis], *c.shape(x)[axis + 1 :]])
+    flat = places.ravel().tolist()
+    if not flat:
+        raise c.error("takes no element")
+    if flat == list(range(flat[0], flat[0] + len(flat))):
+        part = c.held(_part(c, x, axis, range(flat[0], flat[0] + len(flat)), size))
+    else:
+        part = c.let("index_select", x, flat, axis)
+    return shaped(c, part, [*c.shape(x)[:axis], *index.shape, *c.shape(x)[axis + 1 :]])
+
+
+@operator("GatherElements")
+def gather_elements(c: Context) -> Result:
+    x, index = c.x(0), c.x(1)
+    axis = c.axis(x)
+    for other, (size, wanted) in enumerate(zip(c.shape(x), c.shape(index), strict=True)):
+        if other != axis and wanted < size:
+            x = c.let("slice", x, other, 0, wanted)
+    return c.call("gather", x, _from_zero(c, index, c.shape(x)[axis]), axis)
+
+
+@operator("GatherND")
+def gather_nd(c: Context) -> Result:
+    """Elements, or parts, at places of the first axes: at one place of these as one axis."""
+    x, index, lead = c.x(0), c.x(1), c.onnx.int("batch_dims")
+    shape, places = c.shape(x), c.shape(index)
+    depth = places[-1] if places else 0
+    if not 0 <= lead < len(places) or lead + depth > len(shape) or depth < 1:
+        raise c.error(f"indices {list(places)} do not fit {list(shape)} with {lead} axes of the batch")
+    sizes = shape[lead : lead + depth]
+    strides = [prod(sizes[number + 1 :]) for number in range(depth)]
+    listed = c.let("tensor", list(sizes), [depth], dtype=c.element(index))
+    positive = c.let("where", c.let("less", index, 0), c.let("add", index, listed), index)
+    flat = c.let("sum", c.let("mul", positive, c.let("tensor", strides, [depth], dtype=c.element(index))), axis=-1)
+    batch = prod(shape[:lead])
+    if batch > 1:
+        offset = c.let("arange", batch * prod(sizes), 0, prod(sizes), dtype=c.element(index))
+        shift = c.let("reshape", offset, [*shape[:lead], *[1] * (len(places) - 1 - lead)])
+        flat = c.let("add", flat, shift)
+    rows = c.let("reshape", x, [batch * prod(sizes), *shape[lead + depth :]])
+    found = c.let("index_select", rows, c.let("reshape", flat, [-1]), 0)
+    return shaped(c, found, [*places[:-1], *shape[lead + depth :]])
+
+
+@operator("Pad")
+def pad(c: Context) -> Result:
+    x, pads = c.x(), c.onnx.ints_at(1) or ()
+    rank = len(c.shape(x))
+    axes = Folded(c.onnx, Limits()).axes(rank, 3)
+    axes = tuple(range(rank)) if axes is None else axes
+    if len(pads) != 2 * len(axes):
+        raise c.error(f"found {len(pads)} pads for {len(axes)} axes")
+    both = {axis: (pads[at], pads[at + len(axes)]) for at, axis in enumerate(axes)}
+    first = min((axis for axis, sides in both.items() if any(sides)), default=rank)
+    padding = [size for axis in reversed(range(first, rank)) for size in both.get(axis, (0, 0))]
+    if not padding:
+        return x
+    mode = c.onnx.string("mode", "constant")
+    if mode not in ("constant", "reflect", "edge"):
+        raise c.error(f"pads by '{mode}', expected constant, reflect or edge")
+    if mode != "constant":
+        return c.call("pad", x, padding, mode="reflect" if mode == "reflect" else "replicate")
+    value = c.number(2) if c.onnx.has(2) else 0.0
+    if value is None:
+        raise c.error("pads by a value that depends on data, expected a constant")
+    return c.call("pad", x, padding, **({"value": float(value)} if value else {}))
+
+
+@operator("Trilu")
+def triangle(c: Context) -> Result:
+    return c.call("triu" if c.onnx.int("upper", 1) else "tril", c.x(), c.onnx.int_at(1) or 0)
+
+
+@operator("DepthToSpace")
+def depth_to_space(c: Context) -> Result:
+    x, factor = c.x(), c.onnx.int("blocksize")
+    batch, channels, height, width = _image(c, x)
+    if factor < 1 or channels % factor**2:
+        raise c.error(f"{channels} channels do not go into blocks of {factor}")
+    if c.onnx.string("mode", "DCR") == "CRD":
+        return c.call("pixel_shuffle", x, factor)
+    apart = c.let("reshape", x, [batch, factor, factor, channels // factor**2, height, width])
+    moved = c.let("transpose", apart, [0, 3, 4, 1, 5, 2])
+    return c.call("reshape", moved, [batch, channels // factor**2, height * factor, width * factor])
+
+
+@operator("SpaceToDepth")
+def space_to_depth(c: Context) -> Result:
+    x, factor = c.x(), c.onnx.int("blocksize")
+    batch, channels, height, width = _image(c, x)
+    if factor < 1 or height % factor or width % factor:
+        raise c.error(f"an image of {height} by {width} does not go into blocks of {factor}")
+    apart = c.let("reshape", x, [batch, channels, height // factor, factor, width // factor, factor])
+    order = [0, 3, 5, 1, 2, 4] if c.onnx.string("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    moved = c.let("transpose", apart, order)
+    return c.call("reshape", moved, [batch, channels * factor**2, height // factor, width // factor])
+
+
+def _image(c: Context, x: Name) -> tuple[int, ...]:
+    shape = c.shape(x)
+    if len(shape) != 4:
+        raise c.error(f"found a tensor of rank {len(shape)}, expected [batch, channels, height, width]")
+    return shape
+
+
+@operator("OneHot")
+def one_hot(c: Context) -> Result:
+    depth, values = c.onnx.constant(1), c.onnx.constant(2)
+    if depth is None or values is None or values.shape != (2,):
+        raise c.error("its depth and values are not given")
+    classes = int(depth.array.reshape(()))
+    off, on = values.array.tolist()
+    element = c.language(values.type)
+    index = c.x(0)
+    ids = index if c.element(index) in ("i32", "i64") else c.let("cast", index, to="i64")
+    places = _from_zero(c, ids, classes)
+    hot: Name | Call = c.call("one_hot", places, classes, dtype=element)
+    if on - off != 1:
+        hot = c.call("mul", c.held(hot), on - off)
+    if off:
+        hot = c.call("add", c.held(hot), off)
+    rank = len(c.shape(index)) + 1
+    axis = c.onnx.int("axis", -1)
+    if not -rank <= axis < rank:
+        raise c.error(f"axis {axis} is outside of a tensor of rank {rank}")
+    order = list(range(rank - 1))
+    order.insert(axis % rank, rank - 1)
+    return hot if order[-1] == rank - 1 else c.call("transpose", c.held(hot), order)
+
+
+@operator("ReverseSequence")
+def reverse_sequence(c: Context) -> Result:
+    """The first elements of each row in reverse order, as many as are said."""
+    x, lengths = c.x(), c.onnx.ints_at(1) or ()
+    time, batch = c.onnx.int("time_axis"), c.onnx.int("batch_axis", 1)
+    if {time, batch} != {0, 1} or len(lengths) != c.shape(x)[batch]:
+        raise c.error("lengths and axes do not fit")
+    rows: list[Name] = []
+    for row, length in enumerate(lengths):
+        places = [*range(length - 1, -1, -1), *range(length, c.shape(x)[time])]
+        rows.append(c.let("index_select", c.let("slice", x, batch, row, row + 1), places, time))
+    return c.call("concat", rows, batch)

@@ -1,0 +1,98 @@
+"""An ONNX model as a program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.frontends.base import Program, Request, Source
+from npuc.frontends.onnx.container.load import parse_model
+from npuc.frontends.onnx.container.model import OnnxModel
+from npuc.frontends.onnx.emitter import ScriptEmitter, check_known
+from npuc.frontends.onnx.fold.limits import Limits
+from npuc.frontends.onnx.names import plain
+from npuc.frontends.onnx.sizes import free_sizes, input_shapes
+from npuc.frontends.onnx.values import OnnxValue
+from npuc.frontends.onnx.walk import Walk
+from npuc.frontends.script.script import Script
+from npuc.frontends.script.training import Wanted, complete
+
+
+def model_of(source: Source) -> OnnxModel:
+    """The model that a source is. Raises `SourceError`."""
+    folder = os.path.dirname(source.filename) or "."
+    return parse_model(source.data, source.filename, folder if os.path.isfile(source.filename) else None)
+
+
+@dataclass(frozen=True)
+class FreeSizes:
+    """The sizes that a model leaves free, as parameters of a network."""
+
+    model: OnnxModel
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(free_sizes(self.model))
+
+    @property
+    def texts(self) -> tuple[tuple[str, str], ...]:
+        """None: the file is no text."""
+        return ()
+
+    def check(self, defines: Mapping[str, Any]) -> None:
+        """Raise `UsageError` for names and values that the model refuses."""
+        input_shapes(self.model, _sizes(defines))
+
+
+def read_model(model: OnnxModel, request: Request) -> Program:
+    """The program of a model. Raises `SourceError`s with the numbers of nodes, `UsageError` for a wrong request."""
+    check_known(model)
+    shapes = input_shapes(model, _sizes(request.defines))
+    name = plain(model.graph.name) if model.graph.name else "network"
+    script = Script(
+        name, model.filename, training=not request.inference, max_ops=request.max_ops, is_frozen=_frozen(request.freeze)
+    )
+    emitter = ScriptEmitter(model, script)
+    walk = Walk(model, emitter, Limits(nodes=request.max_ops))
+    inputs: dict[str, OnnxValue] = {}
+    for value in model.graph.free_inputs:
+        assert value.type is not None
+        assert value.type.element is not None
+        element = value.type.element.language
+        if not element:
+            raise script.error(
+                f"input '{value.name}' is a tensor of {value.type.element.name}, which has no counterpart"
+            )
+        inputs[value.name] = emitter.variable(script.input(plain(value.name), element, shapes[value.name]))
+    outputs = walk.run(inputs)
+    named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
+    remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
+    _check_freeze(request.freeze, list(script.parameters))
+    return Program(script.finish(), tuple(remarks), emitter.values)
+
+
+def _frozen(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """Whether a parameter is named by one of the patterns of those that are not trained."""
+    return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _check_freeze(patterns: Sequence[str], names: Sequence[str]) -> None:
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            raise UsageError(f"--freeze {pattern}: no parameter has such a name", hint=did_you_mean(pattern, names))
+
+
+def _sizes(defines: Mapping[str, Any]) -> dict[str, int]:
+    """Sizes by name, as whole numbers. Raises `UsageError`."""
+    sizes: dict[str, int] = {}
+    for name, value in defines.items():
+        number = int(value) if isinstance(value, str) and value.strip().isdigit() else value
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise UsageError(f"-D {name}={value}: expected a whole number")
+        sizes[name] = number
+    return sizes
