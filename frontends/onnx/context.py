@@ -11,7 +11,8 @@ from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import BY_NAME, Array, ElementType
-from npuc.frontends.onnx.names import layer_of, plain
+from npuc.frontends.onnx.names import layer_of, module_of, plain
+from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.values import Constant
 from npuc.frontends.onnx.weights import FLOATS, Read, Variable, Weight
 
@@ -32,11 +33,12 @@ class Context:
     `values` gets how parameters that the script makes are read from the file.
     """
 
-    def __init__(self, script: Script, call: OnnxCall, values: dict[str, Read]):
+    def __init__(self, script: Script, call: OnnxCall, values: dict[str, Read], readers: Readers):
         self.script = script
         self.onnx = call
         self.layer = layer_of(call)
         self.values = values
+        self._readers = readers
 
     # operands
 
@@ -98,9 +100,9 @@ class Context:
         if 0 in value.shape:
             raise self.error(f"found a tensor of shape {list(value.shape)}, which has no elements")
         if finite and (value.is_uniform or bool(np.all(value.array == value.array.flat[0]))):
-            return self.script.let(
-                self.script.unused(name), "full", list(value.shape), value.array.flat[0].item(), **named
-            )
+            first = value.array.flat[0].item()
+            number = int(first) if isinstance(first, bool) else first
+            return self.script.let(self.script.unused(name), "full", list(value.shape), number, **named)
         if finite and value.array.size <= MOST_LISTED:
             numbers = value.array.ravel().tolist()
             return self.script.let(self.script.unused(name), "tensor", numbers, list(value.shape), **named)
@@ -121,19 +123,27 @@ class Context:
         """
         Let the layer of the call make weights, by the names that it gives its own; False where one is shared.
 
-        The layer takes the name of the module that the weights are of, where they all tell it.
+        The layer takes the name of the module that the weights are of, where they tell it. Vectors of one number that
+        several nodes share are taken apart: exporters keep equal ones once, as the scales of norms that nobody has
+        trained.
         """
-        found = {name: weight for name, weight in weights.items() if weight is not None}
-        if self.onnx.position.way or any(w.variable is not None or w.owned or w.uses > 1 for w in found.values()):
+        given = {name: weight for name, weight in weights.items() if weight is not None}
+        if self.onnx.position.way:
             return False
-        paths = {weight.name.removesuffix(f".{name}") for name, weight in found.items()}
-        if len(paths) == 1 and all(weight.name.endswith(f".{name}") for name, weight in found.items()):
-            self.layer = plain(*paths)
+        found = {name: _apart(weight) for name, weight in given.items()}
+        if any(weight.variable is not None or weight.owned or weight.uses > 1 for weight in found.values()):
+            return False
+        named = [w.name.removesuffix(f".{n}") for n, w in given.items() if w.name.endswith(f".{n}") and w.uses == 1]
+        self.layer = plain(named[0]) if len(set(named)) == 1 else module_of(self.onnx) or self.layer
         self.layer = self.script.unused(self.layer)
         for name, weight in found.items():
             weight.owned = True
             self.values[f"{self.layer}.{name}"] = weight.read
         return True
+
+    def added_bias(self, width: int) -> Weight | None:
+        """The vector that the only reader of the result adds to it, if there is one: it is a part of the layer then."""
+        return None if self.onnx.position.way else self._readers.take_bias(self.onnx.outputs[0], width)
 
     # what is written
 
@@ -207,3 +217,12 @@ def number_of(value: Constant) -> float | None:
 def short(values: Sequence[int]) -> int | list[int]:
     """One number where all are equal."""
     return values[0] if len(set(values)) == 1 else list(values)
+
+
+def _apart(weight: Weight) -> Weight:
+    """A weight, or a copy of it where it is a vector of one number that several nodes share."""
+    if weight.uses > 1 and len(weight.shape) == 1:
+        array = weight.read()
+        if bool(np.all(array == array[0])):
+            return Weight(weight.name, weight.shape, weight.type, weight.read, weight.trained)
+    return weight

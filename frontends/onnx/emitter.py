@@ -12,6 +12,7 @@ from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.context import TYPES, Context
 from npuc.frontends.onnx.operators import meanings
+from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.survey import used_operators, uses
 from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
 from npuc.frontends.onnx.walk import EVALUATED
@@ -33,20 +34,26 @@ class ScriptEmitter:
         self._filename = model.filename
         self.values: dict[str, Read] = {}
         self._uses = Counter(uses(model.graph))
+        self._parameters: dict[str, Weight | None] = {}
+        self._readers = Readers(model.graph, self.parameter)
 
     def parameter(self, name: str, tensor: OnnxTensor) -> Weight | None:
         """See `Emitter`: real numbers are trained, unless there is only one."""
         if tensor.type.language not in FLOATS or tensor.count <= 1:
             return None
-        return Weight(name, tensor.shape, tensor.type, tensor.numpy, True, self._uses[name])
+        if name not in self._parameters:
+            self._parameters[name] = Weight(name, tensor.shape, tensor.type, tensor.numpy, True, self._uses[name])
+        return self._parameters[name]
 
     def emit(self, call: OnnxCall) -> Sequence[OnnxValue]:
         """See `Emitter`."""
+        if call.node.number in self._readers.absorbed and not call.position.way:
+            return [next(value for value in call.inputs if isinstance(value, Variable))]
         meaning = meanings().get(call.full_op)
         if meaning is None:
             raise call.error("has no counterpart", hint="npuc list operators shows what is read")
         with self.script.node(call.position.number):
-            context = Context(self.script, call, self.values)
+            context = Context(self.script, call, self.values, self._readers)
             result = meaning(context)
             results = [result] if isinstance(result, Call | Name) else list(result)
             return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
@@ -68,7 +75,7 @@ class ScriptEmitter:
         assert isinstance(value, Constant | Variable | Weight)
         node = OnnxNode(1, "Output", (name,), (name,))
         call = OnnxCall("Output", "", (), {}, (name,), node, Position(self._filename, 1))
-        return Context(self.script, call, self.values).variable(value)
+        return Context(self.script, call, self.values, self._readers).variable(value)
 
 
 def check_known(model: OnnxModel) -> None:

@@ -20,11 +20,11 @@ def plain(name: str) -> str:
 def layer_of(call: OnnxCall) -> str:
     """The name of the layer that a node makes: the path of its module, and the operator."""
     word = _SNAKE.sub("_", call.op).lower()
-    path = _path(call)
+    path = module_of(call)
     return f"{path}.{word}" if path else word
 
 
-def _path(call: OnnxCall) -> str:
+def module_of(call: OnnxCall) -> str:
     """The path of the module that a node is of, as exporters tell it; "" where they do not."""
     scopes = call.node.metadata.entries().get(_SCOPES, "")
     if scopes:

@@ -73,7 +73,27 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     _check_freeze(request.freeze, list(script.parameters))
-    return Program(script.finish(), tuple(remarks), emitter.values)
+    return Program(script.finish(), (*remarks, *_rewritten(model)), emitter.values)
+
+
+def _rewritten(model: OnnxModel) -> list[str]:
+    """Remarks on parameters that the exporter computed, so that they are not those of the network."""
+    made = {op: 0 for op in _MADE}
+    for node in model.graph.nodes:
+        for name in node.inputs:
+            if name in model.graph.initializers and name.startswith(f"onnx::{node.op}_") and node.op in made:
+                made[node.op] += 1
+                break
+    return [_MADE[op].format(count) for op, count in made.items() if count]
+
+
+_MADE = {
+    "Conv": "{} convolutions have weights that the exporter made, as where it folds batch norms into them; "
+    "torch.onnx.export(..., training=TrainingMode.TRAINING, do_constant_folding=False) keeps the norms",
+    "MatMul": "{} products have weights that the exporter transposed; torch.onnx.export(..., do_constant_folding=False)"
+    " keeps them",
+}
+"""What is said where nodes of an operator have parameters that the exporter made."""
 
 
 def _frozen(patterns: Sequence[str]) -> Callable[[str], bool]:

@@ -8,6 +8,7 @@ from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
 from npuc.frontends.onnx.context import Context
 from npuc.frontends.onnx.operators import Meaning, Result, registry
+from npuc.frontends.onnx.values import Constant
 from npuc.frontends.onnx.weights import FLOATS
 
 MEANINGS: dict[str, Meaning] = {}
@@ -266,6 +267,8 @@ def log_softmax(c: Context) -> Result:
 def dropout(c: Context) -> Result:
     """In training form, as the network was before it was exported."""
     ratio = c.number(1) if c.onnx.has(1) else 0.5
+    if not c.script.training and (not isinstance(c.onnx.input(2), Constant | None) or c.number(2)):
+        raise c.error("is random: it is in training mode, expected inference")
     if ratio is None or not 0 <= ratio < 1:
         raise c.error("its ratio depends on data, expected a constant from 0 to below 1")
     results: list[Name | Call] = [c.call("dropout", c.x(), float(ratio)) if ratio else c.x()]

@@ -96,6 +96,7 @@ def resize(c: Context) -> Result:
     if mode == "nearest":
         return _nearest(c, x, scales, sizes, coordinates)
     outside = any(scale != 1 for scale in scales[:-2]) or len(shape) != 4
+    outside |= coordinates == "pytorch_half_pixel" and 1 in sizes[2:]
     known = {"half_pixel": False, "pytorch_half_pixel": False, "align_corners": True}
     exact = all(size == floor(old * scale) for old, scale, size in zip(shape, scales, sizes, strict=True))
     fits = all(abs(size - old * scale) < 1e-6 for old, scale, size in zip(shape, scales, sizes, strict=True))

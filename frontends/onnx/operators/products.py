@@ -40,8 +40,12 @@ def matmul(c: Context) -> Result:
     a, b = c.tensor(0).shape, c.tensor(1).shape
     if not a or not b:
         raise c.error("multiplies a scalar")
-    if weight is not None and len(b) == 2 and len(a) >= 2 and c.own(weight=weight):
-        return c.call("linear", c.x(0), b[1], bias=False)
+    if weight is not None and len(b) == 2 and len(a) >= 2 and weight.uses == 1:
+        bias = c.added_bias(b[1])
+        if c.own(weight=weight, bias=bias):
+            return c.call("linear", c.x(0), b[1], **({} if bias is not None else {"bias": False}))
+        if bias is not None:
+            return c.call("add", c.let("linear", c.x(0), bias=False, weight=c.x(1)), c.variable(bias))
     left, right = c.x(0), c.x(1)
     if len(a) > 1 and len(b) > 1:
         return matrix_product(c, left, right, False, False)

@@ -126,5 +126,7 @@ def lp_normalization(c: Context) -> Result:
     if order not in (1, 2):
         raise c.error(f"found a norm of order {order}, expected 1 or 2")
     if order == 1:
-        return c.call("div", x, c.let("sum", c.let("abs", x), axis=axis, keepdim=True))
-    return c.call("div", x, c.let("sqrt", c.let("sum", c.let("mul", x, x), axis=axis, keepdim=True)))
+        norm = c.let("sum", c.let("abs", x), axis=axis, keepdim=True)
+    else:
+        norm = c.let("sqrt", c.let("sum", c.let("mul", x, x), axis=axis, keepdim=True))
+    return c.call("div", x, c.let("where", c.let("equal", norm, 0), 1, norm))  # what is zero stays zero
