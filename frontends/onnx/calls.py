@@ -11,7 +11,7 @@ import numpy as np
 from npuc.compiler.core.errors import Location, SourceError
 from npuc.frontends.onnx.container.model import AttributeValue, OnnxGraph, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
-from npuc.frontends.onnx.values import Constant, Dynamic, OnnxValue, ValueSequence
+from npuc.frontends.onnx.values import Constant, Dynamic, OnnxValue, Stored, ValueSequence
 
 
 @dataclass(frozen=True)
@@ -89,6 +89,8 @@ class OnnxCall:
     def constant(self, index: int) -> Constant | None:
         """An input that must be known while the file is read, None where it is left out. Raises `SourceError`."""
         value = self.input(index)
+        if isinstance(value, Stored):
+            return value.as_constant()
         if value is None or isinstance(value, Constant):
             return value
         self._unknown(index)

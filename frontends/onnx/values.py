@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,15 @@ class Dynamic(Protocol):
     @property
     def type(self) -> ElementType:
         """The type of its elements."""
+        ...
+
+
+@runtime_checkable
+class Stored(Dynamic, Protocol):
+    """A parameter, whose elements are in the file: where an operator needs them while it is read, it is a constant."""
+
+    def as_constant(self) -> Constant:
+        """Its elements."""
         ...
 
 

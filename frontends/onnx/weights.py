@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.onnx.container.element_types import Array, ElementType
+from npuc.frontends.onnx.values import Constant
 
 Read = Callable[[], Array]
 FLOATS = ("f32", "f64", "f16", "bf16")
@@ -29,6 +30,10 @@ class Weight:
     uses: int = 1
     owned: bool = False
     variable: Name | None = None
+
+    def as_constant(self) -> Constant:
+        """See `Stored`."""
+        return Constant(self.read(), self.type, self.name)
 
 
 @dataclass(frozen=True, eq=False)

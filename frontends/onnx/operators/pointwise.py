@@ -74,8 +74,8 @@ def _binary(op: str, function: str, c: Context) -> Result:
     return c.call(function, *([c.x(0), c.x(1)] if op in _TENSORS_ONLY else c.operands()))
 
 
-MEANINGS |= {op: partial(_unary, function) for op, function in _UNARY.items()}
-MEANINGS |= {op: partial(_binary, op, function) for op, function in _BINARY.items()}
+MEANINGS.update({op: partial(_unary, function) for op, function in _UNARY.items()})
+MEANINGS.update({op: partial(_binary, op, function) for op, function in _BINARY.items()})
 
 
 def _variadic(function: str, c: Context) -> Result:
@@ -86,7 +86,7 @@ def _variadic(function: str, c: Context) -> Result:
     return total
 
 
-MEANINGS |= {op: partial(_variadic, name) for op, name in (("Max", "max"), ("Min", "min"), ("Sum", "add"))}
+MEANINGS.update({op: partial(_variadic, name) for op, name in (("Max", "max"), ("Min", "min"), ("Sum", "add"))})
 
 
 @operator("Mean")

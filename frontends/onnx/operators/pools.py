@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil, floor
 
 import numpy as np
@@ -149,14 +150,14 @@ def _nearest(c: Context, x: Name, scales: list[float], sizes: tuple[int, ...], c
 
 def _places(c: Context, size: int, wanted: int, scale: float, coordinates: str, rounded: str) -> list[int]:
     """The place in an axis that each of the new one is taken from."""
-    rounding = {
+    rounding: dict[str, Callable[[float], int]] = {
         "round_prefer_floor": lambda v: ceil(v - 0.5),
         "round_prefer_ceil": lambda v: floor(v + 0.5),
         "floor": floor,
         "ceil": ceil,
     }
     whole = scale * size
-    transforms = {
+    transforms: dict[str, Callable[[int], float]] = {
         "asymmetric": lambda i: i / scale,
         "half_pixel": lambda i: (i + 0.5) / scale - 0.5,
         "pytorch_half_pixel": lambda i: (i + 0.5) / scale - 0.5 if whole > 1 else 0.0,

@@ -36,7 +36,7 @@ def _plain(function: str, c: Context) -> Result:
 
 
 _FUNCTIONS = {"Sum": "sum", "Mean": "mean", "Prod": "prod", "Max": "amax", "Min": "amin"}
-MEANINGS |= {f"Reduce{op}": partial(_plain, function) for op, function in _FUNCTIONS.items()}
+MEANINGS.update({f"Reduce{op}": partial(_plain, function) for op, function in _FUNCTIONS.items()})
 
 
 @operator("ReduceL1")

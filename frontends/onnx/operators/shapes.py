@@ -96,7 +96,8 @@ def slice_(c: Context) -> Result:
     if not len(starts) == len(ends) == len(axes) == len(steps) or len(axes) > len(shape) or 0 in steps:
         raise c.error("starts, ends, axes and steps do not fit together")
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        places = range(*range_of(shape[axis], start, end, step).indices(shape[axis]))
+        bounds: slice = range_of(shape[axis], start, end, step)
+        places = range(*bounds.indices(shape[axis]))
         if not places:
             raise c.error(f"takes no element of axis {axis}, which has {shape[axis]}")
         x = _part(c, x, axis, places, shape[axis])

@@ -12,9 +12,9 @@ import pytest
 from npuc.compiler.core.errors import NpucError
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import FLOAT
-from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.container.load import parse_model
 from npuc.frontends.onnx.container.tensors import OnnxTensor
+from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.values import Constant, OnnxValue
 from npuc.frontends.onnx.walk import Walk
 from tests.onnx_files import function, graph, model, node, value

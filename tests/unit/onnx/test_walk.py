@@ -13,11 +13,11 @@ import pytest
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import FLOAT, ElementType
-from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.container.load import parse_model
+from npuc.frontends.onnx.container.tensors import OnnxTensor
+from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.sizes import free_sizes, input_shapes
 from npuc.frontends.onnx.survey import used_operators
-from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
 from npuc.frontends.onnx.walk import Walk
 from tests.onnx_files import function, graph, model, node, value
