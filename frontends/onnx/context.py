@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import BY_NAME, Array, ElementType
 from npuc.frontends.onnx.names import layer_of, module_of, plain
 from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.values import Constant
-from npuc.frontends.onnx.weights import FLOATS, Read, Variable, Weight
+from npuc.frontends.onnx.weights import OnnxWeight, Read, Variable, weight_of
+from npuc.frontends.script.context import Context
+from npuc.frontends.script.weights import FLOATS, Tensor
 
 if TYPE_CHECKING:
     from npuc.frontends.script.script import Script, Term
 
-Operand = Name | int | float | bool
 TYPES = {type.language: type for type in BY_NAME.values() if type.language}
 MOST_LISTED = 4096
 """The most elements of a constant that is written as numbers; a larger one is a parameter that is not trained."""
 
 
-class Context:
+class OnnxContext(Context):
     """
     What the meaning of an operator is written with.
 
@@ -34,9 +34,8 @@ class Context:
     """
 
     def __init__(self, script: Script, call: OnnxCall, values: dict[str, Read], readers: Readers):
-        self.script = script
+        super().__init__(script, layer_of(call))
         self.onnx = call
-        self.layer = layer_of(call)
         self.values = values
         self._readers = readers
 
@@ -46,10 +45,10 @@ class Context:
         """An operand that must be a tensor, as a variable."""
         return self.variable(self.tensor(index))
 
-    def tensor(self, index: int) -> Constant | Variable | Weight:
+    def tensor(self, index: int) -> Constant | Variable | OnnxWeight:
         """An operand that must be a tensor. Raises `SourceError`."""
         value = self.onnx.tensor(index)
-        assert isinstance(value, Constant | Variable | Weight)
+        assert isinstance(value, Constant | Variable | OnnxWeight)
         return value
 
     def optional(self, index: int) -> Name | None:
@@ -61,7 +60,7 @@ class Context:
         value = self.onnx.input(index)
         return number_of(value) if isinstance(value, Constant) else None
 
-    def operand(self, index: int, rank: int | None = None) -> Operand:
+    def term(self, index: int, rank: int | None = None) -> Name | int | float | bool:
         """An operand of arithmetic: a number where it is one that takes the shape of the other."""
         value = self.tensor(index)
         if isinstance(value, Constant) and (rank is None or len(value.shape) <= rank):
@@ -70,27 +69,26 @@ class Context:
                 return found
         return self.variable(value)
 
-    def operands(self) -> list[Operand]:
+    def operands(self) -> list[Name | int | float | bool]:
         """Both operands of arithmetic, of which at most one is a number."""
         ranks = [len(self.tensor(index).shape) for index in range(2)]
-        first = self.operand(0, ranks[1]) if not isinstance(self.onnx.input(1), Constant) else self.x(0)
-        return [first, self.operand(1, ranks[0])]
+        first = self.term(0, ranks[1]) if not isinstance(self.onnx.input(1), Constant) else self.x(0)
+        return [first, self.term(1, ranks[0])]
 
-    def variable(self, value: Constant | Variable | Weight) -> Name:
+    def variable(self, value: Tensor | Constant | Variable) -> Name:
         """A tensor as a variable of the script; a parameter or constant that has none yet gets one."""
         if isinstance(value, Variable):
             return value.name
         if isinstance(value, Constant):
             return self._constant(value)
-        if value.variable is None:
+        if isinstance(value, OnnxWeight) and value.variable is None:
             if value.owned:
                 raise self.error(f"'{value.name}' is used by several nodes in a way that is not read")
-            element = self.language(value.type)
-            call = self.script.call("param", list(value.shape), element)
-            frozen = Call(call.at, call.function, call.arguments, frozen=not value.trained)
-            value.variable = self.script.assign(plain(value.name), frozen)
-            self.values[value.variable.text] = value.read
-        return value.variable
+            self.language(value.type)
+            name = super().variable(value)
+            assert value.read is not None
+            self.values[name.text] = value.read
+        return super().variable(value)
 
     def _constant(self, value: Constant) -> Name:
         """A constant as a variable: one value everywhere, a list of numbers, or a parameter that is not trained."""
@@ -106,9 +104,9 @@ class Context:
         if finite and value.array.size <= MOST_LISTED:
             numbers = value.array.ravel().tolist()
             return self.script.let(self.script.unused(name), "tensor", numbers, list(value.shape), **named)
-        return self.variable(Weight(name, value.shape, value.type, lambda: value.array, False))
+        return self.variable(weight_of(name, value.shape, value.type, lambda: value.array, trained=False))
 
-    def weight(self, index: int) -> Weight | None:
+    def weight(self, index: int) -> OnnxWeight | None:
         """
         An operand that a layer may own: a parameter, or a constant of real numbers; None for others.
 
@@ -116,10 +114,10 @@ class Context:
         """
         value = self.onnx.input(index)
         if isinstance(value, Constant) and value.type.language in FLOATS and value.name:
-            return Weight(value.name, value.shape, value.type, lambda: value.array, True)
-        return value if isinstance(value, Weight) else None
+            return weight_of(value.name, value.shape, value.type, lambda: value.array, trained=True)
+        return value if isinstance(value, OnnxWeight) else None
 
-    def own(self, **weights: Weight | None) -> bool:
+    def own(self, **weights: OnnxWeight | None) -> bool:
         """
         Let the layer of the call make weights, by the names that it gives its own; False where one is shared.
 
@@ -138,22 +136,15 @@ class Context:
         self.layer = self.script.unused(self.layer)
         for name, weight in found.items():
             weight.owned = True
+            assert weight.read is not None
             self.values[f"{self.layer}.{name}"] = weight.read
         return True
 
-    def added_bias(self, width: int) -> Weight | None:
+    def added_bias(self, width: int) -> OnnxWeight | None:
         """The vector that the only reader of the result adds to it, if there is one: it is a part of the layer then."""
         return None if self.onnx.position.way else self._readers.take_bias(self.onnx.outputs[0], width)
 
     # what is written
-
-    def let(self, function: str, *arguments: Term, **named: Term) -> Name:
-        """Write a call beside the result; its value."""
-        return self.script.let(f"{self.layer}.{function}", function, *arguments, **named)
-
-    def call(self, function: str, *arguments: Term, **named: Term) -> Call:
-        """A call that is the result, as an expression."""
-        return self.script.call(function, *arguments, **named)
 
     def several(self, names: Sequence[str], function: str, *arguments: Term, **named: Term) -> list[Name]:
         """Write a call that gives several values; a name for each."""
@@ -165,14 +156,6 @@ class Context:
 
     # what is known
 
-    def shape(self, value: Name) -> tuple[int, ...]:
-        """The shape of a variable."""
-        return self.script.shape(value)
-
-    def element(self, value: Name) -> str:
-        """The element type of a variable, as the language writes it."""
-        return self.script.element(value)
-
     def language(self, type: ElementType) -> str:
         """An element type as the language writes it. Raises `SourceError` where it has none."""
         if not type.language:
@@ -180,7 +163,7 @@ class Context:
             raise self.error(f"found a tensor of {type.name}, expected one of {known}")
         return type.language
 
-    def axis(self, value: Name, default: int = 0, name: str = "axis") -> int:
+    def axis_of(self, value: Name, default: int = 0, name: str = "axis") -> int:
         """An axis that an attribute names, counted from 0. Raises `SourceError`."""
         return self.checked_axis(value, self.onnx.int(name, default))
 
@@ -191,9 +174,9 @@ class Context:
             raise self.error(f"axis {axis} is outside of a tensor of rank {rank}")
         return axis % rank
 
-    def cast(self, value: Name, element: str) -> Name:
+    def cast(self, value: Tensor, element: str) -> Name:
         """A tensor in an element type, as it is where it has it."""
-        return value if self.element(value) == element else self.let("cast", value, to=element)
+        return self.variable(super().cast(value, element))
 
     def error(self, message: str, hint: str | None = None) -> SourceError:
         """An error at the node."""
@@ -219,10 +202,11 @@ def short(values: Sequence[int]) -> int | list[int]:
     return values[0] if len(set(values)) == 1 else list(values)
 
 
-def _apart(weight: Weight) -> Weight:
+def _apart(weight: OnnxWeight) -> OnnxWeight:
     """A weight, or a copy of it where it is a vector of one number that several nodes share."""
     if weight.uses > 1 and len(weight.shape) == 1:
+        assert weight.read is not None
         array = weight.read()
         if bool(np.all(array == array[0])):
-            return Weight(weight.name, weight.shape, weight.type, weight.read, weight.trained)
+            return weight_of(weight.name, weight.shape, weight.type, weight.read, trained=weight.trained)
     return weight

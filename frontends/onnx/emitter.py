@@ -10,14 +10,15 @@ from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.calls import OnnxCall, Position
 from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
-from npuc.frontends.onnx.context import TYPES, Context
+from npuc.frontends.onnx.context import TYPES, OnnxContext
 from npuc.frontends.onnx.operators import meanings
 from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.survey import used_operators, uses
 from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
 from npuc.frontends.onnx.walk import EVALUATED
-from npuc.frontends.onnx.weights import FLOATS, Read, Variable, Weight
+from npuc.frontends.onnx.weights import OnnxWeight, Read, Variable, weight_of
 from npuc.frontends.script.script import Script
+from npuc.frontends.script.weights import FLOATS, Refused
 
 MAX_PROBLEMS = 20
 
@@ -34,15 +35,17 @@ class ScriptEmitter:
         self._filename = model.filename
         self.values: dict[str, Read] = {}
         self._uses = Counter(uses(model.graph))
-        self._parameters: dict[str, Weight | None] = {}
+        self._parameters: dict[str, OnnxWeight | None] = {}
         self._readers = Readers(model.graph, self.parameter)
 
-    def parameter(self, name: str, tensor: OnnxTensor) -> Weight | None:
+    def parameter(self, name: str, tensor: OnnxTensor) -> OnnxWeight | None:
         """See `Emitter`: real numbers are trained, unless there is only one."""
         if tensor.type.language not in FLOATS or tensor.count <= 1:
             return None
         if name not in self._parameters:
-            self._parameters[name] = Weight(name, tensor.shape, tensor.type, tensor.numpy, True, self._uses[name])
+            self._parameters[name] = weight_of(
+                name, tensor.shape, tensor.type, tensor.numpy, trained=True, uses=self._uses[name]
+            )
         return self._parameters[name]
 
     def emit(self, call: OnnxCall) -> Sequence[OnnxValue]:
@@ -53,12 +56,15 @@ class ScriptEmitter:
         if meaning is None:
             raise call.error("has no counterpart", hint="npuc list operators shows what is read")
         with self.script.node(call.position.number):
-            context = Context(self.script, call, self.values, self._readers)
-            result = meaning(context)
+            context = OnnxContext(self.script, call, self.values, self._readers)
+            try:
+                result = meaning(context)
+            except Refused as refusal:
+                raise call.error(refusal.message, refusal.hint) from None
             results = [result] if isinstance(result, Call | Name) else list(result)
             return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
 
-    def _value(self, context: Context, value: Call | Name, number: int) -> Variable:
+    def _value(self, context: OnnxContext, value: Call | Name, number: int) -> Variable:
         """A result as a value: an expression becomes the variable of the call's layer."""
         layer = context.layer if number == 0 else f"{context.layer}.{number}"
         name = self.script.assign(layer, value) if isinstance(value, Call) else value
@@ -72,10 +78,10 @@ class ScriptEmitter:
         """An output of the model as a variable. Raises `SourceError`."""
         if value is None or isinstance(value, ValueSequence):
             raise self.script.error(f"output '{name}' is {'nothing' if value is None else 'a sequence'}")
-        assert isinstance(value, Constant | Variable | Weight)
+        assert isinstance(value, Constant | Variable | OnnxWeight)
         node = OnnxNode(1, "Output", (name,), (name,))
         call = OnnxCall("Output", "", (), {}, (name,), node, Position(self._filename, 1))
-        return Context(self.script, call, self.values, self._readers).variable(value)
+        return OnnxContext(self.script, call, self.values, self._readers).variable(value)
 
 
 def check_known(model: OnnxModel) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.onnx.container.load import parse_model
 from npuc.frontends.onnx.container.model import OnnxModel
@@ -18,6 +17,7 @@ from npuc.frontends.onnx.names import plain
 from npuc.frontends.onnx.sizes import free_sizes, input_shapes
 from npuc.frontends.onnx.values import OnnxValue
 from npuc.frontends.onnx.walk import Walk
+from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
 
@@ -54,8 +54,9 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     check_known(model)
     shapes = input_shapes(model, _sizes(request.defines))
     name = plain(model.graph.name) if model.graph.name else "network"
+    frozen = Frozen(request.freeze)
     script = Script(
-        name, model.filename, training=not request.inference, max_ops=request.max_ops, is_frozen=_frozen(request.freeze)
+        name, model.filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches
     )
     emitter = ScriptEmitter(model, script)
     walk = Walk(model, emitter, Limits(nodes=request.max_ops))
@@ -72,7 +73,7 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     outputs = walk.run(inputs)
     named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
-    _check_freeze(request.freeze, list(script.parameters))
+    frozen.check()
     return Program(script.finish(), (*remarks, *_rewritten(model)), emitter.values)
 
 
@@ -94,17 +95,6 @@ _MADE = {
     " keeps them",
 }
 """What is said where nodes of an operator have parameters that the exporter made."""
-
-
-def _frozen(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a parameter is named by one of the patterns of those that are not trained."""
-    return lambda name: any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def _check_freeze(patterns: Sequence[str], names: Sequence[str]) -> None:
-    for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in names):
-            raise UsageError(f"--freeze {pattern}: no parameter has such a name", hint=did_you_mean(pattern, names))
 
 
 def _sizes(defines: Mapping[str, Any]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from npuc.frontends.onnx.container.model import OnnxGraph, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
-from npuc.frontends.onnx.weights import Weight
+from npuc.frontends.onnx.weights import OnnxWeight
 
 
 class Readers:
@@ -16,7 +16,7 @@ class Readers:
     `absorbed` are the numbers of nodes whose work a node before them has done.
     """
 
-    def __init__(self, graph: OnnxGraph, parameter: Callable[[str, OnnxTensor], Weight | None]):
+    def __init__(self, graph: OnnxGraph, parameter: Callable[[str, OnnxTensor], OnnxWeight | None]):
         self.absorbed: set[int] = set()
         self._parameter = parameter
         self._initializers = graph.initializers
@@ -35,7 +35,7 @@ class Readers:
             for inner in node.graphs():
                 self._hidden(inner)
 
-    def take_bias(self, name: str, width: int) -> Weight | None:
+    def take_bias(self, name: str, width: int) -> OnnxWeight | None:
         """The vector that the only reader of a value adds to it; the reader is absorbed then."""
         nodes = self._nodes.get(name, [])
         if len(nodes) != 1 or name in self._outputs or nodes[0].op != "Add" or nodes[0].domain:

@@ -1,4 +1,4 @@
-"""Parameters of an ONNX model: tensors of the file that layers of the program own, or that stand alone in it."""
+"""The values of a graph under translation: variables of the script, and parameters of the file."""
 
 from __future__ import annotations
 
@@ -6,34 +6,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.onnx.container.element_types import Array, ElementType
+from npuc.frontends.onnx.container.element_types import FLOAT, Array, ElementType
+from npuc.frontends.onnx.names import plain
 from npuc.frontends.onnx.values import Constant
+from npuc.frontends.script.weights import Weight
 
 Read = Callable[[], Array]
-FLOATS = ("f32", "f64", "f16", "bf16")
 
 
 @dataclass(eq=False)
-class Weight:
-    """
-    A parameter or constant of the model, by its name there.
+class OnnxWeight(Weight):
+    """A parameter or constant of an ONNX model; `owned` is set once a layer makes it as its own."""
 
-    A layer that owns it makes it as its own; `variable` is set once it stands alone in the script. `uses` counts the
-    nodes that take it.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    type: ElementType
-    read: Read
-    trained: bool
-    uses: int = 1
+    type: ElementType = FLOAT
     owned: bool = False
-    variable: Name | None = None
 
     def as_constant(self) -> Constant:
         """See `Stored`."""
+        assert self.read is not None
         return Constant(self.read(), self.type, self.name)
+
+
+def weight_of(
+    name: str, shape: tuple[int, ...], type: ElementType, read: Read, *, trained: bool, uses: int = 1
+) -> OnnxWeight:
+    """A parameter or constant by its name in the file."""
+    return OnnxWeight(plain(name), shape, type.language or type.name, trained, uses, read, type=type)
 
 
 @dataclass(frozen=True, eq=False)

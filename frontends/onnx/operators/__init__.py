@@ -2,7 +2,7 @@
 What ONNX's operators mean, as calls of the language's functions: a function an operator, in a file a family.
 
     @operator("Relu")
-    def relu(c: Context) -> Result: …
+    def relu(c: OnnxContext) -> Result: …
 
 Calls have the form of the newest operators (`versions.py`). The result is an expression, a variable, or a list of them
 where the operator has several results.
@@ -16,10 +16,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 
 Result = Call | Name | Sequence[Call | Name | None]
-Meaning = Callable[[Context], Result]
+Meaning = Callable[[OnnxContext], Result]
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -11,7 +11,7 @@ operator = registry(MEANINGS)
 
 
 @operator("Attention")
-def attention(c: Context) -> Result:
+def attention(c: OnnxContext) -> Result:
     """Of [batch, heads, length, size], or of [batch, length, heads * size] with the numbers of heads as attributes."""
     if c.onnx.has(6) or any(c.onnx.int(f"{side}_window_size", -1) >= 0 for side in ("left", "right")):
         raise c.error("has lengths of its own, or a window, which has no counterpart")
@@ -35,7 +35,7 @@ def attention(c: Context) -> Result:
     return [out, key, value] if any(c.onnx.outputs[1:3]) else out
 
 
-def _heads(c: Context, index: int, heads: int) -> Name:
+def _heads(c: OnnxContext, index: int, heads: int) -> Name:
     x = c.x(index)
     batch, length, width = c.shape(x)
     if heads < 1 or width % heads:
@@ -43,7 +43,7 @@ def _heads(c: Context, index: int, heads: int) -> Name:
     return c.let("transpose", c.let("reshape", x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
 
 
-def _mask(c: Context, columns: int) -> Name | None:
+def _mask(c: OnnxContext, columns: int) -> Name | None:
     """The mask, as one of rank 4."""
     if not c.onnx.has(3):
         return None
@@ -55,7 +55,7 @@ def _mask(c: Context, columns: int) -> Name | None:
 
 
 def _attended(
-    c: Context, query: Name, key: Name, value: Name, mask: Name | None, causal: bool, past: int, rows: int
+    c: OnnxContext, query: Name, key: Name, value: Name, mask: Name | None, causal: bool, past: int, rows: int
 ) -> Call:
     scale, cap = c.onnx.float("scale"), c.onnx.float("softcap")
     columns = c.shape(key)[2]
@@ -81,14 +81,14 @@ def _attended(
 _FAR = {"f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308, "f16": -65504.0, "bf16": -3.3895313892515355e38}
 
 
-def _both(c: Context, seen: Name, mask: Name) -> Name:
+def _both(c: OnnxContext, seen: Name, mask: Name) -> Name:
     """A mask, and where a query may not look at all."""
     element = c.element(mask)
     return c.let("logical_and", seen, mask) if element == "bool" else c.let("where", seen, mask, _FAR[element])
 
 
 def _capped(
-    c: Context,
+    c: OnnxContext,
     query: Name,
     key: Name,
     value: Name,

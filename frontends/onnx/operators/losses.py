@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -11,7 +11,7 @@ operator = registry(MEANINGS)
 
 
 @operator("SoftmaxCrossEntropyLoss")
-def cross_entropy(c: Context) -> Result:
+def cross_entropy(c: OnnxContext) -> Result:
     if not _is_plain(c):
         logs = c.let("log_softmax", c.x(), 1)
         return [_composed(c, logs), logs]
@@ -20,11 +20,11 @@ def cross_entropy(c: Context) -> Result:
 
 
 @operator("NegativeLogLikelihoodLoss")
-def nll(c: Context) -> Result:
+def nll(c: OnnxContext) -> Result:
     return _loss(c, "nll_loss") if _is_plain(c) else _composed(c, c.x())
 
 
-def _is_plain(c: Context) -> bool:
+def _is_plain(c: OnnxContext) -> bool:
     """Whether the language's losses say it: without weights of the classes, as one number."""
     reduction = c.onnx.string("reduction", "mean")
     if reduction not in ("mean", "sum", "none"):
@@ -32,7 +32,7 @@ def _is_plain(c: Context) -> bool:
     return reduction != "none" and not c.onnx.has(2)
 
 
-def _loss(c: Context, function: str) -> Call:
+def _loss(c: OnnxContext, function: str) -> Call:
     x, reduction = c.x(), c.onnx.string("reduction", "mean")
     named: dict[str, int | str] = {} if reduction == "mean" else {"reduction": reduction}
     if len(c.shape(x)) > 2:
@@ -42,7 +42,7 @@ def _loss(c: Context, function: str) -> Call:
     return c.call(function, x, c.x(1), **named)
 
 
-def _composed(c: Context, logs: Name) -> Name | Call:
+def _composed(c: OnnxContext, logs: Name) -> Name | Call:
     """Less the logarithm at each label, times the weight of its class; labels to ignore weigh nothing."""
     labels, element = c.x(1), c.element(logs)
     ignored = c.onnx.int("ignore_index") if "ignore_index" in c.onnx.attributes else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -11,7 +11,7 @@ operator = registry(MEANINGS)
 
 
 @operator("BatchNormalization")
-def batch_norm(c: Context) -> Result:
+def batch_norm(c: OnnxContext) -> Result:
     """In training form, as the network was before it was exported; with running statistics in inference."""
     if c.onnx.int("training_mode"):
         raise c.error("is in training mode, which has no counterpart", hint="export the model for inference")
@@ -34,7 +34,7 @@ def _eps(eps: float, usual: float = 1e-5) -> dict[str, float]:
 
 
 @operator("InstanceNormalization")
-def instance_norm(c: Context) -> Result:
+def instance_norm(c: OnnxContext) -> Result:
     eps = _eps(c.onnx.float("epsilon", 1e-5))
     weight, bias = c.weight(1), c.weight(2)
     if weight is not None and bias is not None and c.own(weight=weight, bias=bias):
@@ -45,7 +45,7 @@ def instance_norm(c: Context) -> Result:
 
 
 @operator("GroupNormalization")
-def group_norm(c: Context) -> Result:
+def group_norm(c: OnnxContext) -> Result:
     eps, groups = _eps(c.onnx.float("epsilon", 1e-5)), c.onnx.int("num_groups", 1)
     weight, bias = c.weight(1), c.weight(2)
     if weight is not None and bias is not None and c.own(weight=weight, bias=bias):
@@ -56,10 +56,10 @@ def group_norm(c: Context) -> Result:
 
 
 @operator("LayerNormalization")
-def layer_norm(c: Context) -> Result:
+def layer_norm(c: OnnxContext) -> Result:
     x = c.x()
     rank = len(c.shape(x))
-    axes, eps = rank - c.axis(x, -1), c.onnx.float("epsilon", 1e-5)
+    axes, eps = rank - c.axis_of(x, -1), c.onnx.float("epsilon", 1e-5)
     weight, bias = c.weight(1), c.weight(2)
     shape = c.shape(x)[rank - axes :]
     fits = weight is not None and weight.shape == shape and (bias is None or bias.shape == shape)
@@ -78,10 +78,10 @@ def layer_norm(c: Context) -> Result:
 
 
 @operator("RMSNormalization")
-def rms_norm(c: Context) -> Result:
+def rms_norm(c: OnnxContext) -> Result:
     x = c.x()
     rank, eps = len(c.shape(x)), c.onnx.float("epsilon", 1e-5)
-    axes = rank - c.axis(x, -1)
+    axes = rank - c.axis_of(x, -1)
     named = {"eps": float(f"{eps:.7g}")} | ({} if axes == 1 else {"axes": axes})
     weight = c.weight(1)
     if weight is not None and weight.shape == c.shape(x)[rank - axes :] and c.own(weight=weight):
@@ -90,7 +90,7 @@ def rms_norm(c: Context) -> Result:
 
 
 @operator("LRN")
-def local_response_norm(c: Context) -> Result:
+def local_response_norm(c: OnnxContext) -> Result:
     named = {"alpha": c.onnx.float("alpha", 1e-4), "beta": c.onnx.float("beta", 0.75), "k": c.onnx.float("bias", 1.0)}
     usual = {"alpha": 1e-4, "beta": 0.75, "k": 1.0}
     given = {name: float(f"{v:.7g}") for name, v in named.items() if abs(v - usual[name]) > 1e-6 * usual[name]}
@@ -98,7 +98,7 @@ def local_response_norm(c: Context) -> Result:
 
 
 @operator("MeanVarianceNormalization")
-def mean_variance(c: Context) -> Result:
+def mean_variance(c: OnnxContext) -> Result:
     x, axes = c.x(), list(c.onnx.ints("axes") or (0, 2, 3))
     centred = c.let("sub", x, c.let("mean", x, axis=axes, keepdim=True))
     spread = c.let("sqrt", c.let("var", x, axis=axes, correction=0, keepdim=True))

@@ -6,10 +6,10 @@ from functools import partial
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.values import Constant
-from npuc.frontends.onnx.weights import FLOATS
+from npuc.frontends.script.weights import FLOATS
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -66,11 +66,11 @@ _BINARY = {
 _TENSORS_ONLY = {"And", "Or", "Xor", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal"}
 
 
-def _unary(function: str, c: Context) -> Result:
+def _unary(function: str, c: OnnxContext) -> Result:
     return c.call(function, c.x())
 
 
-def _binary(op: str, function: str, c: Context) -> Result:
+def _binary(op: str, function: str, c: OnnxContext) -> Result:
     return c.call(function, *([c.x(0), c.x(1)] if op in _TENSORS_ONLY else c.operands()))
 
 
@@ -78,7 +78,7 @@ MEANINGS.update({op: partial(_unary, function) for op, function in _UNARY.items(
 MEANINGS.update({op: partial(_binary, op, function) for op, function in _BINARY.items()})
 
 
-def _variadic(function: str, c: Context) -> Result:
+def _variadic(function: str, c: OnnxContext) -> Result:
     """A function of any number of tensors, two at a time."""
     total: Name | Call = c.x(0)
     for index in range(1, len(c.onnx.inputs)):
@@ -90,28 +90,28 @@ MEANINGS.update({op: partial(_variadic, name) for op, name in (("Max", "max"), (
 
 
 @operator("Mean")
-def mean(c: Context) -> Result:
+def mean(c: OnnxContext) -> Result:
     return c.call("div", c.held(_held(c, _variadic("add", c))), len(c.onnx.inputs))
 
 
-def _held(c: Context, value: Result) -> Name:
+def _held(c: OnnxContext, value: Result) -> Name:
     assert isinstance(value, Name | Call)
     return c.held(value)
 
 
 @operator("Mod")
-def mod(c: Context) -> Result:
+def mod(c: OnnxContext) -> Result:
     return c.call("fmod" if c.onnx.int("fmod") else "remainder", *c.operands())
 
 
 @operator("BitShift")
-def bit_shift(c: Context) -> Result:
+def bit_shift(c: OnnxContext) -> Result:
     return c.call("shift_left" if c.onnx.string("direction") == "LEFT" else "shift_right", c.x(0), c.x(1))
 
 
 @operator("Pow")
-def power(c: Context) -> Result:
-    base, exponent = c.x(0), c.operand(1, len(c.tensor(0).shape))
+def power(c: OnnxContext) -> Result:
+    base, exponent = c.x(0), c.term(1, len(c.tensor(0).shape))
     element = c.element(base)
     if isinstance(exponent, Name):
         return c.call("pow", base, c.cast(exponent, element))
@@ -123,12 +123,12 @@ def power(c: Context) -> Result:
 
 
 @operator("Reciprocal")
-def reciprocal(c: Context) -> Result:
+def reciprocal(c: OnnxContext) -> Result:
     return c.call("div", 1.0, c.x())
 
 
 @operator("IsInf")
-def is_inf(c: Context) -> Result:
+def is_inf(c: OnnxContext) -> Result:
     x = c.x()
     negative, positive = c.onnx.int("detect_negative", 1), c.onnx.int("detect_positive", 1)
     if negative and positive:
@@ -140,16 +140,16 @@ def is_inf(c: Context) -> Result:
 
 
 @operator("Where")
-def where(c: Context) -> Result:
+def where(c: OnnxContext) -> Result:
     shapes = [c.tensor(index).shape for index in range(3)]
-    x, y = c.operand(1, max(len(shapes[0]), len(shapes[2]))), c.operand(2, max(len(shapes[0]), len(shapes[1])))
+    x, y = c.term(1, max(len(shapes[0]), len(shapes[2]))), c.term(2, max(len(shapes[0]), len(shapes[1])))
     if not isinstance(x, Name) and not isinstance(y, Name):
         x = c.x(1)
     return c.call("where", c.x(0), x, y)
 
 
 @operator("Cast", "CastLike")
-def cast(c: Context) -> Result:
+def cast(c: OnnxContext) -> Result:
     if c.onnx.op == "CastLike":
         to = c.tensor(1).type
     else:
@@ -162,7 +162,7 @@ def cast(c: Context) -> Result:
 
 
 @operator("Clip")
-def clip(c: Context) -> Result:
+def clip(c: OnnxContext) -> Result:
     x = c.x()
     low, high = (c.number(index) for index in (1, 2))
     if c.element(x) in FLOATS and low is not None and high is not None:
@@ -170,17 +170,17 @@ def clip(c: Context) -> Result:
     limited: Name | Call = x
     for index, function in ((1, "max"), (2, "min")):
         if c.onnx.has(index):
-            limited = c.call(function, c.held(limited), c.operand(index, len(c.shape(x))))
+            limited = c.call(function, c.held(limited), c.term(index, len(c.shape(x))))
     return limited
 
 
 @operator("LeakyRelu")
-def leaky_relu(c: Context) -> Result:
+def leaky_relu(c: OnnxContext) -> Result:
     return c.call("leaky_relu", c.x(), c.onnx.float("alpha", 0.01))
 
 
 @operator("PRelu")
-def prelu(c: Context) -> Result:
+def prelu(c: OnnxContext) -> Result:
     x, slope = c.x(), c.tensor(1)
     rank, shape = len(c.shape(x)), slope.shape
     if (
@@ -195,12 +195,12 @@ def prelu(c: Context) -> Result:
 
 
 @operator("Elu")
-def elu(c: Context) -> Result:
+def elu(c: OnnxContext) -> Result:
     return c.call("elu", c.x(), c.onnx.float("alpha", 1.0))
 
 
 @operator("Celu")
-def celu(c: Context) -> Result:
+def celu(c: OnnxContext) -> Result:
     alpha = c.onnx.float("alpha", 1.0)
     if alpha == 1:
         return c.call("elu", c.x())
@@ -208,13 +208,13 @@ def celu(c: Context) -> Result:
 
 
 @operator("Selu")
-def selu(c: Context) -> Result:
+def selu(c: OnnxContext) -> Result:
     alpha, gamma = c.onnx.float("alpha", 1.67326319217681884765625), c.onnx.float("gamma", 1.05070102214813232421875)
     return c.call("mul", c.let("elu", c.x(), alpha), gamma)
 
 
 @operator("HardSigmoid")
-def hard_sigmoid(c: Context) -> Result:
+def hard_sigmoid(c: OnnxContext) -> Result:
     alpha, beta = c.onnx.float("alpha", 0.2), c.onnx.float("beta", 0.5)
     if abs(alpha - 1 / 6) < 1e-7 and beta == 0.5:
         return c.call("hard_sigmoid", c.x())
@@ -222,25 +222,25 @@ def hard_sigmoid(c: Context) -> Result:
 
 
 @operator("ThresholdedRelu")
-def thresholded_relu(c: Context) -> Result:
+def thresholded_relu(c: OnnxContext) -> Result:
     x = c.x()
     return c.call("where", c.let("greater", x, c.onnx.float("alpha", 1.0)), x, 0.0)
 
 
 @operator("Shrink")
-def shrink(c: Context) -> Result:
+def shrink(c: OnnxContext) -> Result:
     x, bias, edge = c.x(), c.onnx.float("bias"), c.onnx.float("lambd", 0.5)
     upper = c.let("where", c.let("greater", x, edge), c.let("sub", x, bias), c.let("mul", x, 0))
     return c.call("where", c.let("less", x, -edge), c.let("add", x, bias), upper)
 
 
 @operator("Softsign")
-def softsign(c: Context) -> Result:
+def softsign(c: OnnxContext) -> Result:
     return c.call("div", c.x(), c.let("add", c.let("abs", c.x()), 1.0))
 
 
 @operator("Swish")
-def swish(c: Context) -> Result:
+def swish(c: OnnxContext) -> Result:
     alpha = c.onnx.float("alpha", 1.0)
     if alpha == 1:
         return c.call("silu", c.x())
@@ -248,23 +248,23 @@ def swish(c: Context) -> Result:
 
 
 @operator("Gelu")
-def gelu(c: Context) -> Result:
+def gelu(c: OnnxContext) -> Result:
     approximate = c.onnx.string("approximate", "none")
     return c.call("gelu", c.x(), **({} if approximate == "none" else {"approximate": approximate}))
 
 
 @operator("Softmax")
-def softmax(c: Context) -> Result:
-    return c.call("softmax", c.x(), c.axis(c.x(), -1))
+def softmax(c: OnnxContext) -> Result:
+    return c.call("softmax", c.x(), c.axis_of(c.x(), -1))
 
 
 @operator("LogSoftmax")
-def log_softmax(c: Context) -> Result:
-    return c.call("log_softmax", c.x(), c.axis(c.x(), -1))
+def log_softmax(c: OnnxContext) -> Result:
+    return c.call("log_softmax", c.x(), c.axis_of(c.x(), -1))
 
 
 @operator("Dropout")
-def dropout(c: Context) -> Result:
+def dropout(c: OnnxContext) -> Result:
     """In training form, as the network was before it was exported."""
     ratio = c.number(1) if c.onnx.has(1) else 0.5
     if not c.script.training and (not isinstance(c.onnx.input(2), Constant | None) or c.number(2)):

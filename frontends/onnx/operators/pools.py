@@ -8,7 +8,7 @@ from math import ceil, floor
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.onnx.context import Context, short
+from npuc.frontends.onnx.context import OnnxContext, short
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.operators.windows import Window, both_sides, window_of
 
@@ -16,7 +16,7 @@ MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
-def _pooled(c: Context, kind: str, window: Window, **named: bool) -> Result:
+def _pooled(c: OnnxContext, kind: str, window: Window, **named: bool) -> Result:
     axes = len(window.kernel)
     if axes not in (1, 2):
         raise c.error(f"pools {axes} axes, which has no counterpart")
@@ -32,13 +32,13 @@ def _pooled(c: Context, kind: str, window: Window, **named: bool) -> Result:
 
 
 @operator("MaxPool")
-def max_pool(c: Context) -> Result:
+def max_pool(c: OnnxContext) -> Result:
     c.only(1)
     return _pooled(c, "max", window_of(c, c.tensor(0).shape[2:], ()))
 
 
 @operator("AveragePool")
-def average_pool(c: Context) -> Result:
+def average_pool(c: OnnxContext) -> Result:
     window = window_of(c, c.tensor(0).shape[2:], ())
     if set(window.dilations) != {1}:
         raise c.error("averages windows with gaps, which has no counterpart")
@@ -47,16 +47,16 @@ def average_pool(c: Context) -> Result:
 
 
 @operator("GlobalAveragePool")
-def global_average_pool(c: Context) -> Result:
+def global_average_pool(c: OnnxContext) -> Result:
     return _global(c, "avg", "mean")
 
 
 @operator("GlobalMaxPool")
-def global_max_pool(c: Context) -> Result:
+def global_max_pool(c: OnnxContext) -> Result:
     return _global(c, "max", "amax")
 
 
-def _global(c: Context, kind: str, function: str) -> Result:
+def _global(c: OnnxContext, kind: str, function: str) -> Result:
     x = c.x()
     shape = c.shape(x)
     if len(shape) not in (3, 4):
@@ -65,7 +65,7 @@ def _global(c: Context, kind: str, function: str) -> Result:
 
 
 @operator("LpPool")
-def lp_pool(c: Context) -> Result:
+def lp_pool(c: OnnxContext) -> Result:
     """The norm of each window: the root of the mean of squares, times the root of their number."""
     window, order = window_of(c, c.tensor(0).shape[2:], ()), c.onnx.int("p", 2)
     if order not in (1, 2) or set(window.dilations) != {1}:
@@ -83,7 +83,7 @@ def lp_pool(c: Context) -> Result:
 
 
 @operator("Resize")
-def resize(c: Context) -> Result:
+def resize(c: OnnxContext) -> Result:
     x = c.x()
     shape = c.shape(x)
     axes = [axis % len(shape) for axis in c.onnx.ints("axes") or range(len(shape))]
@@ -107,7 +107,7 @@ def resize(c: Context) -> Result:
     raise c.error(f"resizes by mode '{mode}' and coordinates '{coordinates}', which has no counterpart")
 
 
-def _sizes(c: Context, shape: tuple[int, ...], axes: list[int]) -> tuple[list[float], tuple[int, ...]]:
+def _sizes(c: OnnxContext, shape: tuple[int, ...], axes: list[int]) -> tuple[list[float], tuple[int, ...]]:
     """The scale of each axis and its new size, as one of the two is given."""
     sizes = c.onnx.ints_at(3) if c.onnx.has(3) else None
     scales, result = [1.0] * len(shape), list(shape)
@@ -128,7 +128,7 @@ def _sizes(c: Context, shape: tuple[int, ...], axes: list[int]) -> tuple[list[fl
     return scales, tuple(result)
 
 
-def _nearest(c: Context, x: Name, scales: list[float], sizes: tuple[int, ...], coordinates: str) -> Result:
+def _nearest(c: OnnxContext, x: Name, scales: list[float], sizes: tuple[int, ...], coordinates: str) -> Result:
     """The elements at the nearest places: as `upsample` has them, or as they are listed."""
     shape = c.shape(x)
     rounded = c.onnx.string("nearest_mode", "round_prefer_floor")
@@ -148,7 +148,7 @@ def _nearest(c: Context, x: Name, scales: list[float], sizes: tuple[int, ...], c
     return x
 
 
-def _places(c: Context, size: int, wanted: int, scale: float, coordinates: str, rounded: str) -> list[int]:
+def _places(c: OnnxContext, size: int, wanted: int, scale: float, coordinates: str, rounded: str) -> list[int]:
     """The place in an axis that each of the new one is taken from."""
     rounding: dict[str, Callable[[float], int]] = {
         "round_prefer_floor": lambda v: ceil(v - 0.5),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context, short
+from npuc.frontends.onnx.context import OnnxContext, short
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.operators.windows import Window, both_sides, window_of
 
@@ -14,7 +14,7 @@ operator = registry(MEANINGS)
 
 
 @operator("Gemm")
-def gemm(c: Context) -> Result:
+def gemm(c: OnnxContext) -> Result:
     """A linear layer where the second operand is a weight of its own; else a product, scaled and added."""
     alpha, beta = c.onnx.float("alpha", 1.0), c.onnx.float("beta", 1.0)
     ta, tb = c.onnx.int("transA") != 0, c.onnx.int("transB") != 0
@@ -35,7 +35,7 @@ def gemm(c: Context) -> Result:
 
 
 @operator("MatMul")
-def matmul(c: Context) -> Result:
+def matmul(c: OnnxContext) -> Result:
     weight = c.weight(1)
     a, b = c.tensor(0).shape, c.tensor(1).shape
     if not a or not b:
@@ -62,14 +62,14 @@ def matmul(c: Context) -> Result:
     return c.call("reshape", whole, shape)
 
 
-def matrix_product(c: Context, x: Name, y: Name, transpose_a: bool, transpose_b: bool) -> Call:
+def matrix_product(c: OnnxContext, x: Name, y: Name, transpose_a: bool, transpose_b: bool) -> Call:
     """A matrix product; a transposed operand is not copied."""
     (a, ta), (b, tb) = _untransposed(c, x), _untransposed(c, y)
     named = {"transpose_a": ta != transpose_a, "transpose_b": tb != transpose_b}
     return c.call("matmul", a, b, **{name: True for name, value in named.items() if value})
 
 
-def _untransposed(c: Context, value: Name) -> tuple[Name, bool]:
+def _untransposed(c: OnnxContext, value: Name) -> tuple[Name, bool]:
     """What a tensor is the transpose of in its last two axes, if it is one."""
     written = c.script.written(value)
     if isinstance(written, Call) and written.function == "transpose":
@@ -81,7 +81,7 @@ def _untransposed(c: Context, value: Name) -> tuple[Name, bool]:
 
 
 @operator("Conv")
-def convolution(c: Context) -> Result:
+def convolution(c: OnnxContext) -> Result:
     kernel = c.tensor(1).shape[2:]
     window = window_of(c, c.tensor(0).shape[2:], kernel)
     groups = c.onnx.int("group", 1)
@@ -101,7 +101,7 @@ def _options(window: Window) -> dict[str, int | list[int]]:
     return named
 
 
-def _convolve(c: Context, name: str, channels: int, window: Window, **named: int | list[int]) -> Result:
+def _convolve(c: OnnxContext, name: str, channels: int, window: Window, **named: int | list[int]) -> Result:
     """A convolution with the weights that it owns, or with others."""
     if len(window.kernel) > (2 if "transpose" in name else 3) or not window.kernel:
         raise c.error(f"convolves {len(window.kernel)} axes, which has no counterpart")
@@ -116,7 +116,7 @@ def _convolve(c: Context, name: str, channels: int, window: Window, **named: int
 
 
 @operator("ConvTranspose")
-def transposed_convolution(c: Context) -> Result:
+def transposed_convolution(c: OnnxContext) -> Result:
     shape, kernel = c.tensor(0).shape[2:], c.tensor(1).shape[2:]
     groups = c.onnx.int("group", 1)
     window = window_of(c, shape, kernel, padded=False)
@@ -131,7 +131,7 @@ def transposed_convolution(c: Context) -> Result:
 
 
 def _output_pads(
-    c: Context, shape: Sequence[int], window: Window, extra: list[int], wanted: Sequence[int] | None
+    c: OnnxContext, shape: Sequence[int], window: Window, extra: list[int], wanted: Sequence[int] | None
 ) -> tuple[list[int], list[int]]:
     """The padding of a transposed convolution, before and after each axis, and what is added to its output."""
     automatic, axes = c.onnx.string("auto_pad", "NOTSET"), len(shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.fold.rules import Folded
 from npuc.frontends.onnx.operators import Meaning, Result, registry
@@ -14,7 +14,7 @@ MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
-def _axes(c: Context, x: Name) -> list[int]:
+def _axes(c: OnnxContext, x: Name) -> list[int]:
     """The axes that a reduction takes away; none where it does nothing."""
     rank = len(c.shape(x))
     axes = Folded(c.onnx, Limits()).axes(rank, 1)
@@ -23,7 +23,7 @@ def _axes(c: Context, x: Name) -> list[int]:
     return [] if c.onnx.int("noop_with_empty_axes") else list(range(rank))
 
 
-def _reduced(c: Context, function: str, x: Name) -> Name | Call:
+def _reduced(c: OnnxContext, function: str, x: Name) -> Name | Call:
     axes, keep = _axes(c, c.x()), c.onnx.int("keepdims", 1) != 0
     if not axes:
         return x
@@ -31,7 +31,7 @@ def _reduced(c: Context, function: str, x: Name) -> Name | Call:
     return c.call(function, x, **over, **({"keepdim": True} if keep else {}))
 
 
-def _plain(function: str, c: Context) -> Result:
+def _plain(function: str, c: OnnxContext) -> Result:
     return _reduced(c, function, c.x())
 
 
@@ -40,27 +40,27 @@ MEANINGS.update({f"Reduce{op}": partial(_plain, function) for op, function in _F
 
 
 @operator("ReduceL1")
-def l1(c: Context) -> Result:
+def l1(c: OnnxContext) -> Result:
     return _reduced(c, "sum", c.let("abs", c.x()))
 
 
 @operator("ReduceSumSquare")
-def sum_of_squares(c: Context) -> Result:
+def sum_of_squares(c: OnnxContext) -> Result:
     return _reduced(c, "sum", c.let("mul", c.x(), c.x()))
 
 
 @operator("ReduceL2")
-def l2(c: Context) -> Result:
+def l2(c: OnnxContext) -> Result:
     return c.call("sqrt", c.held(_reduced(c, "sum", c.let("mul", c.x(), c.x()))))
 
 
 @operator("ReduceLogSum")
-def log_of_sum(c: Context) -> Result:
+def log_of_sum(c: OnnxContext) -> Result:
     return c.call("log", c.held(_reduced(c, "sum", c.x())))
 
 
 @operator("ReduceLogSumExp")
-def log_of_sum_of_exponentials(c: Context) -> Result:
+def log_of_sum_of_exponentials(c: OnnxContext) -> Result:
     """Less the largest element, so that large ones do not overflow."""
     x = c.x()
     axes, keep = _axes(c, x), c.onnx.int("keepdims", 1) != 0
@@ -76,9 +76,9 @@ def log_of_sum_of_exponentials(c: Context) -> Result:
 
 
 @operator("ArgMax", "ArgMin")
-def place(c: Context) -> Result:
+def place(c: OnnxContext) -> Result:
     x = c.x()
-    axis, keep = c.axis(x), c.onnx.int("keepdims", 1) != 0
+    axis, keep = c.axis_of(x), c.onnx.int("keepdims", 1) != 0
     last = c.onnx.int("select_last_index") != 0
     source = c.let("flip", x, axis) if last else x
     found = c.let(c.onnx.op.lower(), source, axis=axis, **({"keepdim": True} if keep else {}))
@@ -87,9 +87,9 @@ def place(c: Context) -> Result:
 
 
 @operator("TopK")
-def top_k(c: Context) -> Result:
+def top_k(c: OnnxContext) -> Result:
     x, count = c.x(), c.onnx.int_at(1)
-    axis = c.axis(x, -1)
+    axis = c.axis_of(x, -1)
     if count is None or not 1 <= count <= c.shape(x)[axis]:
         raise c.error(f"takes {count} elements of {c.shape(x)[axis]}")
     named = {} if c.onnx.int("largest", 1) else {"largest": False}
@@ -98,7 +98,7 @@ def top_k(c: Context) -> Result:
 
 
 @operator("CumSum")
-def running_sum(c: Context) -> Result:
+def running_sum(c: OnnxContext) -> Result:
     x, given = c.x(), c.onnx.int_at(1)
     axis = c.checked_axis(x, given or 0)
     backwards = c.onnx.int("reverse") != 0
@@ -110,9 +110,9 @@ def running_sum(c: Context) -> Result:
 
 
 @operator("Hardmax")
-def hardmax(c: Context) -> Result:
+def hardmax(c: OnnxContext) -> Result:
     x = c.x()
-    axis, rank = c.axis(x, -1), len(c.shape(x))
+    axis, rank = c.axis_of(x, -1), len(c.shape(x))
     hot = c.call("one_hot", c.let("argmax", x, axis=axis), c.shape(x)[axis], dtype=c.element(x))
     order = list(range(rank - 1))
     order.insert(axis, rank - 1)
@@ -120,9 +120,9 @@ def hardmax(c: Context) -> Result:
 
 
 @operator("LpNormalization")
-def lp_normalization(c: Context) -> Result:
+def lp_normalization(c: OnnxContext) -> Result:
     x = c.x()
-    axis, order = c.axis(x, -1), c.onnx.int("p", 2)
+    axis, order = c.axis_of(x, -1), c.onnx.int("p", 2)
     if order not in (1, 2):
         raise c.error(f"found a norm of order {order}, expected 1 or 2")
     if order == 1:

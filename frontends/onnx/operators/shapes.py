@@ -8,31 +8,31 @@ from math import prod
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.fold.moves import range_of, reshaped, split_sizes
 from npuc.frontends.onnx.fold.rules import Folded
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.values import Constant
-from npuc.frontends.onnx.weights import Weight
+from npuc.frontends.onnx.weights import OnnxWeight
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
-def shaped(c: Context, x: Name, shape: Sequence[int]) -> Result:
+def shaped(c: OnnxContext, x: Name, shape: Sequence[int]) -> Result:
     """The elements under another shape; the tensor itself where it has that."""
     return x if tuple(shape) == c.shape(x) else c.call("reshape", x, list(shape))
 
 
 @operator("Reshape")
-def reshape(c: Context) -> Result:
+def reshape(c: OnnxContext) -> Result:
     x = c.x()
     return shaped(c, x, reshaped(Folded(c.onnx, Limits()), c.shape(x), c.onnx.ints_at(1) or ()))
 
 
 @operator("Flatten")
-def flatten(c: Context) -> Result:
+def flatten(c: OnnxContext) -> Result:
     x = c.x()
     shape, axis = c.shape(x), c.onnx.int("axis", 1)
     if not -len(shape) <= axis <= len(shape):
@@ -42,7 +42,7 @@ def flatten(c: Context) -> Result:
 
 
 @operator("Squeeze")
-def squeeze(c: Context) -> Result:
+def squeeze(c: OnnxContext) -> Result:
     x = c.x()
     shape, axes = c.shape(x), Folded(c.onnx, Limits()).axes(len(c.shape(x)), 1)
     gone = [axis for axis, size in enumerate(shape) if size == 1] if axes is None else list(axes)
@@ -52,7 +52,7 @@ def squeeze(c: Context) -> Result:
 
 
 @operator("Unsqueeze")
-def unsqueeze(c: Context) -> Result:
+def unsqueeze(c: OnnxContext) -> Result:
     x = c.x()
     shape = list(c.shape(x))
     axes = Folded(c.onnx, Limits()).axes(len(shape) + len(c.onnx.ints_at(1) or ()), 1) or ()
@@ -62,7 +62,7 @@ def unsqueeze(c: Context) -> Result:
 
 
 @operator("Transpose")
-def transpose(c: Context) -> Result:
+def transpose(c: OnnxContext) -> Result:
     x = c.x()
     rank = len(c.shape(x))
     axes = c.onnx.ints("perm") or tuple(reversed(range(rank)))
@@ -71,7 +71,7 @@ def transpose(c: Context) -> Result:
     return transposed(c, x, axes)
 
 
-def transposed(c: Context, x: Name, axes: Sequence[int]) -> Result:
+def transposed(c: OnnxContext, x: Name, axes: Sequence[int]) -> Result:
     """A tensor with its axes in another order; the transpose of a transpose is one."""
     if list(axes) == list(range(len(axes))):
         return x
@@ -85,7 +85,7 @@ def transposed(c: Context, x: Name, axes: Sequence[int]) -> Result:
 
 
 @operator("Slice")
-def slice_(c: Context) -> Result:
+def slice_(c: OnnxContext) -> Result:
     x: Name | Call = c.x()
     shape = c.shape(x)
     folded = Folded(c.onnx, Limits())
@@ -104,7 +104,7 @@ def slice_(c: Context) -> Result:
     return x
 
 
-def _part(c: Context, x: Name | Call, axis: int, places: range, size: int) -> Name | Call:
+def _part(c: OnnxContext, x: Name | Call, axis: int, places: range, size: int) -> Name | Call:
     """Elements along an axis at places of equal distances."""
     backwards = places.step < 0
     places = places[::-1] if backwards else places
@@ -115,9 +115,9 @@ def _part(c: Context, x: Name | Call, axis: int, places: range, size: int) -> Na
 
 
 @operator("Split")
-def split(c: Context) -> Result:
+def split(c: OnnxContext) -> Result:
     x = c.x()
-    axis = c.axis(x)
+    axis = c.axis_of(x)
     sizes = split_sizes(Folded(c.onnx, Limits()), c.shape(x)[axis], len(c.onnx.outputs))
     if len(sizes) == 1:
         return [x]
@@ -127,17 +127,17 @@ def split(c: Context) -> Result:
 
 
 @operator("Concat")
-def concat(c: Context) -> Result:
+def concat(c: OnnxContext) -> Result:
     parts = [
         c.x(index) for index, value in enumerate(c.onnx.inputs) if value is not None and 0 not in c.tensor(index).shape
     ]
     if not parts:
         raise c.error("joins no elements")
-    return parts[0] if len(parts) == 1 else c.call("concat", parts, c.axis(parts[0]))
+    return parts[0] if len(parts) == 1 else c.call("concat", parts, c.axis_of(parts[0]))
 
 
 @operator("Expand")
-def expand(c: Context) -> Result:
+def expand(c: OnnxContext) -> Result:
     x, wanted = c.x(), c.onnx.ints_at(1) or ()
     try:
         shape = np.broadcast_shapes(c.shape(x), wanted)
@@ -147,13 +147,13 @@ def expand(c: Context) -> Result:
 
 
 @operator("Tile")
-def tile(c: Context) -> Result:
+def tile(c: OnnxContext) -> Result:
     x, repeats = c.x(), c.onnx.ints_at(1) or ()
     return x if set(repeats) <= {1} else c.call("repeat", x, list(repeats))
 
 
 @operator("Gather")
-def gather(c: Context) -> Result:
+def gather(c: OnnxContext) -> Result:
     data, index = c.tensor(0), c.tensor(1)
     rank, axis = len(data.shape), c.onnx.int("axis")
     if not -rank <= axis < rank:
@@ -161,7 +161,7 @@ def gather(c: Context) -> Result:
     axis %= rank
     if isinstance(index, Constant):
         return _taken(c, axis, index)
-    if isinstance(data, Weight) and rank == 2 and axis == 0 and index.type.name in ("int32", "int64"):
+    if isinstance(data, OnnxWeight) and rank == 2 and axis == 0 and index.type.name in ("int32", "int64"):
         if c.own(weight=data):
             element = c.language(data.type)
             return c.call("embedding", c.x(1), *data.shape, **({} if element == "f32" else {"dtype": element}))
@@ -174,12 +174,12 @@ def gather(c: Context) -> Result:
     return shaped(c, flat, [*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]])
 
 
-def _from_zero(c: Context, index: Name, size: int) -> Name:
+def _from_zero(c: OnnxContext, index: Name, size: int) -> Name:
     """Places along an axis counted from 0, of such that may count from its end."""
     return c.let("where", c.let("less", index, 0), c.let("add", index, size), index)
 
 
-def _taken(c: Context, axis: int, index: Constant) -> Result:
+def _taken(c: OnnxContext, axis: int, index: Constant) -> Result:
     """The elements of the first operand at known places of an axis."""
     x = c.x(0)
     size = c.shape(x)[axis]
@@ -202,9 +202,9 @@ def _taken(c: Context, axis: int, index: Constant) -> Result:
 
 
 @operator("GatherElements")
-def gather_elements(c: Context) -> Result:
+def gather_elements(c: OnnxContext) -> Result:
     x, index = c.x(0), c.x(1)
-    axis = c.axis(x)
+    axis = c.axis_of(x)
     for other, (size, wanted) in enumerate(zip(c.shape(x), c.shape(index), strict=True)):
         if other != axis and wanted < size:
             x = c.let("slice", x, other, 0, wanted)
@@ -212,7 +212,7 @@ def gather_elements(c: Context) -> Result:
 
 
 @operator("GatherND")
-def gather_nd(c: Context) -> Result:
+def gather_nd(c: OnnxContext) -> Result:
     """Elements, or parts, at places of the first axes: at one place of these as one axis."""
     x, index, lead = c.x(0), c.x(1), c.onnx.int("batch_dims")
     shape, places = c.shape(x), c.shape(index)
@@ -235,7 +235,7 @@ def gather_nd(c: Context) -> Result:
 
 
 @operator("Pad")
-def pad(c: Context) -> Result:
+def pad(c: OnnxContext) -> Result:
     x, pads = c.x(), c.onnx.ints_at(1) or ()
     rank = len(c.shape(x))
     axes = Folded(c.onnx, Limits()).axes(rank, 3)
@@ -259,12 +259,12 @@ def pad(c: Context) -> Result:
 
 
 @operator("Trilu")
-def triangle(c: Context) -> Result:
+def triangle(c: OnnxContext) -> Result:
     return c.call("triu" if c.onnx.int("upper", 1) else "tril", c.x(), c.onnx.int_at(1) or 0)
 
 
 @operator("DepthToSpace")
-def depth_to_space(c: Context) -> Result:
+def depth_to_space(c: OnnxContext) -> Result:
     x, factor = c.x(), c.onnx.int("blocksize")
     batch, channels, height, width = _image(c, x)
     if factor < 1 or channels % factor**2:
@@ -277,7 +277,7 @@ def depth_to_space(c: Context) -> Result:
 
 
 @operator("SpaceToDepth")
-def space_to_depth(c: Context) -> Result:
+def space_to_depth(c: OnnxContext) -> Result:
     x, factor = c.x(), c.onnx.int("blocksize")
     batch, channels, height, width = _image(c, x)
     if factor < 1 or height % factor or width % factor:
@@ -288,7 +288,7 @@ def space_to_depth(c: Context) -> Result:
     return c.call("reshape", moved, [batch, channels * factor**2, height // factor, width // factor])
 
 
-def _image(c: Context, x: Name) -> tuple[int, ...]:
+def _image(c: OnnxContext, x: Name) -> tuple[int, ...]:
     shape = c.shape(x)
     if len(shape) != 4:
         raise c.error(f"found a tensor of rank {len(shape)}, expected [batch, channels, height, width]")
@@ -296,7 +296,7 @@ def _image(c: Context, x: Name) -> tuple[int, ...]:
 
 
 @operator("OneHot")
-def one_hot(c: Context) -> Result:
+def one_hot(c: OnnxContext) -> Result:
     depth, values = c.onnx.constant(1), c.onnx.constant(2)
     if depth is None or values is None or values.shape != (2,):
         raise c.error("its depth and values are not given")
@@ -321,7 +321,7 @@ def one_hot(c: Context) -> Result:
 
 
 @operator("ReverseSequence")
-def reverse_sequence(c: Context) -> Result:
+def reverse_sequence(c: OnnxContext) -> Result:
     """The first elements of each row in reverse order, as many as are said."""
     x, lengths = c.x(), c.onnx.ints_at(1) or ()
     time, batch = c.onnx.int("time_axis"), c.onnx.int("batch_axis", 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuc.frontends.onnx.context import Context
+from npuc.frontends.onnx.context import OnnxContext
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Window:
         return self.dilations[axis] * (self.kernel[axis] - 1) + 1
 
 
-def window_of(c: Context, sizes: Sequence[int], kernel: Sequence[int], *, padded: bool = True) -> Window:
+def window_of(c: OnnxContext, sizes: Sequence[int], kernel: Sequence[int], *, padded: bool = True) -> Window:
     """The window that the attributes of a call say, over axes of some sizes. Raises `SourceError`."""
     axes = len(sizes)
     given = c.onnx.ints("kernel_shape") or tuple(kernel)
