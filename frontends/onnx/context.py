@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import BY_NAME, Array, ElementType

@@ -80,7 +80,8 @@ class ScriptEmitter:
             raise self.script.error(f"output '{name}' is {'nothing' if value is None else 'a sequence'}")
         assert isinstance(value, Constant | Variable | OnnxWeight)
         node = OnnxNode(1, "Output", (name,), (name,))
-        call = OnnxCall("Output", "", (), {}, (name,), node, Position(self._filename, 1))
+        position = Position(self._filename, 1)
+        call = OnnxCall("Output", "", (value,), {}, (name,), node, position)
         return OnnxContext(self.script, call, self.values, self._readers).variable(value)
 
 

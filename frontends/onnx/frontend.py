@@ -22,9 +22,9 @@ class OnnxFrontend(Frontend):
 
     def parameters(self, source: Source) -> Parameters | None:
         """The sizes that a model leaves free. See `Frontend`."""
-        from npuc.frontends.onnx.read import FreeSizes, model_of
+        from npuc.frontends.onnx.read import SizesOfModel, model_of
 
-        return FreeSizes(model_of(source))
+        return SizesOfModel(model_of(source))
 
 
 FRONTEND = OnnxFrontend()

@@ -29,7 +29,7 @@ def model_of(source: Source) -> OnnxModel:
 
 
 @dataclass(frozen=True)
-class FreeSizes:
+class SizesOfModel:
     """The sizes that a model leaves free, as parameters of a network."""
 
     model: OnnxModel

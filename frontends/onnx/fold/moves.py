@@ -96,7 +96,7 @@ def _slice(folded: Folded) -> Sequence[Constant]:
     return [Constant(array[tuple(index)], folded.type)]
 
 
-def range_of(size: int, start: int, end: int, step: int) -> slice:
+def range_of(size: int, start: int, end: int, step: int) -> slice[int, int | None, int]:
     """Elements of an axis; bounds may lie beyond both ends, also far beyond."""
     low, high = (0, size) if step > 0 else (-1, size - 1)
     first, last = (min(max(i + size if i < 0 else i, low), high) for i in (start, end))

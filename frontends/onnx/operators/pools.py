@@ -16,9 +16,13 @@ MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
+_SUFFIXES = {1: "1d", 2: "", 3: "3d"}
+"""How the functions that pool some number of axes are called."""
+
+
 def _pooled(c: OnnxContext, kind: str, window: Window, **named: bool) -> Result:
     axes = len(window.kernel)
-    if axes not in (1, 2):
+    if axes not in _SUFFIXES:
         raise c.error(f"pools {axes} axes, which has no counterpart")
     options: dict[str, int | list[int]] = {}
     if window.strides != window.kernel:
@@ -28,7 +32,7 @@ def _pooled(c: OnnxContext, kind: str, window: Window, **named: bool) -> Result:
     if kind == "max" and set(window.dilations) != {1}:
         options["dilation"] = short(window.dilations)
     given = {**named, **({"ceil_mode": True} if c.onnx.int("ceil_mode") else {})}
-    return c.call(f"{kind}_pool{'1d' if axes == 1 else ''}", c.x(), short(window.kernel), **options, **given)
+    return c.call(f"{kind}_pool{_SUFFIXES[axes]}", c.x(), short(window.kernel), **options, **given)
 
 
 @operator("MaxPool")

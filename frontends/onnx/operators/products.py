@@ -103,7 +103,7 @@ def _options(window: Window) -> dict[str, int | list[int]]:
 
 def _convolve(c: OnnxContext, name: str, channels: int, window: Window, **named: int | list[int]) -> Result:
     """A convolution with the weights that it owns, or with others."""
-    if len(window.kernel) > (2 if "transpose" in name else 3) or not window.kernel:
+    if len(window.kernel) > 3 or not window.kernel:
         raise c.error(f"convolves {len(window.kernel)} axes, which has no counterpart")
     weight, bias = c.weight(1), c.weight(2)
     if weight is not None and (bias is not None or not c.onnx.has(2)) and c.own(weight=weight, bias=bias):
@@ -150,3 +150,8 @@ def _output_pads(
         half = total // 2
         before[axis], after[axis] = (half, total - half) if automatic == "SAME_UPPER" else (total - half, half)
     return [*before, *after], extra
+
+
+@operator("Einsum")
+def einsum(c: OnnxContext) -> Result:
+    return c.call("einsum", c.onnx.string("equation"), [c.x(index) for index in range(len(c.onnx.inputs))])

@@ -13,8 +13,6 @@ from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.fold.moves import range_of, reshaped, split_sizes
 from npuc.frontends.onnx.fold.rules import Folded
 from npuc.frontends.onnx.operators import Meaning, Result, registry
-from npuc.frontends.onnx.values import Constant
-from npuc.frontends.onnx.weights import OnnxWeight
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -96,15 +94,15 @@ def slice_(c: OnnxContext) -> Result:
     if not len(starts) == len(ends) == len(axes) == len(steps) or len(axes) > len(shape) or 0 in steps:
         raise c.error("starts, ends, axes and steps do not fit together")
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):
-        bounds: slice = range_of(shape[axis], start, end, step)
+        bounds = range_of(shape[axis], start, end, step)
         places = range(*bounds.indices(shape[axis]))
         if not places:
             raise c.error(f"takes no element of axis {axis}, which has {shape[axis]}")
-        x = _part(c, x, axis, places, shape[axis])
+        x = part(c, x, axis, places, shape[axis])
     return x
 
 
-def _part(c: OnnxContext, x: Name | Call, axis: int, places: range, size: int) -> Name | Call:
+def part(c: OnnxContext, x: Name | Call, axis: int, places: range, size: int) -> Name | Call:
     """Elements along an axis at places of equal distances."""
     backwards = places.step < 0
     places = places[::-1] if backwards else places
@@ -150,88 +148,6 @@ def expand(c: OnnxContext) -> Result:
 def tile(c: OnnxContext) -> Result:
     x, repeats = c.x(), c.onnx.ints_at(1) or ()
     return x if set(repeats) <= {1} else c.call("repeat", x, list(repeats))
-
-
-@operator("Gather")
-def gather(c: OnnxContext) -> Result:
-    data, index = c.tensor(0), c.tensor(1)
-    rank, axis = len(data.shape), c.onnx.int("axis")
-    if not -rank <= axis < rank:
-        raise c.error(f"axis {axis} is outside of a tensor of rank {rank}")
-    axis %= rank
-    if isinstance(index, Constant):
-        return _taken(c, axis, index)
-    if isinstance(data, OnnxWeight) and rank == 2 and axis == 0 and index.type.name in ("int32", "int64"):
-        if c.own(weight=data):
-            element = c.language(data.type)
-            return c.call("embedding", c.x(1), *data.shape, **({} if element == "f32" else {"dtype": element}))
-        return c.call("embedding", c.x(1), weight=c.x(0))
-    x = c.x(0)
-    places = _from_zero(c, c.x(1), data.shape[axis])
-    if len(index.shape) == 1:
-        return c.call("index_select", x, places, axis)
-    flat = c.let("index_select", x, c.let("reshape", places, [-1]), axis)
-    return shaped(c, flat, [*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]])
-
-
-def _from_zero(c: OnnxContext, index: Name, size: int) -> Name:
-    """Places along an axis counted from 0, of such that may count from its end."""
-    return c.let("where", c.let("less", index, 0), c.let("add", index, size), index)
-
-
-def _taken(c: OnnxContext, axis: int, index: Constant) -> Result:
-    """The elements of the first operand at known places of an axis."""
-    x = c.x(0)
-    size = c.shape(x)[axis]
-    places = index.array
-    if index.type.held.kind not in "iu" or np.any(places < -size) or np.any(places >= size):
-        raise c.error(f"an index is outside of an axis of size {size}")
-    places = np.where(places < 0, places + size, places)
-    if not index.shape:
-        place = int(places)
-        part = c.held(_part(c, x, axis, range(place, place + 1), size))
-        return shaped(c, part, [*c.shape(x)[:axis], *c.shape(x)[axis + 1 :]])
-    flat = places.ravel().tolist()
-    if not flat:
-        raise c.error("takes no element")
-    if flat == list(range(flat[0], flat[0] + len(flat))):
-        part = c.held(_part(c, x, axis, range(flat[0], flat[0] + len(flat)), size))
-    else:
-        part = c.let("index_select", x, flat, axis)
-    return shaped(c, part, [*c.shape(x)[:axis], *index.shape, *c.shape(x)[axis + 1 :]])
-
-
-@operator("GatherElements")
-def gather_elements(c: OnnxContext) -> Result:
-    x, index = c.x(0), c.x(1)
-    axis = c.axis_of(x)
-    for other, (size, wanted) in enumerate(zip(c.shape(x), c.shape(index), strict=True)):
-        if other != axis and wanted < size:
-            x = c.let("slice", x, other, 0, wanted)
-    return c.call("gather", x, _from_zero(c, index, c.shape(x)[axis]), axis)
-
-
-@operator("GatherND")
-def gather_nd(c: OnnxContext) -> Result:
-    """Elements, or parts, at places of the first axes: at one place of these as one axis."""
-    x, index, lead = c.x(0), c.x(1), c.onnx.int("batch_dims")
-    shape, places = c.shape(x), c.shape(index)
-    depth = places[-1] if places else 0
-    if not 0 <= lead < len(places) or lead + depth > len(shape) or depth < 1:
-        raise c.error(f"indices {list(places)} do not fit {list(shape)} with {lead} axes of the batch")
-    sizes = shape[lead : lead + depth]
-    strides = [prod(sizes[number + 1 :]) for number in range(depth)]
-    listed = c.let("tensor", list(sizes), [depth], dtype=c.element(index))
-    positive = c.let("where", c.let("less", index, 0), c.let("add", index, listed), index)
-    flat = c.let("sum", c.let("mul", positive, c.let("tensor", strides, [depth], dtype=c.element(index))), axis=-1)
-    batch = prod(shape[:lead])
-    if batch > 1:
-        offset = c.let("arange", batch * prod(sizes), 0, prod(sizes), dtype=c.element(index))
-        shift = c.let("reshape", offset, [*shape[:lead], *[1] * (len(places) - 1 - lead)])
-        flat = c.let("add", flat, shift)
-    rows = c.let("reshape", x, [batch * prod(sizes), *shape[lead + depth :]])
-    found = c.let("index_select", rows, c.let("reshape", flat, [-1]), 0)
-    return shaped(c, found, [*places[:-1], *shape[lead + depth :]])
 
 
 @operator("Pad")
@@ -293,42 +209,3 @@ def _image(c: OnnxContext, x: Name) -> tuple[int, ...]:
     if len(shape) != 4:
         raise c.error(f"found a tensor of rank {len(shape)}, expected [batch, channels, height, width]")
     return shape
-
-
-@operator("OneHot")
-def one_hot(c: OnnxContext) -> Result:
-    depth, values = c.onnx.constant(1), c.onnx.constant(2)
-    if depth is None or values is None or values.shape != (2,):
-        raise c.error("its depth and values are not given")
-    classes = int(depth.array.reshape(()))
-    off, on = values.array.tolist()
-    element = c.language(values.type)
-    index = c.x(0)
-    ids = index if c.element(index) in ("i32", "i64") else c.let("cast", index, to="i64")
-    places = _from_zero(c, ids, classes)
-    hot: Name | Call = c.call("one_hot", places, classes, dtype=element)
-    if on - off != 1:
-        hot = c.call("mul", c.held(hot), on - off)
-    if off:
-        hot = c.call("add", c.held(hot), off)
-    rank = len(c.shape(index)) + 1
-    axis = c.onnx.int("axis", -1)
-    if not -rank <= axis < rank:
-        raise c.error(f"axis {axis} is outside of a tensor of rank {rank}")
-    order = list(range(rank - 1))
-    order.insert(axis % rank, rank - 1)
-    return hot if order[-1] == rank - 1 else c.call("transpose", c.held(hot), order)
-
-
-@operator("ReverseSequence")
-def reverse_sequence(c: OnnxContext) -> Result:
-    """The first elements of each row in reverse order, as many as are said."""
-    x, lengths = c.x(), c.onnx.ints_at(1) or ()
-    time, batch = c.onnx.int("time_axis"), c.onnx.int("batch_axis", 1)
-    if {time, batch} != {0, 1} or len(lengths) != c.shape(x)[batch]:
-        raise c.error("lengths and axes do not fit")
-    rows: list[Name] = []
-    for row, length in enumerate(lengths):
-        places = [*range(length - 1, -1, -1), *range(length, c.shape(x)[time])]
-        rows.append(c.let("index_select", c.let("slice", x, batch, row, row + 1), places, time))
-    return c.call("concat", rows, batch)
