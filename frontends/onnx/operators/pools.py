@@ -103,9 +103,8 @@ def resize(c: OnnxContext) -> Result:
     outside = any(scale != 1 for scale in scales[:-2]) or len(shape) != 4
     outside |= coordinates == "pytorch_half_pixel" and 1 in sizes[2:]
     known = {"half_pixel": False, "pytorch_half_pixel": False, "align_corners": True}
-    exact = all(size == floor(old * scale) for old, scale, size in zip(shape, scales, sizes, strict=True))
     fits = all(abs(size - old * scale) < 1e-6 for old, scale, size in zip(shape, scales, sizes, strict=True))
-    if mode == "linear" and coordinates in known and not outside and (fits or (known[coordinates] and exact)):
+    if mode == "linear" and coordinates in known and not outside and fits:
         named = {"align_corners": True} if known[coordinates] else {}
         return c.call("upsample", x, size=short(sizes[2:]), mode="bilinear", **named)
     raise c.error(f"resizes by mode '{mode}' and coordinates '{coordinates}', which has no counterpart")
