@@ -15,7 +15,7 @@ from npuc.frontends.onnx.names import layer_of, module_of, plain
 from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.values import Constant
 from npuc.frontends.onnx.weights import OnnxWeight, Read, Variable, weight_of
-from npuc.frontends.script.context import Context
+from npuc.frontends.script.context import CallContext
 from npuc.frontends.script.weights import FLOATS, Tensor
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ MOST_LISTED = 4096
 """The most elements of a constant that is written as numbers; a larger one is a parameter that is not trained."""
 
 
-class OnnxContext(Context):
+class OnnxContext(CallContext):
     """
     What the meaning of an operator is written with.
 
