@@ -95,7 +95,7 @@ def check_known(model: OnnxModel) -> None:
             continue
         places = ", ".join(map(str, used.numbers[:8])) + (", …" if len(used.numbers) > 8 else "")
         where = f" (nodes {places})" if len(used.numbers) > 1 else ""
-        at = Location(model.filename, used.numbers[0], 1)
+        at = Location(model.filename, min(used.numbers), 1)
         hint = "npuc list operators shows what is read; other options of the exporter may avoid it"
         problems.append(SourceError(f"unsupported operator {name}{where}", location=at, hint=hint))
     if problems:

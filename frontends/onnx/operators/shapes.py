@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import cast
 
 import numpy as np
 
@@ -77,7 +78,8 @@ def transposed(c: OnnxContext, x: Name, axes: Sequence[int]) -> Result:
     if isinstance(written, Call) and written.function == "transpose":
         source, first = (c.script.constant(argument.value) for argument in written.arguments)
         if isinstance(source, Name) and isinstance(first, list):
-            whole = [int(str(first[axis])) for axis in axes]
+            order = cast("list[int]", first)
+            whole = [order[axis] for axis in axes]
             return source if whole == sorted(whole) else c.call("transpose", source, whole)
     return c.call("transpose", x, list(axes))
 
@@ -90,7 +92,7 @@ def slice_(c: OnnxContext) -> Result:
     starts, ends = c.onnx.ints_at(1) or (), c.onnx.ints_at(2) or ()
     axes = folded.axes(len(shape), 3)
     axes = tuple(range(len(starts))) if axes is None else axes
-    steps = c.onnx.ints_at(4) or (1,) * len(starts)
+    steps: tuple[int, ...] = c.onnx.ints_at(4) or (1,) * len(starts)
     if not len(starts) == len(ends) == len(axes) == len(steps) or len(axes) > len(shape) or 0 in steps:
         raise c.error("starts, ends, axes and steps do not fit together")
     for axis, start, end, step in zip(axes, starts, ends, steps, strict=True):

@@ -162,7 +162,7 @@ def test_shape_arithmetic_as_exporters_write_it() -> None:
     ],
 )
 def test_operators_on_constants(
-    op: str, attributes: dict[str, int], inputs: list[npt.NDArray[np.generic]], expected: object
+    op: str, attributes: dict[str, Any], inputs: list[npt.NDArray[np.generic]], expected: object
 ) -> None:
     names = {f"i{number}": array for number, array in enumerate(inputs)}
     assert folded([node(op, list(names), ["y"], **attributes)], **names) == expected
