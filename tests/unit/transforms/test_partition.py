@@ -24,7 +24,7 @@ def row(
     hardware: str = "igo-small",
     cores: int = 1,
     mode: str = "fused",
-    spm_kib: int = 512,
+    spm_kib: int = 1024,
 ) -> OpRow:
     """The row of both gradients of y."""
     overrides = {"array.cores": cores, "memory.spm_kib": spm_kib}
