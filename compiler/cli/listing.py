@@ -104,10 +104,11 @@ def _patterns(_: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _operators(_: list[str]) -> Iterator[tuple[str, str]]:
-    from npuc.frontends.torch.operators import meanings
+    from npuc.frontends.onnx import operators as onnx
+    from npuc.frontends.torch import operators as torch
 
-    for name, meaning in sorted(meanings().items()):
-        yield name, f"pt2: {meaning.__module__.rpartition('.')[2]}"
+    for format, meanings in (("onnx", onnx.meanings()), ("pt2", torch.meanings())):
+        yield from ((name, f"{format:<4}  {meanings[name].__module__.rpartition('.')[2]}") for name in sorted(meanings))
 
 
 def _samples(_: list[str]) -> Iterator[tuple[str, str]]:

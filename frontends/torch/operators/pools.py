@@ -11,7 +11,10 @@ from npuc.frontends.torch.operators import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
-_NAMES = {"max": {1: "max_pool1d", 2: "max_pool"}, "avg": {1: "avg_pool1d", 2: "avg_pool"}}
+_NAMES = {
+    "max": {1: "max_pool1d", 2: "max_pool", 3: "max_pool3d"},
+    "avg": {1: "avg_pool1d", 2: "avg_pool", 3: "avg_pool3d"},
+}
 
 
 def _short(values: Sequence[int], axes: int) -> int | list[int]:
@@ -36,7 +39,7 @@ def _window(
     return named
 
 
-@operator("aten.max_pool1d", "aten.max_pool2d")
+@operator("aten.max_pool1d", "aten.max_pool2d", "aten.max_pool3d")
 def max_pool(
     c: Context,
     x: Tensor,
@@ -55,7 +58,7 @@ def max_pool(
     return c.call(_NAMES["max"][axes], x, _short(kernel_size, axes), **named)
 
 
-@operator("aten.avg_pool1d", "aten.avg_pool2d")
+@operator("aten.avg_pool1d", "aten.avg_pool2d", "aten.avg_pool3d")
 def avg_pool(
     c: Context,
     x: Tensor,
@@ -77,12 +80,12 @@ def avg_pool(
     return c.call(_NAMES["avg"][axes], x, _short(kernel_size, axes), **named)
 
 
-@operator("aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d")
+@operator("aten.adaptive_avg_pool1d", "aten.adaptive_avg_pool2d", "aten.adaptive_avg_pool3d")
 def adaptive_avg_pool(c: Context, x: Tensor, output_size: Sequence[int]) -> Call:
     return _adaptive(c, "avg", x)
 
 
-@operator("aten.adaptive_max_pool1d", "aten.adaptive_max_pool2d")
+@operator("aten.adaptive_max_pool1d", "aten.adaptive_max_pool2d", "aten.adaptive_max_pool3d")
 def adaptive_max_pool(c: Context, x: Tensor, output_size: Sequence[int]) -> Call:
     return _adaptive(c, "max", x)
 
@@ -90,6 +93,8 @@ def adaptive_max_pool(c: Context, x: Tensor, output_size: Sequence[int]) -> Call
 def _adaptive(c: Context, kind: str, x: Tensor) -> Call:
     """A pooling to a size: to one place a channel, or to windows."""
     size = c.result_shape()[2:]
+    if len(size) == 3:
+        return c.call(f"adaptive_{kind}_pool3d", x, _short(size, 3))
     if set(size) == {1}:
         return c.call("reshape", c.let(f"global_{kind}_pool", x), list(c.result_shape()))
     return c.call(f"adaptive_{kind}_pool", x, _short(size, len(size)))

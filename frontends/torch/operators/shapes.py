@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
-
-import numpy as np
+from typing import cast
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.weights import Refused, Tensor
@@ -153,19 +151,40 @@ def written(c: Context, whole: Name, part: Name, place: Mapping[str, int]) -> Na
     axis = c.axis(place.get("dim", 0), whole)
     size = c.shape(whole)[axis]
     step = place.get("step", 1)
-    if step != 1:
-        raise Refused(f"found a write to each {step}-th place, which has no counterpart yet")
     if "index" in place:
-        first = place["index"] % size
-        last, part = first + 1, c.let("unsqueeze", part, axis)
-    elif "length" in place:
+        return c.let("select_scatter", whole, part, axis, place["index"] % size)
+    if "length" in place:
         first = _place(place["start"], size, 0)
         last = first + place["length"]
     else:
         first, last = _place(place.get("start"), size, 0), _place(place.get("end"), size, size)
-    before = [c.let("slice", whole, axis, 0, first)] if first else []
-    after = [c.let("slice", whole, axis, last, size)] if last < size else []
-    return c.let("concat", [*before, part, *after], axis) if before or after else part
+    if (first, last, step) == (0, size, 1):
+        return part
+    return c.let("slice_scatter", whole, part, axis, first, last, **({} if step == 1 else {"step": step}))
+
+
+@operator("aten.slice_scatter")
+def slice_scatter(
+    c: Context,
+    x: Tensor,
+    src: Tensor,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Name:
+    place = {
+        "dim": dim,
+        "step": step,
+        **({} if start is None else {"start": start}),
+        **({} if end is None else {"end": end}),
+    }
+    return written(c, c.variable(x), c.variable(src), place)
+
+
+@operator("aten.select_scatter")
+def select_scatter(c: Context, x: Tensor, src: Tensor, dim: int, index: int) -> Name:
+    return written(c, c.variable(x), c.variable(src), {"dim": dim, "index": index})
 
 
 @operator("aten.narrow")
@@ -190,44 +209,6 @@ def unbind(c: Context, x: Tensor, dim: int = 0) -> list[Name]:
     axis = c.axis(dim, x)
     names = [f"{c.layer}.{i}" for i in range(c.shape(x)[axis])]
     return c.script.several(names, "unbind", c.variable(x), axis)
-
-
-@operator("aten.index_select")
-def index_select(c: Context, x: Tensor, dim: int, index: Tensor) -> Call:
-    return c.call("index_select", x, index, c.axis(dim, x))
-
-
-@operator("aten.gather")
-def gather(c: Context, x: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Call:
-    return c.call("gather", x, index, c.axis(dim, x))
-
-
-@operator("aten.index.Tensor")
-def index(c: Context, x: Tensor, indices: Sequence[Tensor | None]) -> Tensor | Call:
-    given = [(axis, one) for axis, one in enumerate(indices) if one is not None]
-    if len(given) != 1:
-        return _indexed_by_places(c, x, given)
-    ((axis, places),) = given
-    if c.element(places) == "bool":
-        raise Refused("found a mask as an index: the shape of the result depends on data")
-    shape = c.shape(places)
-    if len(shape) == 1:
-        return c.call("index_select", x, places, axis)
-    flat = c.let("reshape", places, [-1])
-    found = c.let("index_select", x, flat, axis)
-    return c.call("reshape", found, list(c.result_shape()))
-
-
-def _indexed_by_places(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Tensor | Call:
-    """An index of several tensors, all of it known while the graph is read."""
-    values = [c.numbers(one if isinstance(one, Name) else c.variable(one)) for _, one in given]
-    known = c.numbers(x)
-    if known is None or any(value is None for value in values):
-        raise Refused("found an index of several tensors, which has no counterpart yet")
-    places: list[object] = [slice(None)] * len(c.shape(x))
-    for (axis, _), value in zip(given, values, strict=True):
-        places[axis] = value if value is None or value.dtype == bool else value.astype(np.int64)
-    return c.listed(np.asarray(known[cast("Any", tuple(places))]), c.result_element())
 
 
 @operator("aten.flip")

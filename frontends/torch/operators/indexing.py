@@ -1,0 +1,165 @@
+"""Picking and putting elements at indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.weights import Refused, Tensor
+from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.operators import Meaning, registry
+
+MEANINGS: dict[str, Meaning] = {}
+operator = registry(MEANINGS)
+Indices = Sequence[Tensor | None]
+Source = Tensor | int | float | bool
+_REDUCTIONS = {"add": "add", "multiply": "mul", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
+@operator("aten.index_select")
+def index_select(c: Context, x: Tensor, dim: int, index: Tensor) -> Call:
+    return c.call("index_select", x, index, c.axis(dim, x))
+
+
+@operator("aten.gather")
+def gather(c: Context, x: Tensor, dim: int, index: Tensor, sparse_grad: bool = False) -> Call:
+    return c.call("gather", x, index, c.axis(dim, x))
+
+
+@operator("aten.index.Tensor")
+def index(c: Context, x: Tensor, indices: Indices) -> Call:
+    given = _given(c, indices)
+    known = _known(c, x, given)
+    if known is not None:
+        return known
+    if len(given) == 1 and len(c.shape(given[0][1])) == 1:
+        ((axis, places),) = given
+        return (
+            c.call("index", x, [places], [axis])
+            if _may_be_negative(c, places)
+            else c.call("index_select", x, places, axis)
+        )
+    return c.call("index", x, [places for _, places in given], [axis for axis, _ in given])
+
+
+def _given(c: Context, indices: Indices) -> list[tuple[int, Tensor]]:
+    """The axes that are indexed, each with its index. Raises `Refused` for masks."""
+    given = [(axis, one) for axis, one in enumerate(indices) if one is not None]
+    if any(c.element(one) == "bool" for _, one in given):
+        raise Refused("found a mask as an index: the shape of the result depends on data", "use torch.where")
+    return given
+
+
+def _may_be_negative(c: Context, places: Tensor) -> bool:
+    known = c.numbers(places)
+    return known is None or bool((known < 0).any())
+
+
+def _known(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Call | None:
+    """The result where all of it is known while the graph is read, and few enough to list."""
+    whole = c.numbers(x)
+    values = [c.numbers(one) for _, one in given]
+    if whole is None or any(value is None for value in values):
+        return None
+    places = tuple(np.asarray(value).astype(np.int64) for value in values)
+    axes = [axis for axis, _ in given]
+    if axes != list(range(len(axes))):
+        return None
+    return c.listed(np.asarray(whole[places]), c.result_element())
+
+
+@operator("aten.index_put", "aten._index_put_impl")
+def index_put(
+    c: Context, x: Tensor, indices: Indices, values: Tensor, accumulate: bool = False, unsafe: bool = False
+) -> Call:
+    masks = [one for one in indices if one is not None]
+    if len(masks) == 1 and c.element(masks[0]) == "bool" and not accumulate and not c.shape(values):
+        return _masked(c, x, masks[0], values)
+    given = _given(c, indices)
+    named = {"reduce": "add"} if accumulate else {}
+    places, axes = [one for _, one in given], [axis for axis, _ in given]
+    return c.call("index_put", x, places, c.cast(values, c.element(x)), axes, **named)
+
+
+def _masked(c: Context, x: Tensor, mask: Tensor, value: Tensor) -> Call:
+    """A tensor with one value where a mask of its leading axes is true."""
+    shape = [*c.shape(mask), *[1] * (len(c.shape(x)) - len(c.shape(mask)))]
+    wide: Tensor = mask if shape == list(c.shape(mask)) else c.let("reshape", mask, shape)
+    return c.call("where", wide, c.cast(value, c.element(x)), x)
+
+
+def _source(c: Context, x: Tensor, value: Source) -> Source:
+    return value if isinstance(value, int | float | bool) else c.cast(value, c.element(x))
+
+
+@operator("aten.scatter.src", "aten.scatter.value", "aten.scatter.reduce", "aten.scatter.value_reduce")
+def scatter(
+    c: Context,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | None = None,
+    value: float | None = None,
+    reduce: str | None = None,
+) -> Call:
+    given = src if src is not None else value
+    if given is None:
+        raise Refused("found nothing to scatter")
+    named = {} if reduce is None else {"reduce": _REDUCTIONS.get(reduce, reduce)}
+    return c.call("scatter", x, index, _source(c, x, given), c.axis(dim, x), **named)
+
+
+@operator("aten.scatter_add")
+def scatter_add(c: Context, x: Tensor, dim: int, index: Tensor, src: Tensor) -> Call:
+    return c.call("scatter", x, index, c.cast(src, c.element(x)), c.axis(dim, x), reduce="add")
+
+
+@operator("aten.scatter_reduce.two")
+def scatter_reduce(
+    c: Context, x: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool = True
+) -> Call:
+    if reduce not in _REDUCTIONS or not include_self:
+        raise Refused(f"found the reduction '{reduce}', include_self={include_self}, which has no counterpart")
+    return c.call("scatter", x, index, c.cast(src, c.element(x)), c.axis(dim, x), reduce=_REDUCTIONS[reduce])
+
+
+@operator("aten.index_add")
+def index_add(c: Context, x: Tensor, dim: int, index: Tensor, source: Tensor, alpha: float = 1) -> Call:
+    added = source if alpha == 1 else c.let("mul", source, alpha)
+    return c.call("index_put", x, [index], c.cast(added, c.element(x)), [c.axis(dim, x)], reduce="add")
+
+
+@operator("aten.index_copy")
+def index_copy(c: Context, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Call:
+    return c.call("index_put", x, [index], c.cast(source, c.element(x)), [c.axis(dim, x)])
+
+
+@operator("aten.index_fill.int_Scalar")
+def index_fill(c: Context, x: Tensor, dim: int, index: Tensor, value: float) -> Call:
+    return c.call("index_put", x, [index], value, [c.axis(dim, x)])
+
+
+@operator("aten.histc")
+def histc(c: Context, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Call:
+    if min != 0 or max != bins - 1:
+        raise Refused(f"found a histogram from {min} to {max}, expected one of the numbers 0 to {bins - 1}")
+    flat = c.let("reshape", c.cast(x, "i64"), [-1])
+    return c.call("sum", c.let("one_hot", flat, bins, dtype=c.result_element()), axis=0)
+
+
+@operator("aten._grouped_mm", "transformers.grouped_mm_fallback")
+def grouped_mm(
+    c: Context,
+    x: Tensor,
+    mat2: Tensor | None = None,
+    weight: Tensor | None = None,
+    offs: Tensor | None = None,
+    bias: None = None,
+    out_dtype: None = None,
+) -> Call:
+    y = mat2 if mat2 is not None else weight
+    if y is None or offs is None or len(c.shape(x)) != 2 or len(c.shape(y)) != 3:
+        raise Refused("found no rows in groups, each with a matrix")
+    return c.call("grouped_mm", x, y, offs)
