@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.adaptive_pool import adaptive_avg_pool, adaptive_max_pool
 from npuc.compiler.layers.arguments import (
+    ArgumentError,
     IntOrInts,
     OptInts,
     Padding,
@@ -25,6 +26,8 @@ from npuc.compiler.layers.shape import view
 from npuc.compiler.layers.window import window_padding
 from npuc.dialects.tensors import shape_of
 
+MAX_PLACES = 1 << 40
+"""The most windows of a channel."""
 _VOLUME = "[batch, channels, depth, height, width]"
 Pool = Callable[[SSAValue], SSAValue]
 Plane = tuple[list[int], list[int], list[int], list[int]]
@@ -94,6 +97,8 @@ def _adaptive(
     rank_exactly("x", x, 5, _VOLUME)
     depth, height, width = per_axis("size", size, 3)
     check_positive("size", min(depth, height, width))
+    if depth * height * width > MAX_PLACES:
+        raise ArgumentError("size", f"found {depth} x {height} x {width} windows, expected at most {MAX_PLACES:,}")
     return _pooled(b, x, lambda y: pool(b, y, [height, width]), lambda y: pool(b, y, [depth, height * width]))
 
 

@@ -36,7 +36,7 @@ class GraphModuleJson(JsonObject):
 
     graph: GraphJson
     signature: SignatureJson
-    module_call_graph: list[ModuleCallJson] = field(default_factory=list)
+    module_call_graph: list[ModuleCallJson] = field(default_factory=list[ModuleCallJson])
 
 
 class RangeJson(JsonObject):
@@ -58,11 +58,11 @@ class ProgramJson(JsonObject):
 
     graph_module: GraphModuleJson
     schema_version: VersionJson
-    opset_version: dict[str, int] = field(default_factory=dict)
-    range_constraints: dict[str, RangeJson] = field(default_factory=dict)
+    opset_version: dict[str, int] = field(default_factory=dict[str, int])
+    range_constraints: dict[str, RangeJson] = field(default_factory=dict[str, RangeJson])
     torch_version: str = ""
-    verifiers: list[str] = field(default_factory=list)
-    guards_code: list[str] = field(default_factory=list)
+    verifiers: list[str] = field(default_factory=list[str])
+    guards_code: list[str] = field(default_factory=list[str])
 
 
 class HeadJson(JsonObject):

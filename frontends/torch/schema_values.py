@@ -140,7 +140,7 @@ class NodeJson(JsonObject):
     target: str
     inputs: list[NamedArgumentJson]
     outputs: list[ArgumentJson]
-    metadata: dict[str, str] = field(default_factory=dict)
+    metadata: dict[str, str] = field(default_factory=dict[str, str])
     name: str | None = None
 
 
@@ -151,10 +151,10 @@ class GraphJson(JsonObject):
     outputs: list[ArgumentJson]
     nodes: list[NodeJson]
     tensor_values: dict[str, TensorJson]
-    sym_int_values: dict[str, SizeJson] = field(default_factory=dict)
-    sym_bool_values: dict[str, SizeJson] = field(default_factory=dict)
-    sym_float_values: dict[str, SizeJson] = field(default_factory=dict)
-    custom_obj_values: dict[str, ObjectJson] = field(default_factory=dict)
+    sym_int_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])
+    sym_bool_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])
+    sym_float_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])
+    custom_obj_values: dict[str, ObjectJson] = field(default_factory=dict[str, ObjectJson])
 
 
 class SubgraphJson(JsonObject):

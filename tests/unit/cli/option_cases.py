@@ -344,9 +344,10 @@ OF_GRAPHS = {
     "map": f"map {GRAPH} --hw nvdla --budget 4",
 }
 OWN["explain --loss"] = Case("--loss mse", command=f"explain {GRAPH} mse")
-OWN |= {
+CASES_OF_GRAPHS = {
     f"{verb} {option}": Case(given, command=command)
     for verb, command in OF_GRAPHS.items()
     for option, given in ON_GRAPHS.items()
     if f"{verb} {option}" not in OWN
 }
+OWN.update(CASES_OF_GRAPHS)

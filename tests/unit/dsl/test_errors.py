@@ -27,7 +27,7 @@ def messages(text: str, max_ops: int = 1000) -> list[str]:
 
 
 SIZE = "found integer 0 as the size of an axis, expected a positive integer"
-LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
+LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_weight=false)"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none)"
         ("h = linear(x, 8, q=false)", f"2:18: linear has no argument 'q' | {LINEAR}"),
         ("h = linear()", f"2:5: linear needs the argument 'x' | {LINEAR}"),
         ("h = linear(x, 8, features=3)", f"2:18: argument 'features' of linear is given twice | {LINEAR}"),
-        ("h = linear(x, 8, true, none, 5)", f"2:30: linear takes at most 4 arguments, found 5 | {LINEAR}"),
+        ("h = linear(x, 8, true, none, true, 5)", f"2:36: linear takes at most 5 arguments, found 6 | {LINEAR}"),
         ("h = linear(features=8, x)", f"2:24: found an argument without a name after one with a name | {LINEAR}"),
         (
             'h = linear(x, "a")',
@@ -231,14 +231,14 @@ def test_independent_mistakes_are_reported_together_and_followers_are_not():
   b = linear(a, 3)
   c = matmul(x, x) + b
   d = relu(c)
-  for i in 0..3 { e = linear(d, 8, 9, 9, 9) }
+  for i in 0..3 { e = linear(d, 8, 9, 9, 9, 9) }
   for i in 0..3 { f = linear(x, "8") }
   if d == 3 { g = 4 }
   h = g + f
   loss mse(zz, h)
   optimizer sgd(lr="a")
 }"""
-    assert [m.split(": ")[0] for m in messages(text)] == ["3:7", "5:7", "7:42", "8:33", "11:12", "12:20"]
+    assert [m.split(": ")[0] for m in messages(text)] == ["3:7", "5:7", "7:45", "8:33", "11:12", "12:20"]
 
 
 def test_a_mistake_in_a_loop_or_block_is_reported_once():

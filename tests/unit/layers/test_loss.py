@@ -18,7 +18,7 @@ from npuc.frontends import read_source
 from tests.networks import Net
 
 HEAD = "network t() { input x: f32[4, 3]; labels y: i32[4]; input s: f32[]; z = cast(y, f32)\n"
-CROSS = 'signature: cross_entropy(logits, labels, label_smoothing=0.0, ignore_index=none, reduction="mean")'
+CROSS = 'signature: cross_entropy(logits, labels, label_smoothing=0.0, ignore_index=none, reduction="mean", axis=-1)'
 SMOOTH = 'signature: smooth_l1_loss(x, target, beta=1.0, reduction="mean")'
 
 

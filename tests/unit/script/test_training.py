@@ -8,6 +8,7 @@ import pytest
 from npuc.compiler.core.errors import Location, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.dialects.train.signature import arguments_of
+from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
 
@@ -16,7 +17,7 @@ def _step(shapes: dict[str, Sequence[int]], wanted: Wanted) -> tuple[Script, lis
     """A script of a linear layer an output, with its step."""
     script = Script("net", "net.onnx")
     x = script.input("x", "f32", [2, 3])
-    outputs = {}
+    outputs: dict[str, Name] = {}
     for name, shape in shapes.items():
         h = script.let(f"{name}_layer", "linear", x, 12)
         h = script.let(f"{name}_shape", "reshape", h, list(shape)) if shape else script.let(f"{name}_mean", "mean", h)

@@ -6,7 +6,7 @@ import random
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -36,6 +36,13 @@ def _changed(path: Path, change: Callable[[dict[str, Any]], object]) -> bytes:
 def _read(data: bytes, **request: Any) -> object:
     source = text_source(data, "pt2", "model.pt2")
     return source.frontend.read(source, Request(**request))
+
+
+def _keys(node: Any) -> list[Any]:
+    """The keys of an object, the places of an array; none for other values."""
+    if isinstance(node, dict):
+        return list(cast("dict[str, Any]", node))
+    return list(range(len(cast("list[Any]", node)))) if isinstance(node, list) else []
 
 
 def _nodes(program: dict[str, Any]) -> list[dict[str, Any]]:
@@ -119,12 +126,13 @@ def test_changed_json_is_an_error_with_a_name() -> None:
 
     def change(program: dict[str, Any]) -> None:
         node: Any = program
-        while isinstance(node, dict | list) and node:
-            key = rng.choice(list(node) if isinstance(node, dict) else range(len(node)))
-            if rng.random() < 0.15 or not isinstance(node[key], dict | list):
+        while node:
+            key = rng.choice(_keys(node))
+            inner: Any = node[key]
+            if rng.random() < 0.15 or not _keys(inner):
                 node[key] = rng.choice(values)
                 return
-            node = node[key]
+            node = inner
 
     for name in ("writes", "decoder", "cnn"):
         for _ in range(60):
@@ -161,5 +169,6 @@ def test_wrong_requests(options: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("option", ["loss", "optimizer", "freeze", "result"])
 def test_a_source_that_has_a_step_takes_no_other(option: str) -> None:
+    options: Any = {option: "mse"}
     with pytest.raises(UsageError, match=f"--{option} does not apply"):
-        compile_source("network n() { input x: f32[1]\n loss mse(x, x) }", backend="roofline", **{option: "mse"})
+        compile_source("network n() { input x: f32[1]\n loss mse(x, x) }", backend="roofline", **options)

@@ -37,12 +37,12 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str) -> None:
     run = run_file(DATA / f"{name}.pt2", inputs=inputs, dtype="float64", loss=_loss(name))
     assert run.losses[0] == pytest.approx(float(stored["loss"]), rel=1e-9)
     gradients = {key.removeprefix("grad:"): stored[key] for key in stored.files if key.startswith("grad:")}
-    renamed = TIED if name == "writes" else {}
+    renamed: dict[str, str] = TIED if name == "writes" else {}
     for key, expected in gradients.items():
-        found = run.gradients[renamed.get(key, key)]
+        found: Any = run.gradients[renamed.get(key, key)]
         assert found.shape == expected.shape
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
-    assert set(run.gradients) == {renamed.get(key, key) for key in gradients}
+    assert {*map(str, run.gradients)} == {renamed.get(key, key) for key in gradients}
 
 
 def test_what_a_model_spells_out_becomes_the_language_s_functions() -> None:
