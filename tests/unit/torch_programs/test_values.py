@@ -36,7 +36,7 @@ def test_loss_and_gradients_are_those_of_pytorch(name: str) -> None:
     inputs = {INPUT[name]: stored["x"], "y": labels}
     run = run_file(DATA / f"{name}.pt2", inputs=inputs, dtype="float64", loss=_loss(name))
     assert run.losses[0] == pytest.approx(float(stored["loss"]), rel=1e-9)
-    gradients = {key.removeprefix("grad:"): stored[key] for key in stored.files if key.startswith("grad:")}
+    gradients: dict[str, Any] = {key[5:]: stored[key] for key in map(str, stored.files) if key.startswith("grad:")}
     renamed: dict[str, str] = TIED if name == "writes" else {}
     for key, expected in gradients.items():
         found: Any = run.gradients[renamed.get(key, key)]
