@@ -37,7 +37,7 @@ def _filled(function: str) -> Draw:
 
 def _tensor(data: st.DataObject) -> Call:
     dtype, shape = data.draw(st.sampled_from(["f32", "f64", "i64", "bool"])), list(sizes(data, (1, 3), (1, 3)))
-    known = [0, 1] if dtype == "bool" else [-2, 0, 7] if dtype == "i64" else [0.1, -2.5, 3, 1e-30]
+    known = [0, 1] if dtype == "bool" else [-2, 0, 7] if dtype == "i64" else [0.125, -2.5, 3, 2.0**-100]
     values = [data.draw(st.sampled_from(known)) for _ in range(shape[0] * shape[1])]
     given = data.draw(st.sampled_from([{}, {"shape": shape}]))
     return Call("tensor", arguments={"values": values, "dtype": dtype} | given)

@@ -35,7 +35,10 @@ OTHERS = {
         ("index", "gather_nd", "index_put", "scatter", "scatter_nd"),
         "their counterparts make tensors on another device, or ask for a GPU's driver to index one",
     ),
-    "index_select list": "its counterpart makes a tensor on another device",
+    **dict.fromkeys(("index_select list", "grouped_mm"), "its counterpart makes a tensor on another device"),
+    "unfold": "PyTorch asks for a GPU's driver to unfold an image",
+    "einsum one": "PyTorch rounds the one operand, of which no product is made; here it stays as it is",
+    "log_sigmoid": "its softplus, which PyTorch's autocast keeps in f32, is the same operation here",
 }
 """Calls whose types PyTorch does not say, and why."""
 SINGLE = ("group_norm", "instance_norm")
