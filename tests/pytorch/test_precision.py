@@ -38,6 +38,7 @@ OTHERS = {
     **dict.fromkeys(("index_select list", "grouped_mm"), "its counterpart makes a tensor on another device"),
     "unfold": "PyTorch asks for a GPU's driver to unfold an image",
     "einsum one": "PyTorch rounds the one operand, of which no product is made; here it stays as it is",
+    "embedding_bag": "its sum over a bag is the language's sum, which PyTorch's autocast keeps in f32",
     "log_sigmoid": "its softplus, which PyTorch's autocast keeps in f32, is the same operation here",
 }
 """Calls whose types PyTorch does not say, and why."""
