@@ -25,7 +25,7 @@ from tests.pytorch.counterparts import RANDOM
 
 torch.set_num_threads(1)
 
-TYPED = frozenset({"cast", "arange", "zeros", "ones", "full", "one_hot"})
+TYPED = frozenset({"cast", "arange", "zeros", "ones", "full", "one_hot", "tensor"})
 """Functions whose result type their arguments say."""
 OTHERS = {
     "slice": "PyTorch asks for a GPU's driver to index a tensor",
@@ -37,7 +37,9 @@ OTHERS = {
     ),
     **dict.fromkeys(("index_select list", "grouped_mm"), "its counterpart makes a tensor on another device"),
     "unfold": "PyTorch asks for a GPU's driver to unfold an image",
-    "einsum one": "PyTorch rounds the one operand, of which no product is made; here it stays as it is",
+    **dict.fromkeys(
+        ("einsum", "einsum one"), "PyTorch rounds operands of which no product is made, too; here they stay as they are"
+    ),
     "embedding_bag": "its sum over a bag is the language's sum, which PyTorch's autocast keeps in f32",
     "log_sigmoid": "its softplus, which PyTorch's autocast keeps in f32, is the same operation here",
 }
