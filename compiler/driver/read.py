@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Options
+from npuc.compiler.core.stages import remark
 from npuc.frontends.base import Request
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def read_program(
     """
     The module that a source holds, verified, whatever its level, in which each argument and result has a name.
 
-    Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say,
+    Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say
+    (None: who listens to remarks),
     `values` the values that it has for arguments, by name. `split_depthwise` takes the depthwise convolutions of a
     table apart as SCALE-Sim does.
     """
@@ -50,7 +52,10 @@ def read_program(
     program = frontend.read(source, request)
     for name in () if frontend.parametric else options.defines:
         raise UsageError(f"-D {name}: {frontend.title} has no parameters")
-    if remarks is not None:
+    if remarks is None:
+        for warning in program.warnings:
+            remark(warning)
+    else:
         remarks += program.warnings
     if values is not None:
         values.update(program.values)

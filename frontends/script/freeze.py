@@ -13,9 +13,11 @@ class Frozen:
 
     def __init__(self, patterns: Sequence[str]):
         self._found = dict.fromkeys(patterns, False)
+        self._names: list[str] = []
 
     def matches(self, name: str) -> bool:
         """Whether a parameter is not trained."""
+        self._names.append(name)
         found = [pattern for pattern in self._found if fnmatchcase(name, pattern)]
         self._found.update(dict.fromkeys(found, True))
         return bool(found)

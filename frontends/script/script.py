@@ -41,7 +41,6 @@ from npuc.frontends.dsl.syntax import (
     Optimizer,
     Output,
     Statement,
-    Unary,
 )
 from npuc.frontends.dsl.values import Poisoned, Value
 from npuc.frontends.script.constants import Constants
@@ -57,7 +56,6 @@ if TYPE_CHECKING:
 
 Term: TypeAlias = "Expr | int | float | bool | str | Sequence[Term] | None"
 """What an argument of a call may be: an expression, or what one is made of."""
-_EXPRESSIONS = (Literal, Name, ListOf, Index, Call, Unary)
 
 
 class _Graph(SourceText):

@@ -87,26 +87,26 @@ class CallWriter:
         listed = [number(value) for value in values.ravel().tolist()]
         return self.script.call("tensor", listed, shape=list(values.shape), **named)
 
-    def owner(self, **weights: Tensor | None) -> str | None:
+    def adopt(self, **weights: Tensor | None) -> bool:
         """
-        The module that owns the weights of a call, by the names that a layer gives its own; None where one is shared.
+        Name the call's layer after the module that owns its weights, so that it makes them as its own, if one does.
 
-        Weights that are missing count as owned. The call's layer is then that module.
+        `weights` are those of the call by the names that a layer gives its own; missing ones may be any module's. False
+        where one is shared, has another name, or is another module's: then nothing changes.
         """
         paths: set[str] = set()
         for suffix, weight in weights.items():
             if weight is None:
                 continue
             if not isinstance(weight, Weight) or weight.variable is not None or weight.uses > 1:
-                return None
+                return False
             if weight.suffix != suffix or not weight.owner:
-                return None
+                return False
             paths.add(weight.owner)
         if len(paths) != 1:
-            return None
-        (path,) = paths
-        self.layer = path
-        return path
+            return False
+        (self.layer,) = paths
+        return True
 
     # what is known
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import cast
 
 from npuc.frontends.dsl.syntax import Name
@@ -11,6 +12,7 @@ from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, meaning_of
 from npuc.frontends.torch.operators.shapes import written
 from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue
+from npuc.frontends.torch.sizes import Sizes
 
 _SHARES = frozenset(
     "view reshape permute transpose t slice select squeeze unsqueeze expand expand_as flatten unflatten alias detach "
@@ -18,6 +20,29 @@ _SHARES = frozenset(
 )
 """The operators whose results may share the memory of their first operand."""
 _RESHAPES = frozenset("view reshape squeeze unsqueeze flatten unflatten alias detach view_as contiguous to".split())
+
+
+def is_view(shape: Sequence[int], strides: Sequence[int], other: Sequence[int]) -> bool:
+    """
+    Whether a tensor can be seen under another shape, in row-major order, without a copy.
+
+    Neighbouring axes that lie as one axis would are one; the other shape must split each such run into whole axes.
+    """
+    if len(shape) != len(strides) or prod(shape) != prod(other):
+        return False
+    axes = [(size, stride) for size, stride in zip(shape, strides, strict=True) if size > 1]
+    left = [size for size in other if size > 1]
+    run = 1
+    for axis in reversed(range(len(axes))):
+        size, stride = axes[axis]
+        run *= size
+        if axis and axes[axis - 1][1] == stride * size:
+            continue
+        while left and run % left[-1] == 0:
+            run //= left.pop()
+        if run != 1:
+            return False
+    return not left
 
 
 def functional(operator: str) -> tuple[Meaning, bool] | None:
@@ -62,7 +87,7 @@ class Effects:
     call share, where that memory is written in place somewhere.
     """
 
-    def __init__(self, graph: TorchGraph, results: Sequence[TorchValue]):
+    def __init__(self, graph: TorchGraph, results: Sequence[TorchValue], sizes: Sizes):
         self._root: dict[str, str] = {}
         bases: dict[str, str] = {}
         written: dict[str, str] = {}
@@ -74,7 +99,7 @@ class Effects:
                 continue
             if in_place:
                 written[node.name] = first
-            if in_place or (node.operator.split(".")[1:2] and node.operator.split(".")[1] in _SHARES):
+            if in_place or self._shares(graph, node, first, sizes):
                 for name in _names(node.outputs):
                     self._root[name] = self._root_of(first)
                 bases[node.name] = first
@@ -83,6 +108,21 @@ class Effects:
             node: base for node, base in bases.items() if node not in written and self._root_of(base) in changed
         }
         self.needed = self._needed(graph, _names(results), written)
+
+    def _shares(self, graph: TorchGraph, node: TorchNode, first: str, sizes: Sizes) -> bool:
+        """Whether the results of a call share the memory of its first operand."""
+        kind = node.operator.partition(".")[2].partition(".")[0]
+        if kind not in _SHARES:
+            return False
+        operand, results = graph.tensors.get(first), [graph.tensors[name] for name in _names(node.outputs)]
+        if operand is None or any(one.dtype != operand.dtype for one in results):
+            return False
+        if kind == "contiguous":
+            return all(one.strides == operand.strides for one in results)
+        if kind not in ("reshape", "flatten"):
+            return True
+        strides = [sizes.size(stride) for stride in operand.strides]
+        return all(is_view(sizes.shape(operand), strides, sizes.shape(one)) for one in results)
 
     def _root_of(self, name: str) -> str:
         return self._root.get(name, name)

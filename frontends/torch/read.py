@@ -63,7 +63,8 @@ class SizeParameters:
     def __init__(self, data: bytes, filename: str):
         self._program = load(data, filename)
         self.names: tuple[str, ...] = tuple(FreeSizes(self._program).names)
-        self.texts: tuple[tuple[str, str], ...] = ((filename, str(hash(data))),)
+        self.texts: tuple[tuple[str, str], ...] = ()
+        """None: the file is no text, and holds all of the program."""
 
     def check(self, defines: Mapping[str, Any]) -> None:
         """Raise `UsageError` for names and values that the program refuses."""

@@ -140,12 +140,14 @@ class _Translator:
             name = one.name or ("loss" if one.kind == "loss" else f"output{number}")
             if isinstance(value, Name) and name not in names:
                 names[name] = value
+            else:
+                self.done.remarks.append(f"output '{name}' is left out: no call makes a value of it")
 
     # calls
 
     def _calls(self, graph: TorchGraph, results: Sequence[TorchValue], memory: Memory) -> None:
         """Write the calls that some results depend on."""
-        effects = Effects(graph, results)
+        effects = Effects(graph, results, self.sizes)
         for node in graph.nodes:
             if node.name not in effects.needed or not computes(node):
                 continue
@@ -171,7 +173,10 @@ class _Translator:
             ]
         else:
             named = bound(meaning, named)
-            result = meaning(context, **named)
+            try:
+                result = meaning(context, **named)
+            except (LookupError, ArithmeticError, ValueError) as error:
+                raise Refused("found arguments that contradict the types in the file") from error
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):

@@ -41,6 +41,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "max_pool3d": (lambda x: F.max_pool3d(x, 2), (1, 2, 4, 4, 4)),
     "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), (1, 2, 7, 5)),
     "cat": (lambda x: torch.cat([x, x * 2, x[:0]], 0), (3, 4)),
+    "celu": (lambda x: F.celu(x, 0.5), (3, 4)),
+    "bits": (lambda x: x * ((torch.arange(4) & 1) | 2) * ~torch.arange(4), (3, 4)),
     "chunk": (lambda x: x.chunk(3, 1)[1], (2, 7)),
     "clamp": (lambda x: x.clamp(-0.5, 0.5), (3, 4)),
     "clamp_min": (lambda x: x.clamp_min(0.1), (3, 4)),
@@ -48,6 +50,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "conv_transpose2d": (lambda x: F.conv_transpose2d(x, torch.ones(2, 3, 3, 3).double(), stride=2), (1, 2, 3, 3)),
     "cosine": (lambda x: x / x.norm(dim=1, keepdim=True), (3, 4)),
     "cumsum": (lambda x: x.cumsum(1), (3, 4)),
+    "copied_then_written": (lambda x: _copied(x), (3, 4)),
+    "cast_then_written": (lambda x: _cast(x), (3, 4)),
     "diff": (lambda x: x.diff(dim=1), (3, 4)),
     "einsum": (lambda x: torch.einsum("bij,bkj->bik", x, x), (2, 3, 4)),
     "elu": (lambda x: F.elu(x, 0.7), (3, 4)),
@@ -60,6 +64,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "gelu_spelt_out": (lambda x: x * 0.5 * (1 + torch.erf(x / 2**0.5)), (3, 4)),
     "glu": (lambda x: F.glu(x, 1), (3, 4)),
     "group_norm": (lambda x: F.group_norm(x, 2) * x, (2, 4, 3)),
+    "hardshrink": (lambda x: F.hardshrink(x) + F.softshrink(x), (3, 4)),
+    "selu": (lambda x: F.selu(x) + F.logsigmoid(x) + F.threshold(x, 0.1, 2.0), (3, 4)),
     "hardtanh": (lambda x: F.hardtanh(x, -0.3, 0.6), (3, 4)),
     "in_place_transposed": (lambda x: _changed(x), (3, 4)),
     "index": (lambda x: x[torch.tensor([0, 2, -1]), torch.tensor([[1], [3]])], (3, 4)),
@@ -117,6 +123,23 @@ def _changed(x: Any) -> Any:
     y = x.clone()
     y.t()[1].mul_(2.0)
     return y
+
+
+def _copied(x: Any) -> Any:
+    """Writes to a copy, because the elements lie in another order, and to a view."""
+    y, z = x.clone(), x.clone()
+    y.t().reshape(-1).mul_(2.0)
+    z.view(-1)[1:3].mul_(5.0)
+    return y + z
+
+
+def _cast(x: Any) -> Any:
+    y = x.clone()
+    w = y.to(torch.float32)
+    w.add_(1.0)
+    same = y.to(torch.float64)
+    same[0].mul_(3.0)
+    return y + 0.0 * w.sum()
 
 
 def _written(x: Any) -> Any:

@@ -21,7 +21,7 @@ def rms_norm(c: CallWriter, x: Any, y: Any) -> Call | None:
             eps = _epsilon(c, root, wide)
             source = uncast(c, wide)
             if eps is not None and c.shape(source)[-1:] == weight.shape and c.element(source) == weight.element:
-                if c.owner(weight=weight):
+                if c.adopt(weight=weight):
                     return c.call("rms_norm", source, eps=eps)
     return None
 

@@ -29,7 +29,7 @@ def batch_norm(
     statistics = {"running_mean": running_mean, "running_var": running_var}
     if (
         running_mean is None
-        or c.owner(weight=weight, bias=bias, **statistics) is None
+        or not c.adopt(weight=weight, bias=bias, **statistics)
         or (weight is None) != (bias is None)
     ):
         raise Refused("found a batch norm that shares its parameters or has no running statistics")
@@ -55,10 +55,12 @@ def layer_norm(
     named: dict[str, int | float | bool] = {} if eps == 1e-5 else {"eps": eps}
     if axes != 1:
         named["axes"] = axes
-    if weight is not None and c.owner(weight=weight, bias=bias):
+    if weight is not None and c.adopt(weight=weight, bias=bias):
         return c.call("layer_norm", input, **named, **({} if bias is not None else {"bias": False}))
-    plain = c.script.assign(f"{c.layer}.normalize", _plain(c, input, axes, eps))
-    return _scaled(c, plain, weight, bias)
+    plain = _plain(c, input, axes, eps)
+    if weight is None and bias is None:
+        return plain
+    return _scaled(c, c.script.assign(f"{c.layer}.normalize", plain), weight, bias)
 
 
 def _plain(c: Context, x: Tensor, axes: int, eps: float) -> Call:
@@ -70,12 +72,10 @@ def _plain(c: Context, x: Tensor, axes: int, eps: float) -> Call:
 
 
 def _scaled(c: Context, x: Tensor, weight: Tensor | None, bias: Tensor | None) -> Call:
-    """A normalised tensor times a weight, plus a bias, of which each may be missing."""
+    """A normalised tensor times a weight, plus a bias, of which one may be missing."""
     if weight is not None and bias is not None:
         return c.call("add", c.let("mul", x, weight), bias)
-    if weight is not None:
-        return c.call("mul", x, weight)
-    return c.call("add", x, bias if bias is not None else 0.0)
+    return c.call("mul", x, weight) if weight is not None else c.call("add", x, bias)
 
 
 @operator("aten.rms_norm")
@@ -88,7 +88,7 @@ def rms_norm(
     named = {"eps": epsilon, "axes": len(normalized_shape)}
     if weight is None:
         return c.call("rms_norm", input, affine=False, **named)
-    if c.owner(weight=weight):
+    if c.adopt(weight=weight):
         return c.call("rms_norm", input, **named)
     return c.call("mul", c.let("rms_norm", input, affine=False, **named), weight)
 
@@ -104,7 +104,7 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Call:
     named = {} if eps == 1e-5 else {"eps": eps}
-    if weight is not None and bias is not None and c.owner(weight=weight, bias=bias):
+    if weight is not None and bias is not None and c.adopt(weight=weight, bias=bias):
         return c.call("group_norm", input, num_groups, **named)
     if weight is None and bias is None:
         return c.call("group_norm", input, num_groups, affine=False, **named)
@@ -132,7 +132,7 @@ def instance_norm(
     named = {} if eps == 1e-5 else {"eps": eps}
     if weight is None and bias is None:
         return c.call("instance_norm", input, **named)
-    if weight is not None and bias is not None and c.owner(weight=weight, bias=bias):
+    if weight is not None and bias is not None and c.adopt(weight=weight, bias=bias):
         return c.call("instance_norm", input, affine=True, **named)
     return group_norm(c, input, c.shape(input)[1], weight, bias, eps)
 

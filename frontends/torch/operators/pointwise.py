@@ -29,11 +29,13 @@ _UNARY = {
     "hardsigmoid": "hard_sigmoid",
     "hardswish": "hard_swish",
     "log": "log",
+    "log_sigmoid": "log_sigmoid",
     "mish": "mish",
     "neg": "neg",
     "relu": "relu",
     "relu6": "relu6",
     "rsqrt": "rsqrt",
+    "selu": "selu",
     "sigmoid": "sigmoid",
     "silu": "silu",
     "sin": "sin",
@@ -105,12 +107,17 @@ def _wider(a: str, b: str) -> str:
     return max(a, b, key=_RANKS.index)
 
 
+_LOGICAL = {"mul": "logical_and", "add": "logical_or", "max": "logical_or", "min": "logical_and"}
+"""What arithmetic is of truth values."""
+
+
 def arithmetic(c: Context, function: str, x: Operand, other: Operand) -> Call:
     """A binary function in the type of the result."""
     element = c.result_element()
     if element == "bool":
-        logical = {"mul": "logical_and", "add": "logical_or", "max": "logical_or", "min": "logical_and"}
-        function = logical[function]
+        if function not in _LOGICAL:
+            raise Refused(f"found {function} of truth values, which has no counterpart")
+        function = _LOGICAL[function]
     return c.call(function, c.operand(x, element), c.operand(other, element))
 
 
@@ -192,7 +199,7 @@ def lerp(c: Context, x: Tensor, end: Tensor, weight: Operand) -> Call:
 
 @operator("aten.logical_not", "aten.bitwise_not", "aten.__not__")
 def logical_not(c: Context, x: Tensor) -> Call:
-    return c.call("logical_not", truth(c, x))
+    return c.call("logical_not", truth(c, x)) if c.result_element() == "bool" else c.call("bitwise_not", x)
 
 
 def truth(c: Context, x: Tensor) -> Tensor:
@@ -200,21 +207,25 @@ def truth(c: Context, x: Tensor) -> Tensor:
     return x if c.element(x) == "bool" else c.let("not_equal", x, 0)
 
 
-def _logical(function: str) -> Meaning:
-    def meaning(c: Context, x: Tensor, other: Tensor) -> Call:
-        if c.result_element() != "bool":
-            raise Refused("found bits of integers, expected truth values")
-        return c.call(function, truth(c, x), truth(c, other))
+def _logical(word: str) -> Meaning:
+    def meaning(c: Context, x: Operand, other: Operand) -> Call:
+        element = c.result_element()
+        if element != "bool":
+            return c.call(f"bitwise_{word}", c.operand(x, element), c.operand(other, element))
+        return c.call(f"logical_{word}", *(truth(c, _tensor(one)) for one in (x, other)))
 
     return meaning
 
 
-for _names, _function in (
-    (("logical_and", "bitwise_and", "__and__"), "logical_and"),
-    (("logical_or", "bitwise_or", "__or__"), "logical_or"),
-    (("logical_xor", "bitwise_xor", "__xor__"), "not_equal"),
-):
-    MEANINGS.update({f"aten.{name}": _logical(_function) for name in _names})
+def _tensor(value: Operand) -> Tensor:
+    if isinstance(value, int | float):
+        raise Refused(f"found the number {value} as a truth value, expected a tensor")
+    return value
+
+
+for _word in ("and", "or", "xor"):
+    _names = (f"logical_{_word}", f"bitwise_{_word}", f"__{_word}__")
+    MEANINGS.update({f"aten.{name}": _logical(_word) for name in _names})
 
 
 @operator("aten.where")

@@ -17,7 +17,7 @@ operator = registry(MEANINGS)
 def linear(c: Context, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Call:
     features = c.shape(weight)[0]
     if len(c.shape(input)) > 1:
-        if c.owner(weight=weight, bias=bias):
+        if c.adopt(weight=weight, bias=bias):
             return c.call("linear", input, features, bias=bias is not None, transpose_weight=True)
         product = "linear", input
         named = {"bias": False, "weight": weight, "transpose_weight": True}
@@ -77,7 +77,7 @@ def addmm(
     a, b = (mat1, mat2) if mat1 is not None else (batch1, batch2)
     if a is None or b is None:
         raise Refused("found no matrices")
-    if beta == alpha == 1 and len(c.shape(x)) == 1 and c.owner(weight=b, bias=x):
+    if beta == alpha == 1 and len(c.shape(x)) == 1 and c.adopt(weight=b, bias=x):
         return c.call("linear", a, c.shape(b)[1])
     whole = c.script.assign(f"{c.layer}.matmul", product(c, a, b))
     scaled = whole if alpha == 1 else c.let("mul", whole, alpha)
@@ -85,19 +85,22 @@ def addmm(
     return c.call("add", scaled, added)
 
 
-def _convolve(c: Context, name: str, x: Tensor, weight: Tensor, bias: Tensor | None, **named: object) -> Call:
+_Option = int | list[int] | None
+"""An option of a convolution; None: as it usually is."""
+
+
+def _convolve(c: Context, name: str, x: Tensor, weight: Tensor, bias: Tensor | None, **named: _Option) -> Call:
     """A convolution with the weights that it owns, or with others."""
-    options = {key: value for key, value in named.items() if value is not None}
-    if c.owner(weight=weight, bias=bias):
+    options: dict[str, int | list[int]] = {key: value for key, value in named.items() if value is not None}
+    if c.adopt(weight=weight, bias=bias):
         kernel = list(c.shape(weight)[2:])
         shape = c.shape(weight)
         groups = options.get("groups", 1)
-        assert isinstance(groups, int)
-        channels = shape[1] * groups if "transpose" in name else shape[0]
-        return c.call(name, x, channels, kernel=_short(kernel), bias=bias is not None, **options)  # pyright: ignore[reportArgumentType]
+        channels = shape[1] * groups if "transpose" in name and isinstance(groups, int) else shape[0]
+        return c.call(name, x, channels, kernel=_short(kernel), bias=bias is not None, **options)
     if bias is None:
-        return c.call(name, x, weight=weight, bias=False, **options)  # pyright: ignore[reportArgumentType]
-    out = c.let(name, x, weight=weight, bias=False, **options)  # pyright: ignore[reportArgumentType]
+        return c.call(name, x, weight=weight, bias=False, **options)
+    out = c.let(name, x, weight=weight, bias=False, **options)
     width = c.shape(out)[1]
     return c.call("add", out, c.let("reshape", bias, [width, *[1] * (len(c.shape(out)) - 2)]))
 
@@ -133,7 +136,7 @@ def convolution(
             raise Refused("found padding 'same' of an even kernel", "pad by torch.nn.functional.pad before it")
     batched = len(c.shape(input)) == axes + 2
     x = input if batched else c.let("unsqueeze", input, 0)
-    named = {
+    named: dict[str, _Option] = {
         "stride": _unless(_wide(stride, axes), 1),
         "padding": _unless(_wide(padding, axes), 0),
         "dilation": _unless(_wide(dilation, axes), 1),
@@ -167,7 +170,7 @@ def convolution_transposed(
     dilation: Sequence[int] = (1,),
 ) -> Call:
     axes = len(c.shape(weight)) - 2
-    named = {
+    named: dict[str, _Option] = {
         "stride": _unless(_wide(stride, axes), 1),
         "padding": _unless(_wide(padding, axes), 0),
         "output_padding": _unless(_wide(output_padding, axes), 0),
@@ -191,7 +194,7 @@ def embedding(
     if scale_grad_by_freq:
         raise Refused("found scale_grad_by_freq=True, which has no counterpart")
     padding = {} if padding_idx < 0 else {"padding_idx": padding_idx}
-    if c.owner(weight=weight):
+    if c.adopt(weight=weight):
         entries, width = c.shape(weight)
         return c.call("embedding", indices, entries, width, **_typed(c, weight), **padding)
     return c.call("embedding", indices, weight=weight, **padding)

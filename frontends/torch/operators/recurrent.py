@@ -31,38 +31,30 @@ def lstm(
     return _sequence(c, "lstm", input, {"h": h, "c": cell}, params, has_biases, shape)
 
 
-@operator("aten.gru.input")
-def gru(
-    c: Context,
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> list[Name]:
-    shape = (num_layers, dropout, bidirectional, batch_first)
-    return _sequence(c, "gru", input, {"h": hx}, params, has_biases, shape)
+def _of_one_state(function: str, **named: str) -> Meaning:
+    """The meaning of a recurrent layer with one state."""
+
+    def meaning(
+        c: Context,
+        input: Tensor,
+        hx: Tensor,
+        params: Sequence[Tensor],
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
+    ) -> list[Name]:
+        shape = (num_layers, dropout, bidirectional, batch_first)
+        return _sequence(c, function, input, {"h": hx}, params, has_biases, shape, **named)
+
+    return meaning
 
 
-@operator("aten.rnn_tanh.input")
-def rnn_tanh(
-    c: Context,
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> list[Name]:
-    shape = (num_layers, dropout, bidirectional, batch_first)
-    return _sequence(c, "rnn", input, {"h": hx}, params, has_biases, shape)
+MEANINGS["aten.gru.input"] = _of_one_state("gru")
+MEANINGS["aten.rnn_tanh.input"] = _of_one_state("rnn")
+MEANINGS["aten.rnn_relu.input"] = _of_one_state("rnn", nonlinearity="relu")
 
 
 def _sequence(
@@ -73,6 +65,7 @@ def _sequence(
     params: Sequence[Tensor],
     has_biases: bool,
     shape: tuple[int, float, bool, bool],
+    **options: str,
 ) -> list[Name]:
     """A recurrent layer: its outputs and last states. Weights are [gates, in] here and [in, gates] in the language."""
     layers, dropout, bidirectional, batch_first = shape
@@ -88,7 +81,7 @@ def _sequence(
         **({"dropout": dropout} if dropout else {}),
         **({"bidirectional": True} if bidirectional else {}),
     }
-    call = c.call(function, inputs, hidden, states=True, weight=turned, **named, **initial)
+    call = c.call(function, inputs, hidden, states=True, weight=turned, **options, **named, **initial)
     own = [c.layer, *(f"{c.layer}.{name}" for name in states)]
     output, *last = c.script.unpacked(own, call)
     if not batch_first:

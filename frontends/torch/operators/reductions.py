@@ -8,6 +8,7 @@ from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.operators.pointwise import truth
 from npuc.frontends.torch.program import Keyword
 
 MEANINGS: dict[str, Meaning] = {}
@@ -145,29 +146,18 @@ def cumsum(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Cal
 
 
 @operator("aten.logsumexp")
-def logsumexp(c: Context, x: Tensor, dim: Axes, keepdim: bool = False) -> Call:
-    highest = c.script.assign(f"{c.layer}.amax", _call(reduced(c, "amax", x, dim, True)))
-    held = c.let("detach", highest)
-    total = reduced(c, "sum", c.let("exp", c.let("sub", x, held)), dim, True)
-    out = c.let("add", c.let("log", c.script.assign(f"{c.layer}.sum", _call(total))), held)
-    return c.call("reshape", out, list(c.result_shape()))
+def logsumexp(c: Context, x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor | Call:
+    return reduced(c, "logsumexp", x, dim, keepdim)
 
 
 @operator("aten.any")
-def any_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Call:
-    return _truths(c, "amax", x, dim, keepdim)
+def any_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor | Call:
+    return reduced(c, "any", truth(c, x), dim, keepdim)
 
 
 @operator("aten.all")
-def all_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Call:
-    return _truths(c, "amin", x, dim, keepdim)
-
-
-def _truths(c: Context, function: str, x: Tensor, axes: Axes, keepdim: bool) -> Call:
-    """Whether the largest or smallest of truth values is true."""
-    known: Tensor = x if c.element(x) == "bool" else c.let("not_equal", x, 0)
-    extreme = reduced(c, function, c.let("cast", known, to="i32"), axes, keepdim)
-    return c.call("not_equal", c.script.assign(f"{c.layer}.{function}", _call(extreme)), 0)
+def all_(c: Context, x: Tensor, dim: Axes = None, keepdim: bool = False) -> Tensor | Call:
+    return reduced(c, "all", truth(c, x), dim, keepdim)
 
 
 @operator("aten.max.dim")

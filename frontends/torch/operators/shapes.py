@@ -96,9 +96,7 @@ def repeat_interleave(
         x, dim = c.let("reshape", x, [-1]), 0
     if repeats == 1:
         return x
-    shape, axis = list(c.shape(x)), c.axis(dim, x)
-    wide = c.let("expand", c.let("unsqueeze", x, axis + 1), [*shape[: axis + 1], repeats, *shape[axis + 1 :]])
-    return c.call("reshape", wide, [*shape[:axis], shape[axis] * repeats, *shape[axis + 1 :]])
+    return c.call("repeat_interleave", x, repeats, c.axis(dim, x))
 
 
 @operator("aten.tile")

@@ -14,6 +14,7 @@ from npuc.compiler import compile_file, compile_source, describe_source
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.frontends.base import Request
 from npuc.frontends.source import text_source
+from npuc.frontends.torch.effects import is_view
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "torch"
 CNN = DATA / "cnn.pt2"
@@ -140,6 +141,33 @@ def test_changed_json_is_an_error_with_a_name() -> None:
                 _read(_changed(DATA / f"{name}.pt2", change), losses=("mse",))
             except NpucError:
                 continue
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "other", "view"),
+    [
+        ((2, 3), (3, 1), (6,), True),
+        ((2, 3), (1, 2), (6,), False),
+        ((2, 3), (1, 2), (2, 3), True),
+        ((4, 3), (3, 1), (2, 6), True),
+        ((4, 1, 1, 4), (4, 1, 16, 1), (1, 1, 16), True),
+        ((2, 2, 2), (8, 2, 1), (2, 4), True),
+        ((2, 2, 2), (8, 2, 1), (4, 2), False),
+        ((2, 3), (3, 1), (5,), False),
+    ],
+)
+def test_which_shapes_are_views(
+    shape: tuple[int, ...], strides: tuple[int, ...], other: tuple[int, ...], *, view: bool
+) -> None:
+    assert is_view(shape, strides, other) is view
+
+
+def test_a_claim_of_the_file_that_its_calls_contradict_is_an_error() -> None:
+    def change(program: dict[str, Any]) -> None:
+        program["graph_module"]["graph"]["tensor_values"]["p_fc_weight"]["sizes"] = []
+
+    with pytest.raises(SourceError, match="contradict the types in the file"):
+        _read(_changed(CNN, change))
 
 
 # what is asked of a graph

@@ -10,6 +10,7 @@ import pytest
 from npuc.compiler import describe_file, run_file
 from npuc.compiler.core.errors import Location
 from npuc.compiler.core.options import Options
+from npuc.compiler.core.stages import remarks_to
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.frontends.source import open_source
@@ -66,6 +67,21 @@ def test_layers_are_named_as_modules_and_parameters_as_pytorch_names_them() -> N
     described = describe_file(DATA / "cnn.pt2")
     assert described["params"]["fc.weight"]["shape"] == [5, 32]
     assert set(described["stats"]) == {"bn1.running_mean", "bn1.running_var"}
+
+
+def test_a_run_says_which_loss_was_chosen() -> None:
+    stored = np.load(DATA / "cnn.npz")
+    told: list[str] = []
+    with remarks_to(told.append):
+        run_file(DATA / "cnn.pt2", inputs={"x": stored["x"], "y": stored["y"].astype(np.int32)})
+    assert told == ["the loss is cross_entropy(output, y); --loss chooses another"]
+
+
+def test_free_sizes_have_nothing_that_changes_from_run_to_run() -> None:
+    source = open_source(str(DATA / "writes.pt2"))
+    parameters = source.frontend.parameters(source)
+    assert parameters is not None
+    assert parameters.texts == ()
 
 
 def test_a_place_is_the_number_of_a_node() -> None:
