@@ -103,6 +103,9 @@ def test_more_bandwidth_for_large_nests(sizes: tuple[int, int, int], kib: int) -
     st.sampled_from(EDGES),
     st.sampled_from(((False, "dram"), (True, "dram"), (False, "on-chip"))),
 )
+@example((24, 5, 11), False, "is", "energy", 64, None, (False, "on-chip"))
+@example((8, 12, 11), True, "os", "energy", 64, 3, (False, "on-chip"))
+@example((11, 20, 16), False, "ws", "energy", 500, 1, (True, "dram"))
 def test_more_cores(
     sizes: tuple[int, int, int],
     pair: bool,
