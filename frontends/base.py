@@ -14,6 +14,8 @@ distributions, see `npuc.frontends.registry`.
 
 from __future__ import annotations
 
+import hashlib
+import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -21,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from npuc.compiler.core.options import MAX_OPS
+from npuc.frontends.files import map_bytes
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,11 +32,19 @@ if TYPE_CHECKING:
     Array = npt.NDArray[Any]
 
 
+_ENDS = 1 << 20
+"""The bytes at either end of a mapped file that its fingerprint is made of."""
+
+
 @dataclass(frozen=True)
 class Source:
-    """The source of a program: its content, who reads it, the name in places, and the name that reports carry."""
+    """
+    The source of a program: its content, who reads it, the name in places, and the name that reports carry.
 
-    content: str | bytes
+    A large file of a binary format is mapped: what a reader passes over, such as weights, is not read.
+    """
+
+    content: str | bytes | mmap.mmap
     frontend: Frontend
     filename: str
     shown: str
@@ -49,9 +60,31 @@ class Source:
         return self.content if isinstance(self.content, str) else ""
 
     @property
-    def data(self) -> bytes:
+    def data(self) -> bytes | mmap.mmap:
         """The content as bytes."""
-        return self.content if isinstance(self.content, bytes) else self.content.encode()
+        return self.content.encode() if isinstance(self.content, str) else self.content
+
+    def fingerprint(self) -> str:
+        """
+        A digest that another content changes.
+
+        Of a mapped file it covers the length, the time of the last change, and the ends: there lie the graph of an ONNX
+        model and the checksums of all that an archive holds.
+        """
+        data = self.data
+        if isinstance(data, bytes):
+            return hashlib.sha256(data).hexdigest()
+        changed = os.stat(self.filename).st_mtime_ns if os.path.exists(self.filename) else 0
+        digest = hashlib.sha256(f"{len(data)} {changed} ".encode())
+        digest.update(data[:_ENDS])
+        digest.update(data[max(0, len(data) - _ENDS) :])
+        return digest.hexdigest()
+
+    def __reduce__(self) -> tuple[Callable[..., Source], tuple[Any, ...]]:
+        """A mapped file is mapped again where another process takes the source."""
+        if isinstance(self.content, mmap.mmap):
+            return _mapped, (self.frontend, self.filename, self.shown)
+        return Source, (self.content, self.frontend, self.filename, self.shown)
 
     def report_location(self, loc: str | None) -> str | None:
         """A place as reports show it: without the folder of the source where its path is absolute."""
@@ -59,6 +92,10 @@ class Source:
         if loc is None or not os.path.isabs(self.filename):
             return loc
         return loc.removeprefix(folder.rstrip(os.sep) + os.sep)
+
+
+def _mapped(frontend: Frontend, filename: str, shown: str) -> Source:
+    return Source(map_bytes(filename), frontend, filename, shown)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 from importlib.resources import files
@@ -11,6 +12,8 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.texts import decoded
 
 SAMPLES = "samples:"
+MAPPED_FROM = 1 << 20
+"""The bytes from which on a file is mapped into memory, where it may be: its pages are read when they are used."""
 
 
 def sample_names() -> list[str]:
@@ -44,8 +47,27 @@ def read_bytes(path: str) -> bytes:
     try:
         return Path(path).read_bytes()
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"cannot read '{path}': {reason}", hint=_near_file(path)) from None
+        raise _unreadable(path, error) from None
+
+
+def map_bytes(path: str) -> bytes | mmap.mmap:
+    """
+    The bytes of a file, named as for `read_text`; a large one is mapped, and costs no memory until it is used.
+
+    Raises `UsageError` if it cannot be read.
+    """
+    try:
+        if path != "-" and not path.startswith(SAMPLES) and os.path.getsize(path) >= MAPPED_FROM:
+            with open(path, "rb") as file:
+                return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    return read_bytes(path)
+
+
+def _unreadable(path: str, error: OSError | ValueError) -> UsageError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return UsageError(f"cannot read '{path}': {reason}", hint=_near_file(path))
 
 
 def _near_file(path: str) -> str | None:

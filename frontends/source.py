@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 
 from npuc.compiler.core.arguments import PATH, argument
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.texts import decoded
 from npuc.frontends.base import Frontend, Source
-from npuc.frontends.files import SAMPLES, read_bytes, read_text
+from npuc.frontends.files import SAMPLES, map_bytes, read_text
 from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, suffixes_of
 
 __all__ = ["Source", "open_source", "text_source"]
@@ -29,6 +30,10 @@ def text_source(content: str | bytes, format: str, filename: str) -> Source:
         raise UsageError(f"found a text, expected bytes: {frontend.title} is no text")
     if isinstance(content, bytes) and not frontend.binary:
         content = decoded(content, filename)
+    return _named(content, frontend, filename)
+
+
+def _named(content: str | bytes | mmap.mmap, frontend: Frontend, filename: str) -> Source:
     shown = os.path.basename(filename) if os.path.isabs(filename) else filename
     return Source(content, frontend, filename, shown)
 
@@ -37,15 +42,17 @@ def open_source(path: str | os.PathLike[str]) -> Source:
     """
     The source at a path; `samples:NAME` is a network that ships with npuc, `-` the language from standard input.
 
-    Raises `UsageError` for a suffix nobody reads and a file that cannot be read, `SourceError` for text that is not
-    UTF-8.
+    A large file of a binary format is mapped, not read. Raises `UsageError` for a suffix nobody reads and a file that
+    cannot be read, `SourceError` for text that is not UTF-8.
     """
     checked: str | os.PathLike[str] = argument("path", path, PATH)
     name = os.fspath(checked)
     if name == "-":
         return text_source(read_text(name), LANGUAGE, "<stdin>")
     frontend = get_frontend(LANGUAGE) if name.startswith(SAMPLES) else _by_suffix(name)
-    return text_source(read_bytes(name) if frontend.binary else read_text(name), frontend.name, name)
+    if frontend.binary:
+        return _named(map_bytes(name), frontend, name)
+    return text_source(read_text(name), frontend.name, name)
 
 
 def _by_suffix(name: str) -> Frontend:

@@ -22,6 +22,8 @@ MAX_FILES = 200_000
 """The most files in an archive; large models have some thousands."""
 MAX_NAME = 4096
 """The most bytes in the name of a file."""
+MAX_INFLATED = 1 << 30
+"""The most bytes that a deflated file may have; PyTorch stores, so that larger ones are not met."""
 _STORED, _DEFLATED, _ENCRYPTED = 0, 8, 1
 _END, _END64, _LOCATOR64, _ENTRY, _HEADER = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07", b"PK\x01\x02", b"PK\x03\x04"
 _END_SIZE, _LOCATOR_SIZE, _END64_SIZE, _ENTRY_SIZE, _HEADER_SIZE = 22, 20, 56, 46, 30
@@ -79,6 +81,9 @@ class Archive:
             raise self.error(f"'{name}' has {entry.size:,} bytes, expected at most {limit:,}")
         content = self._packed(entry)
         if entry.method == _DEFLATED:
+            if entry.size > MAX_INFLATED:
+                message = f"'{name}' is deflated from {entry.size:,} bytes, expected at most {MAX_INFLATED:,}"
+                raise self.error(message, hint="pack the archive without compression, as PyTorch does")
             content = self._inflated(entry, content)
         if zlib.crc32(content) != entry.checksum:
             raise self.corrupt(f"the checksum of '{name}' is wrong")

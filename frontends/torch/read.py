@@ -14,13 +14,14 @@ from npuc.frontends.dsl.defines import literal
 from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
+from npuc.frontends.torch.archive import ArchiveBytes
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.sizes import FreeSizes, Sizes
 from npuc.frontends.torch.translate import translate
 
 
-def read_pt2(data: bytes, filename: str, request: Request) -> Program:
+def read_pt2(data: ArchiveBytes, filename: str, request: Request) -> Program:
     """The program in a file, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
     program = load(data, filename)
     frozen = Frozen(request.freeze)
@@ -60,7 +61,7 @@ def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str
 class SizeParameters:
     """The free sizes of a program, by symbol, `s27`, and by input and axis, `ids.0`."""
 
-    def __init__(self, data: bytes, filename: str):
+    def __init__(self, data: ArchiveBytes, filename: str):
         self._program = load(data, filename)
         self.names: tuple[str, ...] = tuple(FreeSizes(self._program).names)
         self.texts: tuple[tuple[str, str], ...] = ()

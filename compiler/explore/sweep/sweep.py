@@ -124,7 +124,7 @@ class Sweep:
         said: dict[str, Any] = {name: value for name, value in self.options.items() if name not in _NO_RESULT}
         parameters = read_parameters(self.source)
         texts = () if parameters is None else parameters.texts
-        said["source"] = [self.source.shown, self.source.format, self.source.text or self.source.data.hex(), *texts]
+        said["source"] = [self.source.shown, self.source.format, self.source.text or self.source.fingerprint(), *texts]
         said["backend"] = self.backend
         said["axes"] = [[axis.key, axis.target, [repr(v) for v in axis.values]] for axis in self.grid.axes]
         said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]

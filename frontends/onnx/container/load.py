@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from pathlib import Path
 
-from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.frontends.files import map_bytes
 from npuc.frontends.onnx.container.decode import Decoder
 from npuc.frontends.onnx.container.external import ExternalFiles
 from npuc.frontends.onnx.container.model import OnnxModel
@@ -24,13 +24,7 @@ def load_model(path: str | os.PathLike[str]) -> OnnxModel:
     Raises `UsageError` for a file that cannot be read, `SourceError` for one that is no model of a known version.
     """
     name = os.fspath(path)
-    try:
-        with open(name, "rb") as file:
-            data: Buffer = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if os.path.getsize(name) else b""
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise UsageError(f"cannot read '{name}': {reason}") from None
-    return parse_model(data, name, str(Path(name).parent))
+    return parse_model(map_bytes(name), name, str(Path(name).parent))
 
 
 def parse_model(data: Buffer, filename: str, folder: str | None = None) -> OnnxModel:
