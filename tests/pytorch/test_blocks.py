@@ -232,9 +232,9 @@ LAYERS = {"rnn": torch.nn.RNN, "gru": torch.nn.GRU, "lstm": torch.nn.LSTM}
 CELLS = {"rnn": torch.nn.RNNCell, "gru": torch.nn.GRUCell, "lstm": torch.nn.LSTMCell}
 
 
-def as_torch(weight: Tensor) -> Tensor:
-    """A weight [in, out] or bias as PyTorch has it."""
-    return weight.T if weight.dim() == 2 else weight
+def as_torch(weight: Tensor, *, transposed: bool = False) -> Tensor:
+    """A weight [in, out] (`transposed`: [out, in]) or bias as PyTorch has it."""
+    return weight.T if weight.dim() == 2 and not transposed else weight
 
 
 @pytest.mark.parametrize("kind", list(LAYERS))
@@ -245,6 +245,7 @@ def test_recurrent_layers(kind: str, data: st.DataObject) -> None:
     batch, length, features, hidden = (draw(st.integers(1, 3)) for _ in range(4))
     layers, bidirectional, bias = draw(st.integers(1, 3)), draw(st.booleans()), draw(st.booleans())
     given_states, relu = draw(st.booleans()), kind == "rnn" and draw(st.booleans())
+    transposed = draw(st.booleans())
     names = ["h", "c"] if kind == "lstm" else ["h"]
     options = {"num_layers": layers, "bidirectional": bidirectional, "bias": bias, "batch_first": True}
     module = LAYERS[kind](
@@ -257,7 +258,9 @@ def test_recurrent_layers(kind: str, data: st.DataObject) -> None:
             for direction in range(1 + bidirectional):
                 for name in WEIGHTS[: 4 if bias else 2]:
                     ours = f"r0.{layer}.{'reverse.' if direction else ''}{name}"
-                    state[f"{name}_l{layer}{'_reverse' if direction else ''}"] = as_torch(v[ours])
+                    state[f"{name}_l{layer}{'_reverse' if direction else ''}"] = as_torch(
+                        v[ours], transposed=transposed
+                    )
         start = [v[name] for name in names] if given_states else []
         output, last = functional_call(module, state, (v["x"], *([tuple(start)] if len(start) == 2 else start)))
         return [output, *last] if kind == "lstm" else [output, last]
@@ -266,23 +269,25 @@ def test_recurrent_layers(kind: str, data: st.DataObject) -> None:
     if given_states:
         shapes |= {name: (layers * (1 + bidirectional), batch, hidden) for name in names}
     arguments = f"layers={layers}, bidirectional={text_of(bidirectional)}, bias={text_of(bias)}, states=true"
+    arguments += f", transpose_weight={text_of(transposed)}"
     arguments += "".join(f", {name}={name}" for name in names) * given_states + ", nonlinearity=relu" * relu
     results = "r0, r1, r2" if kind == "lstm" else "r0, r1"
     judge(shapes, f"{results} = {kind}(x, {hidden}, {arguments})", theirs)
 
 
 @pytest.mark.parametrize("kind", list(CELLS))
-@pytest.mark.parametrize("bias", [True, False])
-def test_recurrent_cells(kind: str, bias: bool) -> None:
+@pytest.mark.parametrize(("bias", "transposed"), [(True, False), (False, True)])
+def test_recurrent_cells(kind: str, bias: bool, transposed: bool) -> None:
     module = CELLS[kind](3, 4, bias=bias, dtype=torch.float64)
 
     def theirs(v: Values) -> list[Tensor]:
-        state = {name: as_torch(v[f"r0.{name}"]) for name in WEIGHTS[: 4 if bias else 2]}
+        state = {name: as_torch(v[f"r0.{name}"], transposed=transposed) for name in WEIGHTS[: 4 if bias else 2]}
         found = functional_call(module, state, (v["x"], (v["h"], v["c"]) if kind == "lstm" else v["h"]))
         return list(found) if kind == "lstm" else [found]
 
     shapes = {"x": (2, 3), "h": (2, 4)} | ({"c": (2, 4)} if kind == "lstm" else {})
-    call = f"lstm_cell(x, h, c, bias={text_of(bias)})" if kind == "lstm" else f"{kind}_cell(x, h, bias={text_of(bias)})"
+    states = "h, c" if kind == "lstm" else "h"
+    call = f"{kind}_cell(x, {states}, bias={text_of(bias)}, transpose_weight={text_of(transposed)})"
     judge(shapes, f"{'r0, r1' if kind == 'lstm' else 'r0'} = {call}", theirs)
 
 

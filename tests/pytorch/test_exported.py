@@ -64,6 +64,7 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "gelu_spelt_out": (lambda x: x * 0.5 * (1 + torch.erf(x / 2**0.5)), (3, 4)),
     "glu": (lambda x: F.glu(x, 1), (3, 4)),
     "group_norm": (lambda x: F.group_norm(x, 2) * x, (2, 4, 3)),
+    "gru_cell": (lambda x: torch.gru_cell(x, x[:, :2], _numbers(6, 4), _numbers(6, 2)), (3, 4)),
     "hardshrink": (lambda x: F.hardshrink(x) + F.softshrink(x), (3, 4)),
     "selu": (lambda x: F.selu(x) + F.logsigmoid(x) + F.threshold(x, 0.1, 2.0), (3, 4)),
     "hardtanh": (lambda x: F.hardtanh(x, -0.3, 0.6), (3, 4)),
@@ -72,6 +73,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "index_add": (lambda x: x.index_add(0, torch.tensor([0, 0]), x[1:]), (3, 4)),
     "index_put": (lambda x: x.index_put((torch.tensor([1, 1]),), x[:2], accumulate=True), (3, 4)),
     "instance_norm": (lambda x: F.instance_norm(x) * x, (2, 4, 3)),
+    "lstm_cell": (lambda x: sum(torch.lstm_cell(x, (x[:, :2], x[:, 1:3]), *_cell_weights())), (3, 4)),
+    "rnn_relu_cell": (lambda x: torch.rnn_relu_cell(x, x[:, :2], _numbers(2, 4), _numbers(2, 2)), (3, 4)),
     "layer_norm": (lambda x: F.layer_norm(x, (3, 4)) * x, (2, 3, 4)),
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), (3, 4)),
     "log_softmax": (lambda x: F.log_softmax(x, 0), (3, 4)),
@@ -117,6 +120,14 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "where": (lambda x: torch.where(x > 0, x, x * 0.1), (3, 4)),
 }
 """Functions by what they show, with the shape of their input."""
+
+
+def _numbers(*shape: int) -> Any:
+    return torch.cos(torch.arange(float(np.prod(shape))).double()).reshape(shape)
+
+
+def _cell_weights() -> tuple[Any, ...]:
+    return _numbers(8, 4), _numbers(8, 2), _numbers(8), _numbers(8) / 2
 
 
 def _changed(x: Any) -> Any:

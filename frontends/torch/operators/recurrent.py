@@ -1,11 +1,11 @@
-"""Recurrent layers over a whole sequence."""
+"""Recurrent layers, over a whole sequence and one step of them. Weights are as PyTorch keeps them, gates first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.script.weights import Tensor
+from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 
@@ -57,6 +57,35 @@ MEANINGS["aten.rnn_tanh.input"] = _of_one_state("rnn")
 MEANINGS["aten.rnn_relu.input"] = _of_one_state("rnn", nonlinearity="relu")
 
 
+def _cell(function: str, **options: str) -> Meaning:
+    """The meaning of one step of a layer."""
+
+    def meaning(
+        c: Context,
+        input: Tensor,
+        hx: Tensor | Sequence[Tensor],
+        w_ih: Tensor,
+        w_hh: Tensor,
+        b_ih: Tensor | None = None,
+        b_hh: Tensor | None = None,
+    ) -> list[Name] | Call:
+        if (b_ih is None) != (b_hh is None):
+            raise Refused("found one bias of two")
+        biases = {"bias": False} if b_ih is None else {"bias_ih": b_ih, "bias_hh": b_hh}
+        named = {"weight_ih": w_ih, "weight_hh": w_hh, **biases, **options, "transpose_weight": True}
+        states = hx if isinstance(hx, Sequence) else [hx]
+        call = c.call(function, input, *states, **named)
+        return call if len(states) == 1 else c.script.unpacked([c.layer, f"{c.layer}.c"], call)
+
+    return meaning
+
+
+MEANINGS["aten.lstm_cell"] = _cell("lstm_cell")
+MEANINGS["aten.gru_cell"] = _cell("gru_cell")
+MEANINGS["aten.rnn_tanh_cell"] = _cell("rnn_cell")
+MEANINGS["aten.rnn_relu_cell"] = _cell("rnn_cell", nonlinearity="relu")
+
+
 def _sequence(
     c: Context,
     function: str,
@@ -67,11 +96,10 @@ def _sequence(
     shape: tuple[int, float, bool, bool],
     **options: str,
 ) -> list[Name]:
-    """A recurrent layer: its outputs and last states. Weights are [gates, in] here and [in, gates] in the language."""
+    """A recurrent layer: its outputs and last states."""
     layers, dropout, bidirectional, batch_first = shape
     each = 4 if has_biases else 2
     weights = [params[at : at + each] for at in range(0, len(params), each)]
-    turned = [[*(c.let("transpose", one, [1, 0]) for one in row[:2]), *row[2:]] for row in weights]
     hidden = c.shape(weights[0][1])[1]
     inputs: Tensor = x if batch_first else c.let("transpose", x, [1, 0, 2])
     initial = {name: value for name, value in states.items() if not _is_zero(c, value)}
@@ -81,7 +109,9 @@ def _sequence(
         **({"dropout": dropout} if dropout else {}),
         **({"bidirectional": True} if bidirectional else {}),
     }
-    call = c.call(function, inputs, hidden, states=True, weight=turned, **options, **named, **initial)
+    call = c.call(
+        function, inputs, hidden, states=True, weight=weights, transpose_weight=True, **options, **named, **initial
+    )
     own = [c.layer, *(f"{c.layer}.{name}" for name in states)]
     output, *last = c.script.unpacked(own, call)
     if not batch_first:

@@ -7,6 +7,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 
+from npuc.compiler import compile_source
 from npuc.compiler.layers import get_functions
 from npuc.dialects.provenance import layer_of, location_text
 from npuc.dialects.train.base import TrainOp
@@ -175,3 +176,25 @@ def test_a_thousand_steps():
     text = "network t() { input x: f32[2, 1000, 8]; h = lstm(x, 4); loss sum(h) }"
     module = read_source(text, filename="f")
     assert 10_000 < sum(isinstance(op, TrainOp) for op in module.walk()) < 15_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "h = lstm(x, 3, layers=2, bidirectional=true{})",
+        "h = gru(x, 3{})",
+        "h = rnn(x, 3{})",
+        "h, c = lstm_cell(x, x, x{})",
+        "h = gru_cell(x, x{})",
+        "h = rnn_cell(x, x{})",
+    ],
+)
+@pytest.mark.parametrize("level", [0, 3])
+def test_weights_with_their_gates_first_cost_the_same(call: str, level: int):
+    def totals(option: str) -> object:
+        sizes = [2, 6] if "cell" in call else [2, 5, 8]
+        text = f"network t() {{ input x: f32{sizes}\n{call.format(option)}"
+        report = compile_source(f"{text}\nloss sum(h * h); optimizer sgd(lr=0.1) }}", backend="cycle", opt_level=level)
+        return report.totals, [(op.phase, op.macs, op.cycles) for op in report.ops]
+
+    assert totals("") == totals(", transpose_weight=true")

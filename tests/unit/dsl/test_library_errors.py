@@ -157,6 +157,12 @@ from tests.unit.dsl.block_calls import build, message
         ("h = gru_cell(s, reshape(s, [3, 4]))", 17, "h", "found f32[3, 4], expected a batch of 2"),
         ("h, c = lstm_cell(s, s, x)", 24, "c", "found f32[2, 5, 8], expected the sizes of h, [2, 6]"),
         ("h = gru_cell(s, s, weight_hh=s)", 30, "weight_hh", "found f32[2, 6] as weight_hh, expected [6, 18]"),
+        (
+            "h = gru_cell(s, s, weight_hh=s, transpose_weight=true)",
+            30,
+            "weight_hh",
+            "found f32[2, 6] as weight_hh, expected [18, 6]",
+        ),
         ("h = rnn_cell(s, s, nonlinearity=3)", 33, "nonlinearity", "found 3, expected tanh or relu"),
         ("h = channel_shuffle(s, 2)", 21, "x", "found f32[2, 6], expected [batch, channels, …]"),
         ("h = channel_shuffle(x, 3)", 24, "groups", "found 3, expected a divisor of the channels, 5"),
