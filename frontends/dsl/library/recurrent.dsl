@@ -21,9 +21,7 @@ block lstm_cell(
 # One step of a gated recurrent unit for x [batch, in] and the state h [batch, hidden]: the new h. Weights as in
 # rnn_cell, [in, 3 hidden] and [hidden, 3 hidden] for reset, update and new; reset scales h weight_hh + bias_hh of the
 # new state.
-block gru_cell(
-  x, h, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none, bias=true, transpose_weight=false
-) {
+block gru_cell(x, h, weight_ih=none, weight_hh=none, bias_ih=none, bias_hh=none, bias=true, transpose_weight=false) {
   new_h, new_c = _cell("gru", x, h, none, weight_ih, weight_hh, bias_ih, bias_hh, bias, transpose_weight)
   return new_h
 }
@@ -37,9 +35,8 @@ block rnn(
   x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, states=false, weight=none,
   nonlinearity="tanh", transpose_weight=false
 ) {
-  output, last_h, last_c = _layers(
-    nonlinearity, x, hidden, layers, bias, dropout, bidirectional, h, none, weight, transpose_weight
-  )
+  output, last_h,
+      last_c = _layers(nonlinearity, x, hidden, layers, bias, dropout, bidirectional, h, none, weight, transpose_weight)
   if states { return output, last_h }
   return output
 }
@@ -50,9 +47,8 @@ block lstm(
   x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, c=none, states=false, weight=none,
   transpose_weight=false
 ) {
-  output, last_h, last_c = _layers(
-    "lstm", x, hidden, layers, bias, dropout, bidirectional, h, c, weight, transpose_weight
-  )
+  output, last_h,
+      last_c = _layers("lstm", x, hidden, layers, bias, dropout, bidirectional, h, c, weight, transpose_weight)
   if states { return output, last_h, last_c }
   return output
 }
@@ -62,9 +58,8 @@ block gru(
   x, hidden, layers=1, bias=true, dropout=0.0, bidirectional=false, h=none, states=false, weight=none,
   transpose_weight=false
 ) {
-  output, last_h, last_c = _layers(
-    "gru", x, hidden, layers, bias, dropout, bidirectional, h, none, weight, transpose_weight
-  )
+  output, last_h,
+      last_c = _layers("gru", x, hidden, layers, bias, dropout, bidirectional, h, none, weight, transpose_weight)
   if states { return output, last_h }
   return output
 }
@@ -127,9 +122,8 @@ block _layers(kind, x, hidden, layers, bias, dropout, bidirectional, h, c, weigh
 block _pass(kind, x, hidden, start, bias, weight, transposed, backwards) {
   if weight == none { weight = [none, none] }
   if len(weight) == 2 { weight = weight + [none, none] }
-  weight_ih, weight_hh, bias_ih, bias_hh = _weights(
-    kind, x, hidden, weight[0], weight[1], weight[2], weight[3], bias, transposed
-  )
+  weight_ih, weight_hh, bias_ih,
+      bias_hh = _weights(kind, x, hidden, weight[0], weight[1], weight[2], weight[3], bias, transposed)
   # one product for all steps
   inputs = linear(x, weight=weight_ih, bias=false, transpose_weight=transposed)
   if bias {
@@ -159,9 +153,8 @@ block _cell(kind, x, h, c, weight_ih, weight_hh, bias_ih, bias_hh, bias, transpo
   hidden = shape(h)[1]
   if c != none and type(c) != type(x) { error "found ", c, ", expected the element type of x" }
   if c != none and shape(c) != shape(h) { error "found ", c, ", expected the sizes of h, ", shape(h) }
-  weight_ih, weight_hh, bias_ih, bias_hh = _weights(
-    kind, x, hidden, weight_ih, weight_hh, bias_ih, bias_hh, bias, transposed
-  )
+  weight_ih, weight_hh, bias_ih,
+      bias_hh = _weights(kind, x, hidden, weight_ih, weight_hh, bias_ih, bias_hh, bias, transposed)
   inputs = linear(x, weight=weight_ih, bias=false, transpose_weight=transposed)
   if bias {
     biased = inputs + bias_ih
