@@ -41,6 +41,7 @@ class Source:
     """
     The source of a program: its content, who reads it, the name in places, and the name that reports carry.
 
+    `values` are functions that read values which the content lacks, by the name of a parameter, constant or statistic.
     A large file of a binary format is mapped: what a reader passes over, such as weights, is not read.
     """
 
@@ -48,6 +49,7 @@ class Source:
     frontend: Frontend
     filename: str
     shown: str
+    values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
 
     @property
     def format(self) -> str:

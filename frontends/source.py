@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+from typing import TypeAlias
 
 from npuc.compiler.core.arguments import PATH, argument
 from npuc.compiler.core.errors import UsageError
@@ -12,7 +13,9 @@ from npuc.frontends.base import Frontend, Source
 from npuc.frontends.files import SAMPLES, map_bytes, read_text
 from npuc.frontends.registry import all_frontends, frontend_for, get_frontend, suffixes_of
 
-__all__ = ["Source", "open_source", "text_source"]
+__all__ = ["Source", "SourceLike", "open_source", "text_source"]
+SourceLike: TypeAlias = str | os.PathLike[str] | Source
+"""What the Python functions take as a source: a path, `samples:NAME`, or one at hand, as a frontend makes it."""
 LANGUAGE = "dsl"
 """The format of samples and of standard input."""
 
@@ -38,13 +41,16 @@ def _named(content: str | bytes | mmap.mmap, frontend: Frontend, filename: str) 
     return Source(content, frontend, filename, shown)
 
 
-def open_source(path: str | os.PathLike[str]) -> Source:
+def open_source(path: SourceLike) -> Source:
     """
-    The source at a path; `samples:NAME` is a network that ships with npuc, `-` the language from standard input.
+    The source at a path; `samples:NAME` is a network that ships with npuc, `-` the language from standard input. A
+    source at hand is returned as it is.
 
     A large file of a binary format is mapped, not read. Raises `UsageError` for a suffix nobody reads and a file that
     cannot be read, `SourceError` for text that is not UTF-8.
     """
+    if isinstance(path, Source):
+        return path
     checked: str | os.PathLike[str] = argument("path", path, PATH)
     name = os.fspath(checked)
     if name == "-":

@@ -8,7 +8,6 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
@@ -30,7 +29,7 @@ from npuc.compiler.driver.session import Session, silent
 from npuc.compiler.driver.together import Together, scoring, scoring_together
 from npuc.compiler.driver.unread import unread_warnings, with_warnings
 from npuc.compiler.report import Report
-from npuc.frontends.source import Source, open_source, text_source
+from npuc.frontends.source import Source, SourceLike, open_source, text_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -51,15 +50,13 @@ class Compilation:
 
 
 @overload
-def compile_file(
-    path: str | os.PathLike[str], *, backend: str | None = None, **keywords: Unpack[CompileKeywords]
-) -> Report: ...
+def compile_file(path: SourceLike, *, backend: str | None = None, **keywords: Unpack[CompileKeywords]) -> Report: ...
 @overload
 def compile_file(
-    path: str | os.PathLike[str], *, backend: list[str] | tuple[str, ...], **keywords: Unpack[CompileKeywords]
+    path: SourceLike, *, backend: list[str] | tuple[str, ...], **keywords: Unpack[CompileKeywords]
 ) -> list[Report]: ...
 def compile_file(
-    path: str | os.PathLike[str],
+    path: SourceLike,
     *,
     backend: str | list[str] | tuple[str, ...] | None = None,
     **keywords: Unpack[CompileKeywords],

@@ -10,7 +10,6 @@ passes.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
@@ -42,7 +41,7 @@ from npuc.compiler.interpreter.execute import Run, argument_type, execute, resul
 from npuc.compiler.interpreter.numbers import element_name
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends.mlir import make_context
-from npuc.frontends.source import Source, open_source, text_source
+from npuc.frontends.source import Source, SourceLike, open_source, text_source
 from npuc.hardware import load_hardware
 
 LEVELS = ("train", "npu", "tiles")
@@ -148,7 +147,7 @@ def run_source(
     return run_program(text_source(text, format, filename), keywords)
 
 
-def run_file(path: str | os.PathLike[str], **keywords: Unpack[RunKeywords]) -> Run:
+def run_file(path: SourceLike, **keywords: Unpack[RunKeywords]) -> Run:
     """Execute the program in a file (`.dsl`, `.mlir`, `samples:NAME`); everything else as `run_source`."""
     return run_program(open_source(path), keywords)
 
@@ -249,7 +248,7 @@ def describe_source(
     return describe_program(text_source(text, format, filename), keywords)
 
 
-def describe_file(path: str | os.PathLike[str], **keywords: Unpack[RunKeywords]) -> Description:
+def describe_file(path: SourceLike, **keywords: Unpack[RunKeywords]) -> Description:
     """The arguments and outputs of the program in a file; everything else as `describe_source`."""
     return describe_program(open_source(path), keywords)
 

@@ -139,8 +139,8 @@ class Statements(Invocations):
             self.bind(target, one, frame)
 
     def bind(self, target: Name, value: Value, frame: Frame) -> None:
-        """Give a variable its value; the value is printed under that name."""
-        if isinstance(value, OpResult) and value.name_hint is None:
+        """Give a variable its value; the value is printed under that name, if it is one of IR (a module may be `0`)."""
+        if isinstance(value, OpResult) and value.name_hint is None and OpResult.is_valid_name(target.text):
             value.name_hint = target.text
         frame.variables[target.text] = value
 

@@ -1,5 +1,6 @@
 """
 PyTorch's exported programs (`torch.export.save`), read without PyTorch; nothing in a file is executed or unpickled.
+`from_module` takes a module at hand, with PyTorch.
 
     load.py        a file as an `ExportedProgram`: archive.py is the zip, schema.py its JSON, convert.py checks it
     program.py     what an exported program says, as frozen data without any meaning
@@ -7,4 +8,9 @@ PyTorch's exported programs (`torch.export.save`), read without PyTorch; nothing
     expressions.py sizes that are expressions; sizes.py gives free ones their values
     translate.py   each call in order, as statements of a script; effects.py and values.py, where calls write in place
     operators/     what each ATen operator means, a function an operator
+    exporting/     a module at hand, exported by PyTorch, which decomposes what has no meaning here
 """
+
+from npuc.frontends.torch.exporting.module import from_module
+
+__all__ = ["from_module"]

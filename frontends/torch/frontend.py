@@ -23,7 +23,7 @@ class TorchProgram(Frontend):
         """The forward graph, in training with the loss that is asked for; see `Frontend`."""
         from npuc.frontends.torch.read import read_pt2
 
-        return read_pt2(source.data, source.filename, request)
+        return read_pt2(source, request)
 
     def parameters(self, source: Source) -> SizeParameters:
         """See `Frontend`."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 import msgspec
 
 from npuc.compiler.core.errors import SourceError
@@ -9,14 +12,17 @@ from npuc.frontends.torch.archive import Archive, ArchiveBytes
 from npuc.frontends.torch.convert import program_of
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.schema import MAJOR, HeadJson, ProgramJson
-from npuc.frontends.torch.weights import weights_of
+from npuc.frontends.torch.weights import NO_VALUES, weights_of
+
+if TYPE_CHECKING:
+    from npuc.compiler.layers.base import Array
 
 MAX_JSON = 256 << 20
 """The most bytes of the JSON of a program."""
 
 
-def load(data: ArchiveBytes, filename: str) -> ExportedProgram:
-    """The program in the bytes of a file. Raises `SourceError`s."""
+def load(data: ArchiveBytes, filename: str, values: Mapping[str, Callable[[], Array]] = NO_VALUES) -> ExportedProgram:
+    """The program in the bytes of a file; `values` are those that the file lacks. Raises `SourceError`s."""
     archive = Archive(data, filename)
     models = archive.names("models/", ".json")
     if not models:
@@ -34,7 +40,7 @@ def load(data: ArchiveBytes, filename: str) -> ExportedProgram:
         raise archive.corrupt(f"cannot read the exported program: {error}") from None
     except RecursionError:
         raise archive.corrupt("the exported program is nested too deep") from None
-    return program_of(archive, models[0], json, weights_of(archive))
+    return program_of(archive, models[0], json, weights_of(archive, values))
 
 
 def _other_version(filename: str, head: HeadJson) -> SourceError:

@@ -9,7 +9,7 @@ from typing import Any
 from npuc.compiler.core.builder import function_name
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import show
-from npuc.frontends.base import Program, Request
+from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.defines import literal
 from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
@@ -21,11 +21,12 @@ from npuc.frontends.torch.sizes import FreeSizes, Sizes
 from npuc.frontends.torch.translate import translate
 
 
-def read_pt2(data: ArchiveBytes, filename: str, request: Request) -> Program:
-    """The program in a file, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
-    program = load(data, filename)
+def read_pt2(source: Source, request: Request) -> Program:
+    """The program in a source, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
+    filename = source.filename
+    program = load(source.data, filename, source.values)
     frozen = Frozen(request.freeze)
-    name = function_name(os.path.basename(filename).rpartition(".")[0], "network")
+    name = function_name(os.path.splitext(os.path.basename(filename))[0], "network")
     script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
     done = translate(program, script, Sizes(symbols_of(program, request.defines), filename))
     remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))

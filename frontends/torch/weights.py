@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from npuc.compiler.layers.base import Array
     from npuc.frontends.torch.archive import Archive
 
+NO_VALUES: Mapping[str, Callable[[], Array]] = {}
 MAX_CONFIG = 64 << 20
 """The most bytes of a list of values."""
 DTYPES: Mapping[int, str] = {
@@ -51,13 +52,20 @@ _WIDTHS = {"bfloat16": 2} | {
 
 @dataclass(frozen=True)
 class Weights:
-    """The values that an archive has, by the name of a parameter, buffer or constant, and where each lies."""
+    """
+    The values that an archive has, by the name of a parameter, buffer or constant, and where each lies.
+
+    `given` are functions that read values which the archive lacks.
+    """
 
     archive: Archive
     payloads: Mapping[str, tuple[str, PayloadJson]]
+    given: Mapping[str, Callable[[], Array]]
 
     def reader(self, name: str) -> Callable[[], Array] | None:
-        """A function that reads the values of a name; None where the file has none."""
+        """A function that reads the values of a name; None where nobody has them."""
+        if name in self.given:
+            return self.given[name]
         folder, payload = self.payloads.get(name, ("", None))
         if payload is None or payload.tensor_meta is None or payload.use_pickle:
             return None
@@ -95,8 +103,8 @@ def _numbers(meta: TensorJson, field: str) -> tuple[int, ...] | None:
     return tuple(one for one in found if one is not None) if None not in found else None
 
 
-def weights_of(archive: Archive) -> Weights:
-    """The values that an archive has. Raises `SourceError` for a list of them that cannot be read."""
+def weights_of(archive: Archive, given: Mapping[str, Callable[[], Array]] = NO_VALUES) -> Weights:
+    """The values that an archive has or that are `given`. Raises `SourceError` for a list of them that is none."""
     found: dict[str, tuple[str, PayloadJson]] = {}
     for folder, kind in (("data/weights/", "_weights_config.json"), ("data/constants/", "_constants_config.json")):
         for model in archive.names(folder, kind):
@@ -106,4 +114,4 @@ def weights_of(archive: Archive) -> Weights:
             except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
                 raise SourceError(f"{archive.filename}: cannot read the list of values in {folder}: {error}") from None
             found |= {name: (folder, payload) for name, payload in config.items()}
-    return Weights(archive, found)
+    return Weights(archive, found, given)

@@ -3,7 +3,7 @@ The pages of docs/ whose examples are executed, and how their blocks are written
 
     ```console            lines that begin with `$ ` are commands, the others what they print
     ```toml small.toml    a file of that name in the working folder (any language, any name)
-    ```python             executed; names live to the end of the page
+    ```python             executed; names live to the end of the page. Where it imports torch, only with PyTorch
     ```text               what the python block before it prints
 
 In expected output `…` stands for any text, and alone on a line for any number of lines. Formulas and outlines that
@@ -12,6 +12,7 @@ are not executed are indented.
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,19 @@ def blocks_of(text: str) -> list[Block]:
         Block(m[1], m[2].strip(), text.count("\n", 0, m.start()) + 1, m[3])
         for m in re.finditer(r"^```(\w+)([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     ]
+
+
+def executed(blocks: list[Block]) -> list[Block]:
+    """The blocks that can be executed here: without PyTorch none that imports it, nor what it prints."""
+    if find_spec("torch") is not None:
+        return blocks
+    found: list[Block] = []
+    left_out = False
+    for block in blocks:
+        left_out = left_out if block.language == "text" else "import torch" in block.text
+        if not left_out:
+            found.append(block)
+    return found
 
 
 def commands_of(block: Block) -> list[Command]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from npuc.compiler.layers import forget_outside
-from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, give_files, matches, read_page
+from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, executed, give_files, matches, read_page
 from tests.docs.shell import Shell
 
 PAGES = pytest.mark.parametrize("page", NAMES)
@@ -23,7 +23,7 @@ def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     shell = Shell(tmp_path)
     give_files(page, tmp_path)
     try:
-        for block in blocks_of(read_page(page)):
+        for block in executed(blocks_of(read_page(page))):
             shell.run(block)
     finally:
         monkeypatch.undo()

@@ -12,7 +12,6 @@ show the result.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from typing_extensions import Unpack
@@ -21,13 +20,13 @@ from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.sweep.axes import Vary
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.sweep import Sweep
-from npuc.frontends.source import open_source, text_source
+from npuc.frontends.source import SourceLike, open_source, text_source
 
 __all__ = ["SweepPoint", "sweep_file", "sweep_source"]
 
 
 def sweep_file(
-    path: str | os.PathLike[str],
+    path: SourceLike,
     *,
     vary: Vary,
     backend: str | list[str] | tuple[str, ...] | None = None,

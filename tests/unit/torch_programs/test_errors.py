@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from npuc.compiler import compile_file, compile_source, describe_source
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.frontends.base import Request
 from npuc.frontends.source import text_source
+from npuc.frontends.torch import from_module
 from npuc.frontends.torch.effects import is_view
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "torch"
@@ -200,3 +202,10 @@ def test_a_source_that_has_a_step_takes_no_other(option: str) -> None:
     options: Any = {option: "mse"}
     with pytest.raises(UsageError, match=f"--{option} does not apply"):
         compile_source("network n() { input x: f32[1]\n loss mse(x, x) }", backend="roofline", **options)
+
+
+def test_a_module_needs_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UsageError, match="from_module needs PyTorch, which is not installed") as error:
+        from_module(object(), ())
+    assert error.value.hint == 'pip install "npuc[torch]"'
