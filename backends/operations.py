@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import TypedDict
 
+from msgspec import UNSET, UnsetType
 from typing_extensions import Unpack
 from xdsl.ir import Operation
 
@@ -11,7 +12,7 @@ from npuc.compiler.report import Kind, OpRow, Phase, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import Columns
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
-from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, sparsity_of
+from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, source_of, sparsity_of
 
 
 class Place(TypedDict):
@@ -19,6 +20,7 @@ class Place(TypedDict):
 
     name: str
     loc: str | None
+    source: str | UnsetType
     repeat: int
 
 
@@ -56,7 +58,7 @@ class Costs(TypedDict, total=False):
 
 def place_of(op: Operation) -> Place:
     """The layer, place in the source and repetitions of an operation."""
-    return {"name": layer_of(op), "loc": location_text(op), "repeat": repeat_of(op)}
+    return {"name": layer_of(op), "loc": location_text(op), "source": source_of(op) or UNSET, "repeat": repeat_of(op)}
 
 
 def identity_of(op: Operation) -> Identity:

@@ -4,8 +4,9 @@ Where an operation came from: its layer, its role in the training step, its plac
 Every operation of the `train` and `npu` dialects carries these three. Three more are written where the source says
 them: `repeat`, how often the operation runs (1 where nothing is written), `sparsity`, the N:M of its weights, and
 `mapping`, how matrix work is spread over processing elements (`npuc.dialects.mapping`). A fourth, `recompute`, marks
-forward work that runs a second time, in the backward pass (pass `recompute`). `derive` is the one way for a pass to
-build an operation in place of another, so that none of them is lost.
+forward work that runs a second time, in the backward pass (pass `recompute`); a fifth, `source`, is the line of the
+program that the source was made of, as in `model.py:41`, where the place is the node of a graph. `derive` is the one
+way for a pass to build an operation in place of another, so that none of them is lost.
 """
 
 from enum import StrEnum
@@ -52,8 +53,8 @@ def role_of(op: Operation) -> Role:
     return Role(attr.data) if isinstance(attr, StringAttr) else Role.FORWARD
 
 
-REPEAT, SPARSITY, RECOMPUTE, MAPPING = "repeat", "sparsity", "recompute", "mapping"
-_INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE)
+REPEAT, SPARSITY, RECOMPUTE, MAPPING, SOURCE = "repeat", "sparsity", "recompute", "mapping", "source"
+_INHERITED = ("layer", REPEAT, SPARSITY, RECOMPUTE, SOURCE)
 MAPPINGS = ("mapping.maestro", "mapping.clusters")
 MAX_REPEAT = 1 << 32
 _RECOMPUTED = UnitAttr()
@@ -69,6 +70,12 @@ def repeat_of(op: Operation) -> int:
 def repeat_attr(count: int) -> IntegerAttr:
     """The shared attribute of a number of repetitions."""
     return IntegerAttr(count, i64)
+
+
+def source_of(op: Operation) -> str | None:
+    """The line of the program that the source was made of, `model.py:41`; None where it is unknown."""
+    attr = op.attributes.get(SOURCE)
+    return attr.data if isinstance(attr, StringAttr) else None
 
 
 def sparsity_of(op: Operation) -> tuple[int, int] | None:
@@ -87,7 +94,7 @@ def sparsity_attr(kept: int, of: int) -> StringAttr:
 
 
 def provenance_problem(op: Operation) -> str | None:
-    """What is wrong with the role, the layer or the repetitions of an operation; None if nothing is."""
+    """What is wrong with the role, the layer or another mark of an operation; None if nothing is."""
     attributes = op.attributes
     role, layer, repeat = attributes.get("role"), attributes.get("layer"), attributes.get(REPEAT)
     if role is not None and not (isinstance(role, StringAttr) and role.data in _ROLE_ATTRS):
@@ -96,6 +103,9 @@ def provenance_problem(op: Operation) -> str | None:
         return f"layer is {layer}, expected a string"
     if repeat is not None and not (isinstance(repeat, IntegerAttr) and 1 <= repeat.value.data <= MAX_REPEAT):
         return f"{REPEAT} is {repeat}, expected an integer from 1 to {MAX_REPEAT:,}"
+    line = attributes.get(SOURCE)
+    if line is not None and not isinstance(line, StringAttr):
+        return f'{SOURCE} is {line}, expected a string as in "model.py:41"'
     mapping = attributes.get(MAPPING)
     if mapping is not None and mapping.name not in MAPPINGS:
         return f"{MAPPING} is {mapping}, expected {' or '.join(f'#{name}' for name in MAPPINGS)}"
@@ -127,7 +137,7 @@ def mark_recomputed(op: OpT) -> OpT:
 
 def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
     """
-    Give `new` what is known of `source`: layer, location, repetitions, sparsity, whether it is recomputed, and its
+    Give `new` what is known of `source`: layer, places, repetitions, sparsity, whether it is recomputed, and its
     role if no other is named. With the role goes the mapping: work of another role is another product.
     """
     for name in _INHERITED:

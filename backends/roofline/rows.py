@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 
 from npuc.backends.roofline.facts import StepFacts
@@ -84,6 +85,7 @@ def _row(
         name=step.name,
         op=step.op,
         loc=step.loc,
+        source=step.source or msgspec.UNSET,
         phase=step.phase,
         kind="matrix" if step.matrix else "vector",
         macs=step.macs,

@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from npuc.compiler.core.errors import Location
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.blocks import gather, loose_argument, needed
-from npuc.dialects.provenance import Role, role_attr, source_location
+from npuc.dialects.provenance import SOURCE, Role, role_attr, source_location
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import encode
@@ -95,6 +95,7 @@ class GraphBuilder:
         self._frozen = False
         self._layer_attr: StringAttr = StringAttr("")
         self._location_attr: LocationAttr = source_location("-", 1, 1)
+        self._source_attr: StringAttr | None = None
         self._names: set[str] = set()
         self._numbers: dict[str, int] = {}
         self._seeds = 0
@@ -106,6 +107,15 @@ class GraphBuilder:
     def layer(self) -> str:
         """The name of the layer under construction."""
         return self._layer
+
+    @property
+    def source_line(self) -> str | None:
+        """The line of the program that the source was made of, `model.py:41`, which operations get from now on."""
+        return None if self._source_attr is None else self._source_attr.data
+
+    @source_line.setter
+    def source_line(self, line: str | None) -> None:
+        self._source_attr = None if line is None else StringAttr(line)
 
     @contextmanager
     def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:
@@ -127,6 +137,8 @@ class GraphBuilder:
         op.attributes["layer"] = self._layer_attr
         if role is not Role.FORWARD:
             op.attributes["role"] = role_attr(role)
+        if self._source_attr is not None:
+            op.attributes[SOURCE] = self._source_attr
         op.location = self._location_attr
         self._ops.append(op)
         return op

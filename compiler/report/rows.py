@@ -98,6 +98,8 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """operation of the IR"""
     loc: str | None = None
     """`file:line:column` in the source, null where it is unknown"""
+    source: str | msgspec.UnsetType = msgspec.UNSET
+    """`file:line` of the program that the source was exported from; left out where it is unknown"""
     phase: Phase = "forward"
     """`forward`, `dx`, `dw`, `dxdw`, `update`, `comm`"""
     kind: Kind = "matrix"

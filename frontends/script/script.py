@@ -106,13 +106,18 @@ class Script:
     # places
 
     @contextmanager
-    def node(self, number: int) -> Generator[None]:
-        """The node, from 1, of the graph that is read, which the statements written inside stand for."""
-        saved, self._at = self._at, Place(number, 1)
+    def node(self, number: int, source: str | None = None) -> Generator[None]:
+        """
+        The node, from 1, of the graph that is read, which the statements written inside stand for.
+
+        `source` is the line of the model's own program, `model.py:41`, where the graph tells it.
+        """
+        saved = self._at, self.builder.source_line
+        self._at, self.builder.source_line = Place(number, 1), source
         try:
             yield
         finally:
-            self._at = saved
+            self._at, self.builder.source_line = saved
 
     def error(self, message: str, hint: str | None = None) -> SourceError:
         """An error at the node under way."""

@@ -135,9 +135,22 @@ class TorchNode:
 
     @property
     def source(self) -> SourceLine | None:
-        """The innermost line of source that is not PyTorch's own, or the innermost one."""
-        own = [frame for frame in self.frames if not _PYTORCH.search(frame.file)]
-        return own[-1] if own else self.frames[-1] if self.frames else None
+        """
+        The line of source that a reader looks for: the innermost one of the user's own files.
+
+        Without any, that of a library which is not PyTorch itself, or the innermost line.
+        """
+        for foreign in (_LIBRARY, _PYTORCH):
+            own = [frame for frame in self.frames if not foreign.search(frame.file)]
+            if own:
+                return own[-1]
+        return self.frames[-1] if self.frames else None
+
+    @property
+    def line(self) -> str | None:
+        """The line of source as reports show it, `model.py:41`; None where the file has no traces."""
+        found = self.source
+        return None if found is None else f"{re.split(_SEPARATOR, found.file)[-1]}:{found.line}"
 
     def subgraphs(self) -> Iterator[Subgraph]:
         """The graphs that it takes."""
@@ -145,6 +158,8 @@ class TorchNode:
 
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d{1,9}), in ([^\n]*)(?:\n(?!\s*File ")([^\n]*))?')
+_SEPARATOR = r"[/\\]"
+_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$")
 _PYTORCH = re.compile(r"[/\\]site-packages[/\\]torch[/\\]|[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$")
 
 

@@ -151,7 +151,7 @@ class _Translator:
         for node in graph.nodes:
             if node.name not in effects.needed or not computes(node):
                 continue
-            with self.script.node(node.number):
+            with self.script.node(node.number, node.line):
                 try:
                     self._call(graph, node, memory, effects)
                 except Refused as refusal:

@@ -65,7 +65,8 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
     """The explanation of an operation and its row; without a machine (SCALE-Sim's model) there is no schedule."""
     runs = f", {row.repeat:,} runs, of which this is one" if row.repeat > 1 else ""
     again = ", again" if is_recomputed(op) else ""
-    title = f"{row.name} {row.phase}{again}: {row.op}{f' at {row.loc}' if row.loc else ''}{runs}"
+    place = ", ".join(one for one in (row.loc, row.source) if one)
+    title = f"{row.name} {row.phase}{again}: {row.op}{f' at {place}' if place else ''}{runs}"
     if isinstance(op, ContractOp) and machine is not None:
         nest, schedule = op.nest, op.schedule
         widths = contract_widths(op, machine)

@@ -30,7 +30,7 @@ from npuc.backends.roofline.iteration.rules import (
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep, Phase
 from npuc.backends.roofline.iteration.update import update_steps
 from npuc.compiler.analysis.nest.elements import element_bits
-from npuc.dialects.provenance import location_text, repeat_of
+from npuc.dialects.provenance import location_text, repeat_of, source_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
 
@@ -240,6 +240,7 @@ class _Builder:
             ops,
             layer.matrix,
             location_text(main),
+            source_of(main),
             width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
             repeat=repeat_of(main),
         )

@@ -81,6 +81,7 @@ class IterationStep:
     ops: int
     matrix: bool
     loc: str | None = None
+    source: str | None = None
     recomputed: bool = False
     width: int = 0
     whole: frozenset[int] = frozenset()

@@ -18,7 +18,7 @@ from npuc.backends.roofline.lowered.memory import Memory
 from npuc.backends.roofline.lowered.units import Unit, is_unused, units_of
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.dialects.npu.resident import block_residency
-from npuc.dialects.provenance import is_recomputed, layer_of, location_text, repeat_of, role_of
+from npuc.dialects.provenance import is_recomputed, layer_of, location_text, repeat_of, role_of, source_of
 from npuc.dialects.train.signature import results_of
 
 
@@ -50,6 +50,7 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         ops=conventions.ops_per_mac * unit.macs + unit.vector_ops,
         matrix=bool(product),
         loc=location_text(main),
+        source=source_of(main),
         recomputed=is_recomputed(main),
         width=element_bits(product[0].operands[0].type, conventions.element_bytes) if product else 0,
         whole=frozenset(whole),

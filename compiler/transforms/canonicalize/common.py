@@ -9,12 +9,12 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from npuc.compiler.transforms.rewrites import count
-from npuc.dialects.provenance import Role, role_of
+from npuc.dialects.provenance import SOURCE, Role, role_of
 from npuc.dialects.train.arithmetic import AddOp, MulOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
-_NAMES = frozenset(("layer", "role"))
+_NAMES = frozenset(("layer", "role", SOURCE))
 """Attributes that say whose work an operation is, and not what it is."""
 
 
@@ -42,8 +42,8 @@ def merge_equal(func: FuncOp) -> Merged:
     """
     Let the first of several operations that compute the same stand for all; how many go.
 
-    Equal are the operation, its parameters, operands and types, and all marks but layer and role: what is recomputed
-    stays apart from its original. Updates of an optimizer stay, since they write in place.
+    Equal are the operation, its parameters, operands and types, and all marks but layer, role and source: what is
+    recomputed stays apart from its original. Updates of an optimizer stay, since they write in place.
     """
     known: dict[Hashable, Operation] = {}
     merged = on_parameters = 0
