@@ -61,6 +61,7 @@ class _Converter:
         self.hints: dict[SizeExpression, int | float | bool] = {}
         self.expressions: dict[str, SizeExpression] = {}
         self.nodes = 0
+        self.number = 0
 
     def program(self, name: str, json: ProgramJson, weights: Weights) -> ExportedProgram:
         module = json.graph_module
@@ -107,6 +108,7 @@ class _Converter:
         return graph
 
     def node(self, json: NodeJson, number: int, depth: int) -> TorchNode:
+        self.number = number
         arguments = tuple(TorchArgument(a.name, self.value(a.arg, depth), a.kind == 2) for a in json.inputs)
         outputs = self.values(json.outputs, depth)
         return TorchNode(number, json.name or f"node{number}", json.target, arguments, outputs, json.metadata)
@@ -169,7 +171,7 @@ class _Converter:
             case "as_complex":
                 return complex(self.real(value.real), self.real(value.imag))
             case "as_graph":
-                return Subgraph(value.name, self.graph(value.graph, self.nodes, depth + 1))
+                return Subgraph(value.name, self.graph(value.graph, self.number, depth + 1))
             case "as_string_to_argument":
                 return {name: self.value(one, depth) for name, one in value.items()}
             case _:

@@ -9,6 +9,7 @@ from typing import cast
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import Refused
 from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.control import CONTROL, operands_of
 from npuc.frontends.torch.operators import Meaning, meaning_of
 from npuc.frontends.torch.operators.shapes import written
 from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue
@@ -84,30 +85,61 @@ class Effects:
     What is known of the calls of a graph before any is written.
 
     `needed` are the names of the calls that some results depend on, `shared` the operand whose memory the results of a
-    call share, where that memory is written in place somewhere.
+    call share, where that memory is written in place somewhere. `written_inputs` are the inputs of the graph that are
+    written, `returned` those whose memory an output shares, by its place. `tangled` are calls of graphs of whose
+    results it is not known how they share memory that is written in place.
     """
 
     def __init__(self, graph: TorchGraph, results: Sequence[TorchValue], sizes: Sizes):
         self._root: dict[str, str] = {}
         bases: dict[str, str] = {}
-        written: dict[str, str] = {}
+        written: dict[str, list[str]] = {}
+        passed: dict[str, set[str]] = {}
         for node in graph.nodes:
+            if node.operator in CONTROL:
+                written[node.name], passed[node.name] = self._of_graphs(node, sizes)
+                continue
             first = next(iter(_names(node.arguments[0].value)), None) if node.arguments else None
             found = functional(node.operator)
             in_place = found is not None and found[1]
             if first is None:
                 continue
             if in_place:
-                written[node.name] = first
+                written[node.name] = [first]
             if in_place or self._shares(graph, node, first, sizes):
                 for name in _names(node.outputs):
                     self._root[name] = self._root_of(first)
                 bases[node.name] = first
-        changed = {self._root_of(name) for name in written.values()}
+        changed = {self._root_of(name) for names in written.values() for name in names}
+        by = {node: {self._root_of(name) for name in names} for node, names in written.items()}
+        inputs = {value.name for value in graph.inputs if isinstance(value, TensorName)}
+        self.written_inputs = changed & inputs
+        outputs = [self._root_of(value.name) if isinstance(value, TensorName) else "" for value in graph.outputs]
+        self.returned = {place: root for place, root in enumerate(outputs) if root in inputs}
+        self.tangled = frozenset(
+            node
+            for node, names in passed.items()
+            if any(root in roots for root in map(self._root_of, names) for other, roots in by.items() if other != node)
+        )
         self.shared = {
             node: base for node, base in bases.items() if node not in written and self._root_of(base) in changed
         }
         self.needed = self._needed(graph, _names(results), written)
+
+    def _of_graphs(self, node: TorchNode, sizes: Sizes) -> tuple[list[str], set[str]]:
+        """The operands of a call of graphs that it writes, and those whose memory its results share."""
+        writes: list[str] = []
+        shares: set[str] = set()
+        operands = operands_of(node)
+        for subgraph in node.subgraphs():
+            inner = Effects(subgraph.graph, subgraph.graph.outputs, sizes)
+            names = [value.name if isinstance(value, TensorName) else "" for value in subgraph.graph.inputs]
+            outer = {
+                name: value.name for name, value in zip(names, operands, strict=False) if isinstance(value, TensorName)
+            }
+            writes += [outer[name] for name in sorted(inner.written_inputs) if name in outer]
+            shares.update(outer[name] for name in inner.returned.values() if name in outer)
+        return writes, shares
 
     def _shares(self, graph: TorchGraph, node: TorchNode, first: str, sizes: Sizes) -> bool:
         """Whether the results of a call share the memory of its first operand."""
@@ -127,13 +159,13 @@ class Effects:
     def _root_of(self, name: str) -> str:
         return self._root.get(name, name)
 
-    def _needed(self, graph: TorchGraph, names: set[str], written: Mapping[str, str]) -> frozenset[str]:
+    def _needed(self, graph: TorchGraph, names: set[str], written: Mapping[str, Sequence[str]]) -> frozenset[str]:
         """Backwards from the results; a write counts where a value of the same memory is needed later."""
         needed: set[str] = set()
         roots = {self._root_of(name) for name in names}
         for node in reversed(graph.nodes):
-            target = written.get(node.name)
-            if _names(node.outputs) & names or (target is not None and self._root_of(target) in roots):
+            targets = {self._root_of(name) for name in written.get(node.name, ())}
+            if _names(node.outputs) & names or targets & roots:
                 needed.add(node.name)
                 operands = {name for argument in node.arguments for name in _names(argument.value)}
                 names |= operands

@@ -138,13 +138,13 @@ class TorchNode:
         """
         The line of source that a reader looks for: the innermost one of the user's own files.
 
-        Without any, that of a library which is not PyTorch itself, or the innermost line.
+        Without any, that of a library which is not PyTorch itself, or the innermost line; none of generated code.
         """
         for foreign in (_LIBRARY, _PYTORCH):
             own = [frame for frame in self.frames if not foreign.search(frame.file)]
             if own:
                 return own[-1]
-        return self.frames[-1] if self.frames else None
+        return next((frame for frame in reversed(self.frames) if not frame.file.startswith("<")), None)
 
     @property
     def line(self) -> str | None:
@@ -159,8 +159,9 @@ class TorchNode:
 
 _FRAME = re.compile(r'File "([^"\n]*)", line (\d{1,9}), in ([^\n]*)(?:\n(?!\s*File ")([^\n]*))?')
 _SEPARATOR = r"[/\\]"
-_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$")
-_PYTORCH = re.compile(r"[/\\]site-packages[/\\]torch[/\\]|[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$")
+_MODULES = r"[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$|^<"
+_LIBRARY = re.compile(rf"[/\\](?:site|dist)-packages[/\\]|{_MODULES}")
+_PYTORCH = re.compile(rf"[/\\](?:site|dist)-packages[/\\]torch[/\\]|{_MODULES}")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -10,10 +9,13 @@ from typing import TYPE_CHECKING, cast
 from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
-from npuc.frontends.script.weights import FLOATS, Empty, Refused, Tensor, Uniform, Weight
+from npuc.frontends.script.weights import Empty, Refused, Tensor, Uniform, Weight
 from npuc.frontends.torch.arguments import bound
+from npuc.frontends.torch.autocast import autocast
 from npuc.frontends.torch.context import Context
+from npuc.frontends.torch.control import CONTROL, uses_of
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
+from npuc.frontends.torch.graph_call import GraphCall
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.program import (
@@ -32,7 +34,6 @@ from npuc.frontends.torch.values import Memory, View, element_of
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
 
-_WITH_GRADIENTS = "higher_order.wrap_with_set_grad_enabled"
 _MAX_PROBLEMS = 20
 
 
@@ -59,7 +60,7 @@ def check_known(program: ExportedProgram) -> None:
     """Raise an error that names all operators of a program that have no meaning here, with their nodes."""
     unknown: dict[str, list[TorchNode]] = {}
     for node in _all_nodes(program.graph):
-        if computes(node) and node.operator != _WITH_GRADIENTS and functional(node.operator) is None:
+        if computes(node) and node.operator not in CONTROL and functional(node.operator) is None:
             unknown.setdefault(node.operator, []).append(node)
     problems: list[SourceError] = []
     for name, nodes in unknown.items():
@@ -86,6 +87,7 @@ class _Translator:
         self.script = script
         self.sizes = sizes
         self.layers = Layers(list(_all_nodes(program.graph)))
+        self.autocast = False
         self.done = Translation()
 
     def run(self) -> Translation:
@@ -99,13 +101,7 @@ class _Translator:
     # inputs and outputs
 
     def _inputs(self, memory: Memory) -> None:
-        uses = Counter(
-            value.name
-            for node in self.program.graph.nodes
-            for argument in node.arguments
-            for value in leaves(argument.value)
-            if isinstance(value, TensorName)
-        )
+        uses = uses_of(self.program.graph)
         for one in self.program.inputs:
             if one.kind in ("object", "token") or not isinstance(one.value, TensorName):
                 memory.define(one.name, one.value)
@@ -151,15 +147,15 @@ class _Translator:
         for node in graph.nodes:
             if node.name not in effects.needed or not computes(node):
                 continue
-            with self.script.node(node.number, node.line):
+            with self.script.node(node.number, node.line or self.script.builder.source_line):
                 try:
                     self._call(graph, node, memory, effects)
                 except Refused as refusal:
                     raise self.program.error(node, refusal.message, refusal.hint) from None
 
     def _call(self, graph: TorchGraph, node: TorchNode, memory: Memory, effects: Effects) -> None:
-        if node.operator == _WITH_GRADIENTS:
-            self._inlined(graph, node, memory)
+        if node.operator in CONTROL:
+            self._graphs(graph, node, memory, effects)
             return
         found = functional(node.operator)
         assert found is not None
@@ -167,6 +163,8 @@ class _Translator:
         types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
         context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
+        if self.autocast:
+            named = autocast(context, node.operator, named)
         if all(0 in shape for shape in context.result_shapes) and context.result_count:
             result: object = [
                 Empty(shape, _element(type)) for shape, type in zip(context.result_shapes, types, strict=True)
@@ -223,22 +221,29 @@ class _Translator:
         assert isinstance(value, Call)
         return self.script.assign(context.layer, value)
 
-    def _inlined(self, graph: TorchGraph, node: TorchNode, memory: Memory) -> None:
-        """The calls of a subgraph; without gradients its results are constants for the derivative."""
-        enabled, subgraph, *operands = (argument.value for argument in node.arguments)
-        assert isinstance(subgraph, Subgraph)
-        inner, made = subgraph.graph, Memory()
-        for name, operand in zip(inner.inputs, operands, strict=True):
-            if isinstance(name, TensorName):
-                made.define(name.name, self._value(graph, operand, memory))
-        self._calls(inner, inner.outputs, made)
+    def _graphs(self, graph: TorchGraph, node: TorchNode, memory: Memory, effects: Effects) -> None:
+        """Write a call of graphs."""
+        if node.name in effects.tangled:
+            raise Refused("found a result that shares memory which is written in place", "return a clone of it")
+        values = [self._value(graph, a.value, memory) for a in node.arguments if not a.is_keyword]
+        call = GraphCall(self, node, memory)
+        results = CONTROL[node.operator](call, values)
         outputs = node.outputs[0] if node.outputs and isinstance(node.outputs[0], tuple) else node.outputs
-        for output, result in zip(outputs, inner.outputs, strict=True):
-            if isinstance(output, TensorName) and isinstance(result, TensorName):
-                value = made[result.name]
-                if not enabled and isinstance(value, Name) and self.script.element(value) in FLOATS:
-                    value = self.script.let(f"{self.layers.name_of(node)}.detach", "detach", value)
-                memory.define(output.name, value)
+        if len(results) != len(outputs):
+            raise Refused(f"found {len(results)} results of its graph, expected {len(outputs)}")
+        for output, result in zip(outputs, results, strict=True):
+            if isinstance(output, TensorName):
+                memory.define(output.name, result)
+
+    def inlined(self, graph: TorchGraph, operands: Sequence[object], made: Memory) -> list[object]:
+        """The results of a graph's calls, which are written; `made` gets its values."""
+        if len(operands) != len(graph.inputs):
+            raise Refused(f"found {len(operands)} operands of a graph, expected {len(graph.inputs)}")
+        for name, operand in zip(graph.inputs, operands, strict=True):
+            if isinstance(name, TensorName):
+                made.define(name.name, operand)
+        self._calls(graph, graph.outputs, made)
+        return [self._value(graph, value, made) for value in graph.outputs]
 
     def _value(self, graph: TorchGraph, value: TorchValue, memory: Memory) -> object:
         """An argument as meanings take it."""
@@ -249,8 +254,10 @@ class _Translator:
                 return self.sizes.number(graph.scalars[value.name])
             case tuple():
                 return [self._value(graph, one, memory) for one in value]
-            case None | bool() | int() | float() | str() | Keyword():
+            case None | bool() | int() | float() | str() | Keyword() | Subgraph():
                 return value
+            case Mapping():
+                return []
             case _:
                 raise Refused(f"found an argument of another kind: {type(value).__name__}")
 
