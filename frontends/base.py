@@ -132,12 +132,14 @@ class Program:
     The content of a source: its module, warnings for the user, and the values that it has for arguments.
 
     `values` holds, by the name of a parameter, constant or statistic, a function that reads its values; a run starts
-    with them unless it is given others.
+    with them unless it is given others. `unneeded` names inputs of the source that nothing kept of it reads: a run
+    ignores values for them.
     """
 
     module: ModuleOp
     warnings: tuple[str, ...] = ()
     values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
+    unneeded: frozenset[str] = frozenset()
 
 
 class Parameters(Protocol):

@@ -25,14 +25,14 @@ def read_program(
     *,
     split_depthwise: bool = False,
     values: dict[str, Callable[[], Array]] | None = None,
+    unneeded: set[str] | None = None,
 ) -> ModuleOp:
     """
     The module that a source holds, verified, whatever its level, in which each argument and result has a name.
 
     Of a source that lists layers only those that `only` names are read; `remarks` gets what its reader has to say
-    (None: who listens to remarks),
-    `values` the values that it has for arguments, by name. `split_depthwise` takes the depthwise convolutions of a
-    table apart as SCALE-Sim does.
+    (None: who listens to remarks), `values` the values that it has for arguments, by name, `unneeded` the inputs of the
+    source that it lacks. `split_depthwise` takes the depthwise convolutions of a table apart as SCALE-Sim does.
     """
     from npuc.compiler.core.verify import name_signatures, require_function, verify_module
 
@@ -59,6 +59,8 @@ def read_program(
         remarks += program.warnings
     if values is not None:
         values.update(program.values)
+    if unneeded is not None:
+        unneeded |= program.unneeded
     if not frontend.trusted:
         verify_module(program.module, sources)
         require_function(program.module)

@@ -159,7 +159,9 @@ def run_program(source: Source, keywords: RunKeywords) -> Run:
     inputs = dict(options.inputs)
     with without_cycle_collection():
         values: dict[str, Callable[[], npt.NDArray[Any]]] = {}
-        module = lowered_source(source, options, values)
+        unneeded: set[str] = set()
+        module = lowered_source(source, options, values, unneeded)
+        inputs = {name: value for name, value in inputs.items() if name not in unneeded}
         if options.inference:
             for name in inputs.keys() - _names(module):
                 if name in _names(lowered_source(source, replace(options, inference=False, pipeline=None))):
@@ -178,17 +180,20 @@ def _names(module: ModuleOp) -> set[str]:
 
 
 def lowered_source(
-    source: Source, options: RunOptions, values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None
+    source: Source,
+    options: RunOptions,
+    values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None,
+    unneeded: set[str] | None = None,
 ) -> ModuleOp:
     """
     The program of a source after the passes that `pipeline`, `level` and `opt_level` ask for.
 
     It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores. `values` gets the
-    values that the source has for arguments.
+    values that the source has for arguments, `unneeded` the names of inputs that it does without.
     """
     pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
     sources = texts_of(source)
-    module = read_program(source, options, sources, values=values)
+    module = read_program(source, options, sources, values=values, unneeded=unneeded)
     available = available_passes(options.load)
     stamp_default_target(module, options)
     asked = [] if pipeline is None else read_pipeline(pipeline, available)

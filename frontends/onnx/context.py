@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -127,10 +127,8 @@ class OnnxContext(CallContext):
         trained.
         """
         given = {name: weight for name, weight in weights.items() if weight is not None}
-        if self.onnx.position.way:
-            return False
         found = {name: _apart(weight) for name, weight in given.items()}
-        if any(weight.variable is not None or weight.owned or weight.uses > 1 for weight in found.values()):
+        if not self._may_own(found.values()):
             return False
         named = [w.name.removesuffix(f".{n}") for n, w in given.items() if w.name.endswith(f".{n}") and w.uses == 1]
         self.layer = plain(named[0]) if len(set(named)) == 1 else module_of(self.onnx) or self.layer
@@ -140,6 +138,27 @@ class OnnxContext(CallContext):
             assert weight.read is not None
             self.values[f"{self.layer}.{name}"] = weight.read
         return True
+
+    def own_parts(self, parts: Mapping[str, tuple[OnnxWeight, Callable[[Array], Array]]]) -> bool:
+        """
+        Let the layer of the call make weights in a layout of its own; False where one of the file's is shared.
+
+        `parts` says by the names that the layer gives them which weight of the file each is a part of, and which.
+        """
+        if not self._may_own([weight for weight, _ in parts.values()]):
+            return False
+        self.layer = self.script.unused(module_of(self.onnx) or self.layer)
+        for name, (weight, part) in parts.items():
+            weight.owned = True
+            assert weight.read is not None
+            self.values[f"{self.layer}.{name}"] = _part_of(weight.read, part)
+        return True
+
+    def _may_own(self, weights: Iterable[OnnxWeight]) -> bool:
+        """Whether no other node takes these weights, and the call is made once."""
+        if self.onnx.position.way:
+            return False
+        return not any(weight.variable is not None or weight.owned or weight.uses > 1 for weight in weights)
 
     def added_bias(self, width: int) -> OnnxWeight | None:
         """The vector that the only reader of the result adds to it, if there is one: it is a part of the layer then."""
@@ -201,6 +220,10 @@ def number_of(value: Constant) -> float | None:
 def short(values: Sequence[int]) -> int | list[int]:
     """One number where all are equal."""
     return values[0] if len(set(values)) == 1 else list(values)
+
+
+def _part_of(read: Read, part: Callable[[Array], Array]) -> Read:
+    return lambda: part(read())
 
 
 def _apart(weight: OnnxWeight) -> OnnxWeight:

@@ -61,11 +61,13 @@ class ScriptEmitter:
                 result = meaning(context)
             except Refused as refusal:
                 raise call.error(refusal.message, refusal.hint) from None
-            results = [result] if isinstance(result, Call | Name) else list(result)
+            results = [result] if isinstance(result, Call | Name | Constant) else list(result)
             return [None if one is None else self._value(context, one, n) for n, one in enumerate(results)]
 
-    def _value(self, context: OnnxContext, value: Call | Name, number: int) -> Variable:
+    def _value(self, context: OnnxContext, value: Call | Name | Constant, number: int) -> Variable | Constant:
         """A result as a value: an expression becomes the variable of the call's layer."""
+        if isinstance(value, Constant):
+            return value
         layer = context.layer if number == 0 else f"{context.layer}.{number}"
         name = self.script.assign(layer, value) if isinstance(value, Call) else value
         return self.variable(name)

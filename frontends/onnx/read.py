@@ -74,7 +74,8 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
-    return Program(script.finish(), (*remarks, *_rewritten(model)), emitter.values)
+    module = script.finish()
+    return Program(module, (*remarks, *_rewritten(model)), emitter.values, script.unneeded(module))
 
 
 def _rewritten(model: OnnxModel) -> list[str]:

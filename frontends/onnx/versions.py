@@ -25,6 +25,8 @@ Newer: TypeAlias = "OnnxCall | tuple[OnnxValue, ...]"
 """A call in a newer form, or its results."""
 _Rule = Callable[[OnnxCall, Run], Newer]
 
+_NEVER = (1 << 31) + 1
+"""Beyond every version: the way of an operator that another one has replaced for good."""
 _RULES: dict[str, list[tuple[int, _Rule]]] = {}
 """By operator, in the order of versions: the version that changed it, and the way from before to there."""
 
@@ -137,6 +139,12 @@ def _grid_sample(call: OnnxCall, _: Run) -> Newer:
 @_until(16, "RoiAlign")
 def _roi_align(call: OnnxCall, _: Run) -> Newer:
     return call.changed(attributes={**call.attributes, "coordinate_transformation_mode": b"output_half_pixel"})
+
+
+@_until(_NEVER, "CastLike")
+def _cast_like(call: OnnxCall, _: Run) -> Newer:
+    """The type of the second operand is known, whatever its elements."""
+    return call.changed(op="Cast", inputs=call.inputs[:1], attributes={"to": call.tensor(1).type.code})
 
 
 @_until(11, "Scatter")

@@ -17,12 +17,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.tensors import element_text, tensor_type
+from npuc.dialects.train.signature import arguments_of
 from npuc.frontends.dsl.budget import Abort
 from npuc.frontends.dsl.elaborate import Elaboration
 from npuc.frontends.dsl.program import LoadedProgram, Routine
@@ -91,6 +93,7 @@ class Script:
         self._name = name
         self._written: dict[str, Expr] = {}
         self._numbers: dict[str, int] = {}
+        self._inputs: list[str] = []
         self._diagnostics = Diagnostics()
         self._constants = Constants()
         self.builder = GraphBuilder(name, training=training, max_ops=max_ops, is_frozen=is_frozen)
@@ -131,6 +134,7 @@ class Script:
         shape = self._expr(list(sizes))
         assert isinstance(shape, ListOf)
         self._run(Declaration(self._at, labels, own, Name(self._at, element), shape))
+        self._inputs.append(own.text)
         return own
 
     def let(self, layer: str, function: str, *arguments: Term, **named: Term) -> Name:
@@ -263,3 +267,8 @@ class Script:
     def finish(self) -> ModuleOp:
         """The module. The script must not be used afterwards."""
         return self._elaboration.finish()
+
+    def unneeded(self, module: ModuleOp) -> frozenset[str]:
+        """The inputs that the finished module lacks, because nothing that is kept reads them."""
+        (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+        return frozenset(self._inputs) - {argument.name for argument in arguments_of(function)}

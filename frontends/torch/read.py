@@ -33,7 +33,7 @@ def read_pt2(source: Source, request: Request) -> Program:
     frozen.check()
     module = script.finish()
     values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
-    return Program(module, (*done.remarks, *remarks), values)
+    return Program(module, (*done.remarks, *remarks), values, script.unneeded(module))
 
 
 def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str, int]:

@@ -4,8 +4,8 @@ What ONNX's operators mean, as calls of the language's functions: a function an 
     @operator("Relu")
     def relu(c: OnnxContext) -> Result: …
 
-Calls have the form of the newest operators (`versions.py`). The result is an expression, a variable, or a list of them
-where the operator has several results.
+Calls have the form of the newest operators (`versions.py`). The result is an expression, a variable, a constant (of no
+elements), or a list of them where the operator has several results.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from pkgutil import iter_modules
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.context import OnnxContext
+from npuc.frontends.onnx.values import Constant
 
-Result = Call | Name | Sequence[Call | Name | None]
+Result = Call | Name | Constant | Sequence[Call | Name | Constant | None]
 Meaning = Callable[[OnnxContext], Result]
 
 

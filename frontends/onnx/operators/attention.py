@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
 from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
+from npuc.frontends.onnx.parts.attending import Attention, Masks, head_axis, joined_heads
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -13,101 +14,65 @@ operator = registry(MEANINGS)
 @operator("Attention")
 def attention(c: OnnxContext) -> Result:
     """Of [batch, heads, length, size], or of [batch, length, heads * size] with the numbers of heads as attributes."""
-    if c.onnx.has(6) or any(c.onnx.int(f"{side}_window_size", -1) >= 0 for side in ("left", "right")):
-        raise c.error("has lengths of its own, or a window, which has no counterpart")
-    if any(c.onnx.outputs[3:4]):
-        raise c.error("returns its scores, which has no counterpart")
     three = len(c.tensor(0).shape) == 3
     counts = (c.onnx.int("q_num_heads"), *[c.onnx.int("kv_num_heads")] * 2)
-    query, key, value = (_heads(c, index, count) if three else c.x(index) for index, count in enumerate(counts))
+    query, key, value = (head_axis(c, c.x(index), count) if three else c.x(index) for index, count in enumerate(counts))
     past = 0
     if c.onnx.has(4) and c.onnx.has(5):
         past = c.tensor(4).shape[2]
         key, value = c.let("concat", [c.x(4), key], 2), c.let("concat", [c.x(5), value], 2)
-    rows, columns = c.shape(query)[2], c.shape(key)[2]
-    mask = _mask(c, columns)
-    causal = c.onnx.int("is_causal") != 0
-    out: Name | Call = _attended(c, query, key, value, mask, causal, past, rows)
+    form = Attention(
+        c,
+        query,
+        key,
+        value,
+        scale=c.onnx.float("scale") or None,
+        cap=c.onnx.float("softcap"),
+        precision=_precision(c),
+        empty_rows=True,
+    )
+    shown = _shown(c) if any(c.onnx.outputs[3:4]) else None
+    out, scores = form.result(_masks(c, form, past), shown)
     if three:
-        moved = c.let("transpose", c.held(out), [0, 2, 1, 3])
-        shape = c.shape(moved)
-        out = c.call("reshape", moved, [*shape[:2], shape[2] * shape[3]])
-    return [out, key, value] if any(c.onnx.outputs[1:3]) else out
+        out = joined_heads(c, c.held(out))
+    return [out, key, value, scores] if any(c.onnx.outputs[1:]) else out
 
 
-def _heads(c: OnnxContext, index: int, heads: int) -> Name:
-    x = c.x(index)
-    batch, length, width = c.shape(x)
-    if heads < 1 or width % heads:
-        raise c.error(f"{width} elements do not go into {heads} heads")
-    return c.let("transpose", c.let("reshape", x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
-
-
-def _mask(c: OnnxContext, columns: int) -> Name | None:
-    """The mask, as one of rank 4."""
-    if not c.onnx.has(3):
+def _precision(c: OnnxContext) -> str | None:
+    """The type that the weights are computed in, where it is another one."""
+    code = c.onnx.int("softmax_precision")
+    if not code:
         return None
-    mask = c.x(3)
-    shape = c.shape(mask)
-    if shape[-1] != columns:
-        raise c.error(f"its mask has {shape[-1]} columns, expected {columns}")
-    return mask
+    if code not in ELEMENT_TYPES:
+        raise c.error(f"found the element type {code}, expected 1 to {max(ELEMENT_TYPES)}")
+    return c.language(ELEMENT_TYPES[code])
 
 
-def _attended(
-    c: OnnxContext, query: Name, key: Name, value: Name, mask: Name | None, causal: bool, past: int, rows: int
-) -> Call:
-    scale, cap = c.onnx.float("scale"), c.onnx.float("softcap")
-    columns = c.shape(key)[2]
-    if cap:
-        return _capped(c, query, key, value, mask, causal, past, scale or c.shape(query)[3] ** -0.5, cap)
-    named: dict[str, bool | float] = {"scale": scale} if scale else {}
-    if causal and past == 0 and mask is None:
-        named["causal"] = True
-    elif causal:
-        seen = c.let("causal_mask", rows, columns, past)
-        mask = seen if mask is None else _both(c, seen, mask)
-    if mask is None:
-        return c.call("scaled_dot_product_attention", query, key, value, **named)
-    whole = c.call("scaled_dot_product_attention", query, key, value, mask=mask, **named)
-    known = c.script.numbers(mask) if c.element(mask) == "bool" else None
-    if c.element(mask) != "bool" or (known is not None and known.any(-1).all()):
-        return whole
-    # a query that may look nowhere gets nothing
-    looks = c.let("greater", c.let("amax", c.let("cast", mask, to=c.element(query)), axis=-1, keepdim=True), 0)
-    return c.call("where", looks, c.held(whole), 0.0)
+def _shown(c: OnnxContext) -> int:
+    """Which scores are the fourth result, in the order in which they are computed: see `Attention.result`."""
+    mode = c.onnx.int("qk_matmul_output_mode")
+    if not 0 <= mode <= 3:
+        raise c.error(f"found qk_matmul_output_mode {mode}, expected 0 to 3")
+    return mode
 
 
-_FAR = {"f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308, "f16": -65504.0, "bf16": -3.3895313892515355e38}
-
-
-def _both(c: OnnxContext, seen: Name, mask: Name) -> Name:
-    """A mask, and where a query may not look at all."""
-    element = c.element(mask)
-    return c.let("logical_and", seen, mask) if element == "bool" else c.let("where", seen, mask, _FAR[element])
-
-
-def _capped(
-    c: OnnxContext,
-    query: Name,
-    key: Name,
-    value: Name,
-    mask: Name | None,
-    causal: bool,
-    past: int,
-    scale: float,
-    cap: float,
-) -> Call:
-    """Attention whose scores are limited by tanh before they are masked."""
-    if c.shape(query)[1] != c.shape(key)[1]:
-        raise c.error("limits scores of grouped heads, which has no counterpart")
-    scores = c.let("mul", c.let("matmul", query, key, transpose_b=True), scale)
-    limited = c.let("mul", c.let("tanh", c.let("div", scores, cap)), cap)
-    element = c.element(query)
-    if causal:
-        seen = c.let("causal_mask", c.shape(query)[2], c.shape(key)[2], past)
-        limited = c.let("where", seen, limited, _FAR[element])
-    if mask is not None:
-        hidden = c.element(mask) == "bool"
-        limited = c.let("where", mask, limited, _FAR[element]) if hidden else c.let("add", limited, mask)
-    return c.call("matmul", c.let("softmax", limited, -1), value)
+def _masks(c: OnnxContext, form: Attention, past: int) -> Masks:
+    """Where queries may look: the operand, the order of time, windows, and how many keys each sample has."""
+    rows, columns = form.rows, form.columns
+    masks = Masks(c, rows, columns)
+    lengths = c.x(6) if c.onnx.has(6) else None
+    if lengths is not None:
+        batch = c.shape(form.query)[0]
+        if c.shape(lengths) != (batch,):
+            raise c.error(f"its lengths are {list(c.shape(lengths))}, expected [{batch}]")
+        lengths = c.let("reshape", lengths, [batch, 1, 1, 1])
+        masks.allow(c.let("less", masks.places(c.element(lengths)), lengths))
+    left, right = c.onnx.int("left_window_size", -1), c.onnx.int("right_window_size", -1)
+    causal = c.onnx.int("is_causal") != 0
+    if lengths is not None and past == 0 and (causal or left >= 0 or right >= 0):
+        masks.window_from(c.let("sub", lengths, rows), left, 0 if causal else right)
+    else:
+        masks.window(past, left, 0 if causal else right)
+    if c.onnx.has(3):
+        masks.operand(c.x(3))
+    return masks

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
+from npuc.frontends.onnx.operators.scatter import may_be_negative
 from npuc.frontends.onnx.operators.shapes import part, shaped
 from npuc.frontends.onnx.values import Constant
 from npuc.frontends.onnx.weights import OnnxWeight
@@ -31,12 +30,7 @@ def gather(c: OnnxContext) -> Result:
             element = c.language(data.type)
             return c.call("embedding", c.x(1), *data.shape, **({} if element == "f32" else {"dtype": element}))
         return c.call("embedding", c.x(1), weight=c.x(0))
-    x = c.x(0)
-    places = _from_zero(c, c.x(1), data.shape[axis])
-    if len(index.shape) == 1:
-        return c.call("index_select", x, places, axis)
-    flat = c.let("index_select", x, c.let("reshape", places, [-1]), axis)
-    return shaped(c, flat, [*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]])
+    return c.call("index_select", c.x(0), c.x(1), axis, negative=True)
 
 
 def _from_zero(c: OnnxContext, index: Name, size: int) -> Name:
@@ -73,30 +67,29 @@ def gather_elements(c: OnnxContext) -> Result:
     for other, (size, wanted) in enumerate(zip(c.shape(x), c.shape(index), strict=True)):
         if other != axis and wanted < size:
             x = c.let("slice", x, other, 0, wanted)
-    return c.call("gather", x, _from_zero(c, index, c.shape(x)[axis]), axis)
+    return c.call("gather", x, index, axis, **({"negative": True} if may_be_negative(c, 1) else {}))
 
 
 @operator("GatherND")
 def gather_nd(c: OnnxContext) -> Result:
-    """Elements, or parts, at places of the first axes: at one place of these as one axis."""
-    x, index, lead = c.x(0), c.x(1), c.onnx.int("batch_dims")
-    shape, places = c.shape(x), c.shape(index)
-    depth = places[-1] if places else 0
-    if not 0 <= lead < len(places) or lead + depth > len(shape) or depth < 1:
-        raise c.error(f"indices {list(places)} do not fit {list(shape)} with {lead} axes of the batch")
-    sizes = shape[lead : lead + depth]
-    strides = [prod(sizes[number + 1 :]) for number in range(depth)]
-    listed = c.let("tensor", list(sizes), [depth], dtype=c.element(index))
-    positive = c.let("where", c.let("less", index, 0), c.let("add", index, listed), index)
-    flat = c.let("sum", c.let("mul", positive, c.let("tensor", strides, [depth], dtype=c.element(index))), axis=-1)
-    batch = prod(shape[:lead])
-    if batch > 1:
-        offset = c.let("arange", batch * prod(sizes), 0, prod(sizes), dtype=c.element(index))
-        shift = c.let("reshape", offset, [*shape[:lead], *[1] * (len(places) - 1 - lead)])
-        flat = c.let("add", flat, shift)
-    rows = c.let("reshape", x, [batch * prod(sizes), *shape[lead + depth :]])
-    found = c.let("index_select", rows, c.let("reshape", flat, [-1]), 0)
-    return shaped(c, found, [*places[:-1], *shape[lead + depth :]])
+    """Elements, or parts, at places of the first axes, after those of the batch."""
+    lead = c.onnx.int("batch_dims")
+    return c.call("gather_nd", c.x(0), c.x(1), **({"batch": lead} if lead else {}))
+
+
+@operator("Compress")
+def compress(c: OnnxContext) -> Result:
+    """The elements along an axis, or of all in row-major order, where a known condition is true."""
+    x, condition = c.x(), c.onnx.constant(1)
+    assert condition is not None
+    if "axis" in c.onnx.attributes:
+        axis = c.axis_of(x)
+    else:
+        x, axis = c.let("reshape", x, [-1]), 0
+    places = np.flatnonzero(condition.array)
+    if not places.size or places[-1] >= c.shape(x)[axis]:
+        raise c.error(f"takes {places.size} elements of an axis of {c.shape(x)[axis]}")
+    return c.call("index_select", x, places.tolist(), axis)
 
 
 @operator("OneHot")

@@ -58,35 +58,49 @@ def group_norm(c: OnnxContext) -> Result:
 @operator("LayerNormalization")
 def layer_norm(c: OnnxContext) -> Result:
     x = c.x()
+    axes, eps = len(c.shape(x)) - c.axis_of(x, -1), c.onnx.float("epsilon", 1e-5)
+    return layer_normed(c, x, 1, 2, axes, eps, any(c.onnx.outputs[1:]))
+
+
+def layer_normed(
+    c: OnnxContext, x: Name, scale: int, shift: int, axes: int, eps: float, statistics: bool = False
+) -> Result:
+    """
+    The last axes of a value normalised, with the operands of two numbers as scale and shift.
+
+    With `statistics` the mean and the inverse of the deviation are a second and a third result.
+    """
+    weight, bias = c.weight(scale), c.weight(shift)
     rank = len(c.shape(x))
-    axes, eps = rank - c.axis_of(x, -1), c.onnx.float("epsilon", 1e-5)
-    weight, bias = c.weight(1), c.weight(2)
     shape = c.shape(x)[rank - axes :]
     fits = weight is not None and weight.shape == shape and (bias is None or bias.shape == shape)
-    wanted = any(c.onnx.outputs[1:])
-    if fits and not wanted and (bias is not None or not c.onnx.has(2)) and c.own(weight=weight, bias=bias):
+    if fits and not statistics and (bias is not None or not c.onnx.has(shift)) and c.own(weight=weight, bias=bias):
         named = _eps(eps) | ({} if axes == 1 else {"axes": axes}) | ({} if bias is not None else {"bias": False})
         return c.call("layer_norm", x, **named)
     over = list(range(rank - axes, rank))
     mean = c.let("mean", x, axis=over, keepdim=True)
     centred = c.let("sub", x, mean)
     factor = c.let("rsqrt", c.let("add", c.let("var", x, axis=over, correction=0, keepdim=True), eps))
-    scaled: Name | Call = c.call("mul", c.let("mul", centred, factor), c.x(1))
-    if c.onnx.has(2):
-        scaled = c.call("add", c.held(scaled), c.x(2))
-    return [scaled, mean, factor] if wanted else scaled
+    scaled: Name | Call = c.call("mul", c.let("mul", centred, factor), c.x(scale))
+    if c.onnx.has(shift):
+        scaled = c.call("add", c.held(scaled), c.x(shift))
+    return [scaled, mean, factor] if statistics else scaled
 
 
-@operator("RMSNormalization")
+@operator("RMSNormalization", "SimplifiedLayerNormalization", "com.microsoft.SimplifiedLayerNormalization")
 def rms_norm(c: OnnxContext) -> Result:
+    c.only(1)
     x = c.x()
-    rank, eps = len(c.shape(x)), c.onnx.float("epsilon", 1e-5)
-    axes = rank - c.axis_of(x, -1)
+    return rms_normed(c, x, 1, len(c.shape(x)) - c.axis_of(x, -1), c.onnx.float("epsilon", 1e-5))
+
+
+def rms_normed(c: OnnxContext, x: Name, scale: int, axes: int, eps: float) -> Call:
+    """The last axes of a value over the root of their mean square, times the operand of a number."""
     named = {"eps": float(f"{eps:.7g}")} | ({} if axes == 1 else {"axes": axes})
-    weight = c.weight(1)
-    if weight is not None and weight.shape == c.shape(x)[rank - axes :] and c.own(weight=weight):
+    weight = c.weight(scale)
+    if weight is not None and weight.shape == c.shape(x)[len(c.shape(x)) - axes :] and c.own(weight=weight):
         return c.call("rms_norm", x, **named)
-    return c.call("mul", c.let("rms_norm", x, affine=False, **named), c.x(1))
+    return c.call("mul", c.let("rms_norm", x, affine=False, **named), c.x(scale))
 
 
 @operator("LRN")

@@ -247,6 +247,11 @@ def swish(c: OnnxContext) -> Result:
     return c.call("mul", c.x(), c.let("sigmoid", c.let("mul", c.x(), alpha)))
 
 
+@operator("SwiGLU")
+def swiglu(c: OnnxContext) -> Result:
+    return c.call("mul", c.held(_held(c, swish(c))), c.x(1))
+
+
 @operator("Gelu")
 def gelu(c: OnnxContext) -> Result:
     approximate = c.onnx.string("approximate", "none")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.context import OnnxContext, short
 from npuc.frontends.onnx.operators import Meaning, Result, registry
-from npuc.frontends.onnx.operators.windows import Window, both_sides, window_of
+from npuc.frontends.onnx.parts.windows import Window, both_sides, window_of
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)

@@ -9,11 +9,13 @@ from typing import cast
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.onnx.context import OnnxContext
+from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
+from npuc.frontends.onnx.context import TYPES, OnnxContext
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.fold.moves import range_of, reshaped, split_sizes
 from npuc.frontends.onnx.fold.rules import Folded
 from npuc.frontends.onnx.operators import Meaning, Result, registry
+from npuc.frontends.onnx.values import Constant
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -99,7 +101,7 @@ def slice_(c: OnnxContext) -> Result:
         bounds = range_of(shape[axis], start, end, step)
         places = range(*bounds.indices(shape[axis]))
         if not places:
-            raise c.error(f"takes no element of axis {axis}, which has {shape[axis]}")
+            return _empty(c, c.held(x), axis)
         x = part(c, x, axis, places, shape[axis])
     return x
 
@@ -121,9 +123,16 @@ def split(c: OnnxContext) -> Result:
     sizes = split_sizes(Folded(c.onnx, Limits()), c.shape(x)[axis], len(c.onnx.outputs))
     if len(sizes) == 1:
         return [x]
-    if 0 in sizes:
-        raise c.error(f"parts {list(sizes)} are not all of at least one element")
-    return c.several([str(number) for number in range(len(sizes))], "split", x, list(sizes), axis)
+    whole = [size for size in sizes if size]
+    parts = iter([x] if len(whole) == 1 else c.several([str(n) for n in range(len(whole))], "split", x, whole, axis))
+    return [next(parts) if size else _empty(c, x, axis) for size in sizes]
+
+
+def _empty(c: OnnxContext, x: Name, axis: int) -> Constant:
+    """A part of a value that has no elements along an axis."""
+    shape, type = list(c.shape(x)), TYPES[c.element(x)]
+    shape[axis] = 0
+    return Constant(np.zeros(shape, type.held), type)
 
 
 @operator("Concat")
@@ -174,6 +183,39 @@ def pad(c: OnnxContext) -> Result:
     if value is None:
         raise c.error("pads by a value that depends on data, expected a constant")
     return c.call("pad", x, padding, **({"value": float(value)} if value else {}))
+
+
+@operator("CenterCropPad")
+def center(c: OnnxContext) -> Result:
+    """The middle of each axis, or the axis in the middle of zeros."""
+    x: Name | Call = c.x()
+    rank, sizes = len(c.shape(x)), c.onnx.ints_at(1) or ()
+    axes = [c.checked_axis(x, axis) for axis in c.onnx.ints("axes") or range(rank)]
+    if len(axes) != len(sizes) or min(sizes, default=1) < 1:
+        raise c.error(f"found the sizes {list(sizes)} for the axes {axes}")
+    padding = [0] * (2 * rank)
+    for axis, size in zip(axes, sizes, strict=True):
+        more = size - c.shape(c.held(x))[axis]
+        if more < 0:
+            first = -more // 2
+            x = c.call("slice", c.held(x), axis, first, first + size)
+        else:
+            place = 2 * (rank - 1 - axis)
+            padding[place : place + 2] = [more // 2, more - more // 2]
+    return c.call("pad", c.held(x), padding) if any(padding) else x
+
+
+@operator("EyeLike")
+def eye(c: OnnxContext) -> Result:
+    """Ones on a diagonal, of a known shape."""
+    shape = c.tensor(0).shape
+    code = c.onnx.int("dtype")
+    element = c.language(ELEMENT_TYPES[code] if code in ELEMENT_TYPES else c.tensor(0).type)
+    if len(shape) != 2:
+        raise c.error(f"found a tensor of rank {len(shape)}, expected 2")
+    row = c.let("arange", shape[1], dtype="i32")
+    column = c.let("reshape", c.let("arange", shape[0] + c.onnx.int("k"), c.onnx.int("k"), dtype="i32"), [shape[0], 1])
+    return c.call("cast", c.let("equal", column, row), to=element)
 
 
 @operator("Trilu")

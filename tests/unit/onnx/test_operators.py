@@ -202,7 +202,12 @@ def test_unknown_operators_are_named_together(tmp_path: Path) -> None:
     [
         ("MaxPool", [], {"kernel_shape": [2, 2, 2, 2]}, "does not fit a tensor of rank 4"),
         ("Reshape", [ints(5, -1)], {}, "cannot be reshaped to [5, -1]"),
-        ("Resize", [reals(), reals(1, 1, 2, 2)], {"mode": "cubic"}, "resizes by mode 'cubic'"),
+        (
+            "Resize",
+            [reals(), reals(1, 1, 2, 2)],
+            {"coordinate_transformation_mode": "own"},
+            "resizes by coordinates 'own'",
+        ),
         ("Cast", [], {"to": 2}, "found a tensor of uint8"),
         ("Concat", [IMAGE[:, :, :2]], {"axis": 1}, "error"),
     ],
