@@ -106,8 +106,9 @@ def _patterns(_: list[str]) -> Iterator[tuple[str, str]]:
 def _operators(_: list[str]) -> Iterator[tuple[str, str]]:
     from npuc.frontends.onnx import operators as onnx
     from npuc.frontends.torch import operators as torch
+    from npuc.frontends.torch.graphs.control import CONTROL
 
-    for format, meanings in (("onnx", onnx.meanings()), ("pt2", torch.meanings())):
+    for format, meanings in (("onnx", onnx.meanings()), ("pt2", {**torch.meanings(), **CONTROL})):
         yield from ((name, f"{format:<4}  {meanings[name].__module__.rpartition('.')[2]}") for name in sorted(meanings))
 
 

@@ -9,7 +9,7 @@ from typing import cast
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import Refused
 from npuc.frontends.torch.context import Context
-from npuc.frontends.torch.control import CONTROL, operands_of
+from npuc.frontends.torch.graphs.control import CONTROL, operands_of
 from npuc.frontends.torch.operators import Meaning, meaning_of
 from npuc.frontends.torch.operators.shapes import written
 from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue

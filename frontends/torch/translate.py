@@ -11,11 +11,11 @@ from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.weights import Empty, Refused, Tensor, Uniform, Weight
 from npuc.frontends.torch.arguments import bound
-from npuc.frontends.torch.autocast import autocast
 from npuc.frontends.torch.context import Context
-from npuc.frontends.torch.control import CONTROL, uses_of
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
-from npuc.frontends.torch.graph_call import GraphCall
+from npuc.frontends.torch.graphs.autocast import autocast
+from npuc.frontends.torch.graphs.call import GraphCall
+from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.program import (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import FLOATS, Refused, Weight
 from npuc.frontends.script.writer import CallWriter
-from npuc.frontends.torch.control import Mode, operands_of
+from npuc.frontends.torch.graphs.control import Mode, operands_of
 from npuc.frontends.torch.program import TensorName, TorchGraph, TorchNode
 from npuc.frontends.torch.values import Memory
 
