@@ -7,7 +7,7 @@ element of the output, one for each of the 2 x 2 elements it weighs, forward and
 
 from collections.abc import Sequence
 from math import floor, inf
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -19,8 +19,9 @@ from npuc.compiler.layers.arguments import (
     OptInts,
     OptNumbers,
     Value,
+    check_positive,
     check_word,
-    image_size,
+    per_axis,
     rank_exactly,
 )
 from npuc.compiler.layers.base import (
@@ -37,55 +38,49 @@ from npuc.compiler.layers.base import (
 )
 from npuc.compiler.layers.cuts import image_cuts
 from npuc.compiler.layers.shape import view
+from npuc.compiler.layers.taps import Taps, linear_taps, spread, weighed
 from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.resize import ResizeOp
 from npuc.dialects.train.shape import TransposeOp
 from npuc.dialects.train.upsample import (
-    ResizeBase,
     UpsampleBilinearGradOp,
     UpsampleBilinearOp,
     UpsampleNearestGradOp,
     UpsampleNearestOp,
 )
 
-Taps: TypeAlias = Sequence[tuple[Array, Array]]
-"""For the positions of one axis of the output: positions in the input and their weights, once for each neighbour."""
 _TAPS = 4
 _LARGEST = 2**63
 """Sizes are below this."""
 
 
-def _nearest(size: int, out: int, scale: float) -> Array:
+def _nearest(size: int, out: int, scale: float, exact: bool) -> Array:
     """
     The position in the input of each position of one axis of the output.
 
     The rule of PyTorch's CPU kernels for every element type, float32 arithmetic included: where the size stays or
-    doubles, place or place >> 1; else floor(place * step), step being 1 / scale, or size / out without a scale.
+    doubles, place or place >> 1; else floor(place * step), step being 1 / scale, or size / out without a scale. The
+    exact rule takes the middle of each place, floor((place + 0.5) * step), for all sizes.
     """
     places = np.arange(out)
-    if out in (size, 2 * size):
+    if out in (size, 2 * size) and not exact:
         return places * size // out
     step = np.float32(1 / scale) if scale else np.float32(size) / np.float32(out)
-    return np.minimum(np.floor(places.astype(np.float32) * step).astype(int), size - 1)
+    middle = places.astype(np.float32) + np.float32(0.5 if exact else 0)
+    return np.minimum(np.floor(middle * step).astype(int), size - 1)
 
 
-def _nearest_axes(op: ResizeBase, image: Sequence[int], out: Sequence[int]) -> tuple[Array, Array]:
-    rows = _nearest(image[2], out[2], op.scale_h.value.data)
-    return rows, _nearest(image[3], out[3], op.scale_w.value.data)
-
-
-def _spread(dy: Array, taps: Taps, size: int) -> Array:
-    """The gradient of the last axis of an input that is read at the taps."""
-    dx = np.zeros((size, *dy.shape[:-1]), dtype=dy.dtype)
-    for at, weight in taps:
-        weighed = np.moveaxis(dy * weight.astype(dy.dtype), -1, 0)
-        for place, part in zip(at, weighed, strict=True):
-            dx[place] += part
-    return np.moveaxis(dx, 0, -1)
+def _nearest_axes(
+    op: UpsampleNearestOp | UpsampleNearestGradOp, image: Sequence[int], out: Sequence[int]
+) -> tuple[Array, Array]:
+    exact = op.exact is not None
+    rows = _nearest(image[2], out[2], op.scale_h.value.data, exact)
+    return rows, _nearest(image[3], out[3], op.scale_w.value.data, exact)
 
 
 def _spread_image(dy: Array, rows: Taps, columns: Taps, shape: Sequence[int]) -> Array:
     """The gradient of an image of a shape that is read at the taps of its rows and columns."""
-    return _spread(_spread(dy.swapaxes(2, 3), rows, shape[2]).swapaxes(2, 3), columns, shape[3])
+    return spread(spread(dy.swapaxes(2, 3), rows, shape[2]).swapaxes(2, 3), columns, shape[3])
 
 
 class UpsampleNearestLayer(Layer[UpsampleNearestOp]):
@@ -132,29 +127,12 @@ class UpsampleNearestGradLayer(Layer[UpsampleNearestGradOp]):
         return Work(vector_ops=elements(op.dy))
 
 
-def _linear(size: int, out: int, scale: float, *, corners: bool) -> Taps:
-    """The two positions in the input that each position of one axis of the output weighs."""
-    places = np.arange(out, dtype=np.float64)
-    if corners:
-        source = places * ((size - 1) / (out - 1) if out > 1 else 0.0)
-    else:
-        source = np.maximum((places + 0.5) / (scale or out / size) - 0.5, 0.0)
-    low = np.minimum(source.astype(int), size - 1)
-    share = np.clip(source - low, 0.0, 1.0)
-    return [(low, 1.0 - share), (np.minimum(low + 1, size - 1), share)]
-
-
 def _linear_axes(
     op: UpsampleBilinearOp | UpsampleBilinearGradOp, image: Sequence[int], out: Sequence[int]
 ) -> tuple[Taps, Taps]:
     corners = op.corners is not None
-    rows = _linear(image[2], out[2], op.scale_h.value.data, corners=corners)
-    return rows, _linear(image[3], out[3], op.scale_w.value.data, corners=corners)
-
-
-def _weighed(x: Array, taps: Taps) -> Array:
-    """The last axis of x at the taps."""
-    return sum((x[..., at] * weight.astype(x.dtype) for at, weight in taps), np.zeros((), dtype=x.dtype))
+    rows = linear_taps(image[2], out[2], op.scale_h.value.data, corners=corners)
+    return rows, linear_taps(image[3], out[3], op.scale_w.value.data, corners=corners)
 
 
 class UpsampleBilinearLayer(Layer[UpsampleBilinearOp]):
@@ -165,7 +143,7 @@ class UpsampleBilinearLayer(Layer[UpsampleBilinearOp]):
     def evaluate(self, op: UpsampleBilinearOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
         rows, columns = _linear_axes(op, x.shape, shape_of(op.out))
-        return (_weighed(_weighed(x, columns).swapaxes(2, 3), rows).swapaxes(2, 3),)
+        return (weighed(weighed(x, columns).swapaxes(2, 3), rows).swapaxes(2, 3),)
 
     def vjp(
         self, op: UpsampleBilinearOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
@@ -208,17 +186,26 @@ def _resize(size: int, scale: float) -> tuple[int, float]:
     return out, 0.0 if out in (size, size * scale) else float(scale)
 
 
-def _sizes(image: Sequence[int], scale: OptNumbers, size: OptInts) -> tuple[tuple[int, int], tuple[float, float]]:
+def _sizes(spatial: Sequence[int], scale: OptNumbers, size: OptInts) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The size of each axis, and its scale where that says more than the sizes."""
     if (scale is None) == (size is None):
         found = "neither scale nor size" if scale is None else "both scale and size"
         raise ArgumentError("size", f"found {found}, expected one of them")
     if size is not None:
-        return image_size("size", size), (0.0, 0.0)
-    scales = [scale, scale] if isinstance(scale, int | float) else list(scale or ())
-    if len(scales) != 2:
-        raise ArgumentError("scale", f"found a list of {len(scales)}, expected a number or a list of two")
-    (height, scale_h), (width, scale_w) = _resize(image[2], scales[0]), _resize(image[3], scales[1])
-    return (height, width), (scale_h, scale_w)
+        sizes = per_axis("size", size, len(spatial))
+        check_positive("size", min(sizes))
+        return sizes, (0.0,) * len(spatial)
+    scales = [scale] * len(spatial) if isinstance(scale, int | float) else list(scale or ())
+    if len(scales) != len(spatial):
+        wanted = {1: "one", 2: "two", 3: "three"}[len(spatial)]
+        raise ArgumentError("scale", f"found a list of {len(scales)}, expected a number or a list of {wanted}")
+    found = [_resize(length, number) for length, number in zip(spatial, scales, strict=True)]
+    return tuple(length for length, _ in found), tuple(number for _, number in found)
+
+
+_AXES = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}
+"""The axes that each mode resizes; the nearest ones take any."""
+_FORMS = {1: "[batch, channels, length]", 2: IMAGE, 3: "[batch, channels, depth, height, width]"}
 
 
 def upsample(
@@ -228,24 +215,57 @@ def upsample(
     size: OptInts = None,
     mode: str = "nearest",
     align_corners: bool = False,
+    antialias: bool = False,
 ) -> SSAValue:
     """
-    x [batch, channels, height, width] resized by `scale` or to `size`; `mode` is "nearest" or "bilinear".
+    x [batch, channels, height, width] resized by `scale` or to `size`; `mode` is "nearest", "bilinear" or "bicubic".
 
     Both are one number or [height, width]; a scaled size is rounded down. Nearest takes row floor(i / scale) for row
-    i, or i >> 1 where the size doubles, rounded in f32 as PyTorch does. `align_corners` lays the corner pixels of both
-    images on each other, bilinear only.
+    i, or i >> 1 where the size doubles, rounded in f32 as PyTorch does, "nearest-exact" row floor((i + 0.5) / scale).
+    `align_corners` lays the corner pixels of both images on each other, `antialias` widens the weights where the image
+    shrinks; neither applies to nearest. x may have one axis beside channels ("nearest", "linear") or three
+    ("nearest", "trilinear").
     """
-    shape = rank_exactly("x", x, 4, IMAGE)
-    check_word("mode", mode, ("nearest", "bilinear"))
-    if align_corners and mode == "nearest":
-        raise ArgumentError("align_corners", "found true, expected false where mode is 'nearest'")
-    out, (scale_h, scale_w) = _sizes(shape, scale, size)
-    if mode == "nearest":
-        return b.emit(UpsampleNearestOp(x, size=out, scale_h=scale_h, scale_w=scale_w)).out
+    check_word("mode", mode, ("nearest", "nearest-exact", *_AXES))
+    nearest = mode not in _AXES
+    axes = len(shape_of(x)) - 2
+    if nearest and axes not in (1, 2, 3):
+        axes = 2
+    shape = rank_exactly("x", x, 2 + _AXES.get(mode, axes), _FORMS[_AXES.get(mode, axes)])
+    if align_corners and nearest:
+        raise ArgumentError("align_corners", f"found true, expected false where mode is '{mode}'")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError("antialias", f"found true, expected false where mode is '{mode}'")
+    out, scales = _sizes(shape[2:], scale, size)
+    if nearest:
+        return _nearest_of(b, x, out, scales, mode == "nearest-exact")
     if align_corners:  # the sizes alone say where the rows lie
-        scale_h = scale_w = 0.0
-    return b.emit(UpsampleBilinearOp(x, size=out, scale_h=scale_h, scale_w=scale_w, corners=align_corners)).out
+        scales = (0.0,) * len(out)
+    if mode == "bilinear" and not antialias:
+        return b.emit(UpsampleBilinearOp(x, size=out, scale_h=scales[0], scale_w=scales[1], corners=align_corners)).out
+    cubic = mode == "bicubic"
+    return b.emit(ResizeOp(x, size=out, scales=scales, cubic=cubic, corners=align_corners, antialias=antialias)).out
+
+
+def _nearest_of(b: GraphBuilder, x: Value, out: Sequence[int], scales: Sequence[float], exact: bool) -> SSAValue:
+    """Nearest resizing of one to three axes: as images, the depth of three axes as rows of one of its own."""
+    batch, channels, *spatial = shape_of(x)
+    if len(out) == 3:
+        depth, height, width = spatial
+        rows = view(x, [batch, channels, depth, height * width], b.emit)
+        deep = _image(b, rows, (out[0], height * width), (scales[0], 0.0), exact)
+        flat = view(deep, [batch, channels * out[0], height, width], b.emit)
+        resized = _image(b, flat, out[1:], scales[1:], exact)
+        return view(resized, [batch, channels, *out], b.emit)
+    if len(out) == 1:
+        row = view(x, [batch, channels, 1, *spatial], b.emit)
+        return view(_image(b, row, (1, *out), (0.0, *scales), exact), [batch, channels, *out], b.emit)
+    return _image(b, x, out, scales, exact)
+
+
+def _image(b: GraphBuilder, x: Value, out: Sequence[int], scales: Sequence[float], exact: bool) -> SSAValue:
+    (height, width), (scale_h, scale_w) = out, scales
+    return b.emit(UpsampleNearestOp(x, size=(height, width), scale_h=scale_h, scale_w=scale_w, exact=exact)).out
 
 
 def pixel_shuffle(b: GraphBuilder, x: Value, factor: int) -> SSAValue:

@@ -40,7 +40,7 @@ class UpsampleNearestOp(ResizeBase):
     """
     Row i is row floor(i / scale_h) of x, columns likewise.
 
-    Where the size doubles it is row i >> 1 for every scale.
+    Where the size doubles it is row i >> 1 for every scale. With `exact` it is row floor((i + 0.5) / scale_h).
 
         %y = train.upsample_nearest %x size [6, 8] : (tensor<1x2x3x4xf32>) -> tensor<1x2x6x8xf32>
     """
@@ -49,10 +49,13 @@ class UpsampleNearestOp(ResizeBase):
 
     x = operand_def(TensorType)
     size = prop_def(DenseArrayBase)
+    exact = opt_prop_def(UnitAttr)
     out = result_def(TensorType)
 
     @staticmethod
-    def infer(x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
+    def infer(
+        x: Tensor, size: tuple[int, ...], scale_h: float = 0.0, scale_w: float = 0.0, exact: bool = False
+    ) -> Types:
         """[batch, channels] of x, then the size."""
         return _resized(x, size, scale_h, scale_w)
 
@@ -69,10 +72,11 @@ class UpsampleNearestGradOp(ResizeBase):
     TAKES_RESULT: ClassVar[bool] = True
 
     dy = operand_def(TensorType)
+    exact = opt_prop_def(UnitAttr)
     dx = result_def(TensorType)
 
     @staticmethod
-    def infer(dy: Tensor, results: Types, scale_h: float = 0.0, scale_w: float = 0.0) -> Types:
+    def infer(dy: Tensor, results: Types, scale_h: float = 0.0, scale_w: float = 0.0, exact: bool = False) -> Types:
         """dy and the result differ in height and width only."""
         check_output(dy, _resized(results[0], dy.get_shape()[2:], scale_h, scale_w), _RESIZED)
         return results

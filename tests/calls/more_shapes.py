@@ -1,5 +1,7 @@
 """Random calls of the rearrangements that are made of others."""
 
+from math import prod
+
 from hypothesis import strategies as st
 
 from tests.calls import Call, Draw
@@ -22,8 +24,22 @@ def _unfold(data: st.DataObject) -> Call:
     return Call("unfold", {"x": image(data)}, arguments)
 
 
+def _fold(data: st.DataObject) -> Call:
+    """The windows that `_unfold` draws, of an image that they fit."""
+    batch, channels, height, width = image(data)
+    given = _unfold(data).arguments
+    kernel, stride, padding, dilation = (given[name] for name in ("kernel", "stride", "padding", "dilation"))
+    counts = [
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, s, p, d in zip((height, width), kernel, stride, padding, dilation, strict=True)
+    ]
+    x = (batch, channels * prod(kernel), prod(counts))
+    return Call("fold", {"x": x}, {"size": [height, width], **given})
+
+
 CALLS: dict[str, Draw] = {
     "pixel_unshuffle": _pixel_unshuffle,
     "repeat_interleave": _repeat_interleave,
     "unfold": _unfold,
+    "fold": _fold,
 }

@@ -42,10 +42,23 @@ def _cumsum(data: st.DataObject) -> Call:
     return Call("cumsum", {"x": x}, {"axis": axis_of(data, x)})
 
 
+def _vector_norm(data: st.DataObject) -> Call:
+    """Clear of 0, where the norm has no derivative."""
+    x, arguments = reduced(data)
+    range = data.draw(st.sampled_from([(0.2, 1.5), (-1.5, -0.2)]))
+    return Call(
+        "vector_norm",
+        {"x": x},
+        {"order": data.draw(st.sampled_from([2.0, 1.0, 3.0, 0.5])), **arguments},
+        ranges={"x": range},
+    )
+
+
 CALLS: dict[str, Draw] = {
     "sum": reduction("sum"),
     "mean": reduction("mean"),
     "var": _var,
     "prod": reduction("prod"),
     "cumsum": _cumsum,
+    "vector_norm": _vector_norm,
 }

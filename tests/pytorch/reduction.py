@@ -26,4 +26,5 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "any": lambda x, axis=None, keepdim=False: torch.any(x, _axes(x, axis), keepdim=keepdim),
     "all": lambda x, axis=None, keepdim=False: torch.all(x, _axes(x, axis), keepdim=keepdim),
     "cumsum": lambda x, axis: torch.cumsum(x, axis),
+    "vector_norm": lambda x, order, axis=None, keepdim=False: torch.linalg.vector_norm(x, order, axis, keepdim),
 }

@@ -18,4 +18,5 @@ TORCH: dict[str, Callable[..., torch.Tensor]] = {
     "pixel_unshuffle": lambda x, factor: torch.nn.functional.pixel_unshuffle(x, factor),
     "repeat_interleave": lambda x, repeats, axis: torch.repeat_interleave(x, repeats, axis),
     "unfold": lambda x, kernel, **rest: torch.nn.functional.unfold(x, kernel, **rest),
+    "fold": lambda x, size, kernel, **rest: torch.nn.functional.fold(x, size, kernel, **rest),
 }

@@ -8,12 +8,17 @@ import torch.nn.functional as F
 
 
 def _upsample(
-    x: torch.Tensor, mode: str, scale: Any = None, size: Any = None, align_corners: bool = False
+    x: torch.Tensor,
+    mode: str,
+    scale: Any = None,
+    size: Any = None,
+    align_corners: bool = False,
+    antialias: bool = False,
 ) -> torch.Tensor:
-    corners = align_corners if mode == "bilinear" else None
+    corners = None if "nearest" in mode else align_corners
     # Its C++ code takes scales of all axes as doubles.
     factors = [float(s) for s in scale] if isinstance(scale, list) else scale
-    return F.interpolate(x, size=size, scale_factor=factors, mode=mode, align_corners=corners)
+    return F.interpolate(x, size=size, scale_factor=factors, mode=mode, align_corners=corners, antialias=antialias)
 
 
 TORCH: dict[str, Callable[..., torch.Tensor]] = {

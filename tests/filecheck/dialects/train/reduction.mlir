@@ -17,5 +17,9 @@ func.func @operations(%x: tensor<2x3x4xf32>, %y: tensor<1x3x1xf32>) {
   // CHECK: %r5 = train.cumsum %x axis -1 : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   %r6 = train.cumsum %x axis 0 reverse : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
   // CHECK: %r6 = train.cumsum %x axis 0 reverse : (tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+  %n0 = train.vector_norm %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
+  // CHECK: %n0 = train.vector_norm %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
+  %n1 = train.vector_norm_grad %n0, %x, %n0 order 3.0 : (tensor<1x3x1xf32>, tensor<2x3x4xf32>, tensor<1x3x1xf32>) -> tensor<2x3x4xf32>
+  // CHECK: %n1 = train.vector_norm_grad %n0, %x, %n0 order 3.0 : (tensor<1x3x1xf32>, tensor<2x3x4xf32>, tensor<1x3x1xf32>) -> tensor<2x3x4xf32>
   func.return
 }

@@ -37,3 +37,11 @@ func.func @f(%x: tensor<4x6xf32>) {
   // CHECK: axis is 2, expected -2 to 1 for 4x6
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<2x3xf32>) {
+  %r = train.vector_norm %a axes [0] order 0.0 : (tensor<2x3xf32>) -> tensor<1x3xf32>
+  // CHECK: order is 0.0, expected a number above 0
+  func.return
+}
