@@ -20,7 +20,7 @@ from npuc.compiler.layers.pointwise import abs as magnitude
 from npuc.compiler.layers.reduction import finished, sum
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
-from npuc.dialects.train.reduction import VectorNormGradOp, VectorNormOp
+from npuc.dialects.train.vector_norm import VectorNormGradOp, VectorNormOp
 
 
 class VectorNormLayer(PerElementLayer[VectorNormOp]):

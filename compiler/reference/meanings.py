@@ -56,6 +56,7 @@ OPERANDS: Mapping[str, str] = {
     "x": "the operand",
     "y": "the prediction",
     "y train.extreme_grad": "the extremes, as the forward operation gave them",
+    "grid": "the places of the samples, from -1 to 1",
 }
 RESULTS: Mapping[str, str] = {
     "block": "the block",
@@ -85,6 +86,7 @@ RESULTS: Mapping[str, str] = {
     "square": "the means of squares",
     "var": "the variances",
     "y": "the normalised tensor",
+    "dgrid": "the gradient of the grid",
 }
 PROPERTIES: Mapping[str, str] = {
     "acc_map": "how the box reaches the accumulator",
@@ -212,6 +214,13 @@ PROPERTIES: Mapping[str, str] = {
     "weight_decay train.lion": "the factor of the parameter that is taken off it, by the learning rate",
     "within": "other levels that shard the axis",
     "writes": "elements written of each result, where not all",
+    "antialias": "whether weights are wider where an axis shrinks",
+    "cubic": "whether four neighbours are weighed along an axis in place of two",
+    "exact": "whether the middle of each row and column is taken",
+    "mode train.grid_sample*": "`bilinear`, `nearest` or `bicubic`",
+    "order": "the power that is summed, and the root that is taken",
+    "padding train.grid_sample*": "what lies beyond the border: `zeros`, `border` or `reflection`",
+    "scales": "the scale of each axis, where not that of the sizes",
 }
 
 

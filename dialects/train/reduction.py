@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode
-from npuc.dialects.train.rules import check_axis, check_float, check_like_output, check_numbers, check_type
+from npuc.dialects.train.rules import check_axis, check_float, check_numbers, check_type
 
 
 def reduced_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -31,10 +31,11 @@ class AxesOp(TrainOp):
     @staticmethod
     def infer(x: Tensor, axes: tuple[int, ...]) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
-        return _over(x, axes)
+        return over_axes(x, axes)
 
 
-def _over(x: Tensor, axes: tuple[int, ...]) -> Types:
+def over_axes(x: Tensor, axes: tuple[int, ...]) -> Types:
+    """x's type with size 1 along axes in ascending order."""
     rank = len(x.get_shape())
     if list(axes) != sorted(set(axes)) or any(not 0 <= a < rank for a in axes):
         raise VerifyException(f"axes is {list(axes)}, expected ascending axes of {shape_text(x)}")
@@ -55,7 +56,7 @@ class ProdOp(AxesOp):
     def infer(x: Tensor, axes: tuple[int, ...]) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
         check_numbers(x)
-        return _over(x, axes)
+        return over_axes(x, axes)
 
 
 @irdl_op_definition
@@ -77,7 +78,7 @@ class ProdGradOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
         """dy is x's type with size 1 along the axes."""
-        return _gradient(dy, x, axes)
+        return check_reduced(dy, x, axes)
 
 
 @irdl_op_definition
@@ -100,7 +101,7 @@ class VarOp(TrainOp):
     def infer(x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
         """x's shape with size 1 along the axes, which are in ascending order."""
         check_float(x)
-        return _over(x, axes)
+        return over_axes(x, axes)
 
 
 @irdl_op_definition
@@ -123,7 +124,7 @@ class VarGradOp(TrainOp):
     @staticmethod
     def infer(dy: Tensor, x: Tensor, axes: tuple[int, ...], correction: float = 1.0) -> Types:
         """dy is x's type with size 1 along the axes."""
-        return _gradient(dy, x, axes)
+        return check_reduced(dy, x, axes)
 
 
 @irdl_op_definition
@@ -150,58 +151,8 @@ class CumsumOp(TrainOp):
         return (x,)
 
 
-def _gradient(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
-    (expected,) = _over(x, axes)
+def check_reduced(dy: Tensor, x: Tensor, axes: tuple[int, ...]) -> Types:
+    """The rule of a derivative: dy is x's type with size 1 along the axes; the result is x's."""
+    (expected,) = over_axes(x, axes)
     check_type("dy", dy, expected)
     return (x,)
-
-
-@irdl_op_definition
-class VectorNormOp(TrainOp):
-    """
-    The root of the sum of powers of |x| over axes, by default the Euclidean length: sum(|x|^order)^(1 / order).
-
-        %y = train.vector_norm %x axes [0, 2] : (tensor<2x3x4xf32>) -> tensor<1x3x1xf32>
-    """
-
-    name = "train.vector_norm"
-
-    x = operand_def(TensorType)
-    axes = prop_def(DenseArrayBase)
-    order = prop_def(FloatAttr, default_value=encode(2.0))
-    out = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(x: Tensor, axes: tuple[int, ...], order: float = 2.0) -> Types:
-        """x's shape with size 1 along the axes, which are in ascending order; a positive order."""
-        check_float(x)
-        if not order > 0:
-            raise VerifyException(f"order is {order}, expected a number above 0")
-        return _over(x, axes)
-
-
-@irdl_op_definition
-class VectorNormGradOp(TrainOp):
-    """
-    dy sign(x) (|x| / y)^(order - 1), y the output; 0 where x or y is 0.
-
-        %dx = train.vector_norm_grad %dy, %x, %y order 3.0
-            : (tensor<2x1xf32>, tensor<2x3xf32>, tensor<2x1xf32>) -> tensor<2x3xf32>
-    """
-
-    name = "train.vector_norm_grad"
-
-    dy = operand_def(TensorType)
-    x = operand_def(TensorType)
-    y = operand_def(TensorType)
-    order = prop_def(FloatAttr, default_value=encode(2.0))
-    dx = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    @staticmethod
-    def infer(dy: Tensor, x: Tensor, y: Tensor, order: float = 2.0) -> Types:
-        """dy and y are x's type with size 1 along the reduced axes."""
-        check_like_output(dy, y)
-        sizes = zip(x.get_shape(), y.get_shape(), strict=False)
-        return _gradient(y, x, tuple(axis for axis, (size, kept) in enumerate(sizes) if size != kept))

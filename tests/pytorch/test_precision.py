@@ -36,6 +36,8 @@ OTHERS = {
         "their counterparts make tensors on another device, or ask for a GPU's driver to index one",
     ),
     **dict.fromkeys(("index_select list", "grouped_mm"), "its counterpart makes a tensor on another device"),
+    "fold": "PyTorch asks for a GPU's driver to add windows of an image",
+    **dict.fromkeys(("grid_sample", "grid_sample of three axes"), "PyTorch asks for a GPU's library of convolutions"),
     "unfold": "PyTorch asks for a GPU's driver to unfold an image",
     **dict.fromkeys(
         ("einsum", "einsum one"), "PyTorch rounds operands of which no product is made, too; here they stay as they are"
@@ -47,6 +49,7 @@ OTHERS = {
 SINGLE = ("group_norm", "instance_norm")
 """Of one channel a group they are one operation, which has the type of group normalisation unless it has no scale."""
 ROUNDED = {
+    "fold": "PyTorch adds in another order in bf16",
     "conv_transpose": "PyTorch rounds before the bias where it has no kernel for a window",
     "local_response_norm": "PyTorch squares in bf16",
 }

@@ -40,8 +40,22 @@ class Policy(Enum):
 _LOW = ("matmul", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "prelu")
 _WIDE = (
     *("tan", "asin", "acos", "sinh", "cosh", "log1p", "expm1", "log2", "log10"),
-    *("exp", "log", "rsqrt", "pow", "power", "softplus", "prod", "cumsum", "reduce", "softmax", "log_softmax"),
-    *("layer_norm", "rms_norm", "group_norm", "local_response_norm", "upsample_nearest", "upsample_bilinear"),
+    *(
+        "exp",
+        "log",
+        "rsqrt",
+        "pow",
+        "power",
+        "softplus",
+        "prod",
+        "cumsum",
+        "cumprod",
+        "reduce",
+        "softmax",
+        "vector_norm",
+    ),
+    *("layer_norm", "rms_norm", "group_norm", "local_response_norm", "log_softmax", "resize"),
+    *("upsample_nearest", "upsample_bilinear"),
     *("cross_entropy", "nll_loss", "mse", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "dot_loss"),
     *("binary_cross_entropy", "binary_cross_entropy_with_logits"),
 )
