@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -70,6 +70,21 @@ def test_a_module_without_memory_costs_what_one_with_weights_costs() -> None:
     model, x = Cnn(), torch.randn(2, 3, 16, 16)
     expected = compile_file(from_module(model, (x,)), backend="roofline").to_json()
     assert compile_file(from_module(model.to("meta"), (x,)), backend="roofline").to_json() == expected
+
+
+class _Pair(NamedTuple):
+    twice: Any
+    half: Any
+
+
+class _Named(nn.Module):
+    def forward(self, x: Any) -> Any:
+        return {"both": _Pair(x * 2, x / 2), "x": [x + 1]}
+
+
+def test_outputs_are_named_by_the_structures_that_they_stand_in() -> None:
+    run = run_file(from_module(_Named(), (torch.ones(3),)), inputs={"x": np.ones(3)}, inference=True)
+    assert {name: value[0] for name, value in run.outputs.items()} == {"both.twice": 2.0, "both.half": 0.5, "x.0": 2.0}
 
 
 def test_free_sizes_and_names() -> None:

@@ -91,7 +91,8 @@ class _Values:
         block = func.body.block
         ended = () if block.last_op is None else block.last_op.operands
         named = {a.index: a for a in arguments_of(func)}
-        self.parameters = {block.args[i] for i, a in named.items() if a.kind is ArgumentKind.PARAM}
+        parameters = {block.args[i] for i, a in named.items() if a.kind is ArgumentKind.PARAM}
+        self.parameters = _with_other_forms(parameters, block)
         self.updates: dict[SSAValue, MemoryKind] = {}
         returned: list[SSAValue] = []
         for result in results_of(func):
@@ -102,7 +103,6 @@ class _Values:
                 returned.append(value)
         self.gradients = _shown([*returned, *_read_by_updates(block)])
         """The gradients of parameters, as updates read them or the function returns them; views left out."""
-        self.forms: dict[SSAValue, bool] = {}
 
     def kind_of(self, value: SSAValue) -> MemoryKind:
         """What a value that an operation makes is for."""
@@ -112,7 +112,7 @@ class _Values:
             return self.updates[value]
         if value in self.gradients:
             return "gradients"
-        if isinstance(op, DistOp) or self._is_parameter(value):
+        if isinstance(op, DistOp) or value in self.parameters:
             return "buffers"
         match role_of(op):
             case Role.UPDATE:
@@ -122,17 +122,14 @@ class _Values:
             case _:
                 return "activations"
 
-    def _is_parameter(self, value: SSAValue) -> bool:
-        """Whether a value is a parameter, or parameters in another form: computed from nothing else."""
-        if value not in self.forms:
-            op = value.owner
-            self.forms[value] = value in self.parameters or (
-                isinstance(op, Operation)
-                and role_of(op) is Role.FORWARD
-                and bool(op.operands)
-                and all(map(self._is_parameter, op.operands))
-            )
-        return self.forms[value]
+
+def _with_other_forms(parameters: Iterable[SSAValue], block: Block) -> set[SSAValue]:
+    """Parameters, and parameters in other forms: what the forward pass computes from nothing else."""
+    found = set[SSAValue](parameters)
+    for op in block.ops:
+        if op.operands and role_of(op) is Role.FORWARD and all(value in found for value in op.operands):
+            found.update(op.results)
+    return found
 
 
 def _only_in_other_forms(value: SSAValue) -> bool:

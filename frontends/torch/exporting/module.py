@@ -7,23 +7,17 @@ A PyTorch module at hand as a source: exported as a graph without values, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, cast
-
-import numpy as np
+from typing import Any, cast
 
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.frontends.base import Source
+from npuc.frontends.torch.exporting.content import content_of
 from npuc.frontends.torch.exporting.decompose import decompose
 from npuc.frontends.torch.frontend import FRONTEND
-
-if TYPE_CHECKING:
-    from npuc.frontends.base import Array
 
 
 def from_module(
@@ -60,19 +54,8 @@ def from_module(
     with Foreign(lambda e: UsageError(f"PyTorch cannot export {name}: {summary(e)}", hint=hint)):
         program = torch.export.export(module, given[0], given[1], dynamic_shapes=dynamic_shapes)
         decompose(torch, program)
-        content, values = _without_values(torch, program)
+        content, values = content_of(torch, program)
     return Source(content, FRONTEND, name, name, values)
-
-
-@dataclass(frozen=True)
-class TensorReader:
-    """Reads the values that a tensor has when it is called; bfloat16 as float32, which numpy has not."""
-
-    tensor: Any
-
-    def __call__(self) -> Array:
-        tensor = self.tensor.detach().to("cpu")
-        return np.asarray(tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor)
 
 
 def _torch() -> Any:
@@ -101,26 +84,3 @@ def _on_device(torch: Any, module: Any, given: Any) -> Any:
         return tensor.to(device)
 
     return import_module("torch.utils._pytree").tree_map_only(torch.Tensor, moved, given)
-
-
-def _without_values(torch: Any, program: Any) -> tuple[bytes, Mapping[str, Callable[[], Array]]]:
-    """An exported program as bytes without the values of its tensors, and readers of those by name."""
-    values: dict[str, Callable[[], Array]] = {}
-    hollow: dict[int, Any] = {}
-    for tensors in (program.state_dict, program.constants):
-        for name, tensor in list(tensors.items()):
-            if not isinstance(tensor, torch.Tensor):
-                continue
-            if tensor.device.type != "meta":
-                values[name] = TensorReader(tensor)
-                tensors[name] = hollow.setdefault(id(tensor), _hollow(torch, tensor))
-    program.example_inputs = None
-    file = BytesIO()
-    torch.export.save(program, file)
-    return file.getvalue(), values
-
-
-def _hollow(torch: Any, tensor: Any) -> Any:
-    """A tensor of the same type without values; a parameter stays one."""
-    empty = tensor.detach().to("meta")
-    return torch.nn.Parameter(empty, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else empty

@@ -129,3 +129,15 @@ def test_mixed_precision_with_adamw_takes_sixteen_bytes_a_parameter(devices: int
         4 * parameters,
         8 * parameters + 8,
     ]
+
+
+def test_deep_networks() -> None:
+    """Longer than Python's stack is deep."""
+    text = """network deep() {
+        input x: f32[2, 4]
+        h = linear(x, 4)
+        for i in 0..1500 { h = relu(h) }
+        output h
+        loss sum(h)
+    }"""
+    kinds_of(compile_source(text, backend="roofline"))
