@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
@@ -73,9 +74,10 @@ def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:
         widths = of_bytes(nest, 2, sums)
         costs, choices, found = priced(nest, machine, widths)
         # Those that may be the best, but for such as take long to time.
-        likely = [n for n in np.argsort(found.bound, kind="stable")[:200] if costs.tiles(found.at[[n]])[0] < 400]
-        for number in likely[:40]:
-            schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
+        first = np.argsort(found.bound, kind="stable")[:200]
+        likely = [(n, costs.schedule(choices, int(found.row[n]), int(found.at[n]))) for n in first]
+        short = [(n, schedule) for n, schedule in likely if compute(nest, schedule, machine.array).tiles < 400]
+        for number, schedule in short[:40]:
             off.append(log(found.score[number] / float(pipeline(nest, schedule, machine, widths).time)))
     assert len(off) > 500
     assert np.mean(np.abs(off)) < 0.05

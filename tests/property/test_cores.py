@@ -14,7 +14,7 @@ from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import footprint_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
-from npuc.compiler.analysis.schedule.core_partitions import core_partitions
+from npuc.compiler.analysis.schedule.over_cores.partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.dialects.npu.nest import Loop, Nest, Schedule

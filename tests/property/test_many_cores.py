@@ -13,9 +13,15 @@ from npuc.compiler.analysis.nest import core_classes
 from npuc.compiler.analysis.nest import cores as cores_of
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule import search
-from npuc.compiler.analysis.schedule.core_partitions import PartitionBounds, partitions_up_to
+from npuc.compiler.analysis.schedule.candidates import MOST
+from npuc.compiler.analysis.schedule.core_search import CoreSearch, best_on_core, core_search, least_on_core
+from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
+from npuc.compiler.analysis.schedule.near_ties import best_of
+from npuc.compiler.analysis.schedule.over_cores import part_search
+from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
+from npuc.compiler.analysis.schedule.over_cores.partitions import PartitionBounds, candidates_by_bound, partitions_up_to
+from npuc.compiler.analysis.schedule.over_cores.search import least_over_cores
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.timing import double_buffer
 from npuc.compiler.core.errors import CapacityError
@@ -32,7 +38,7 @@ def forget() -> None:
     """Empty the caches of what cores do."""
     for cached in (core_parts, core_traffic, double_buffer.core_runs, double_buffer.core_timings):
         cached.cache_clear()
-    for cached in (double_buffer.pipeline, core_classes.class_shapes, search.best_on_core):
+    for cached in (double_buffer.pipeline, core_classes.class_shapes, core_search, least_on_core):
         cached.cache_clear()
 
 
@@ -104,9 +110,9 @@ def test_candidates_grow_with_the_ways_to_share_cores_alone() -> None:
 
 
 @pytest.mark.parametrize("objective", ["time", "traffic"])
-def test_most_partitions_are_left_out_unsearched(monkeypatch: pytest.MonkeyPatch, objective: search.Objective) -> None:
+def test_most_partitions_are_left_out_unsearched(monkeypatch: pytest.MonkeyPatch, objective: Objective) -> None:
     nest = gemm(HUGE, "dxdw", (), "none")
-    searched = counted(monkeypatch, search, "best_on_core")
+    searched = counted(monkeypatch, part_search, "core_search")
     machine = replace(ONE, cores=528, array=Array(8, 8), spm_bytes=1 << 16)
     best_schedule(nest, machine, objective, of_bytes(nest, 2))
     assert 0 < searched.calls < len(list(partitions_up_to(nest, 528))) / 4
@@ -124,10 +130,10 @@ def test_the_search_is_that_of_all_partitions(seed: int, draw: Draw) -> None:
         machine = replace(ONE, cores=r.choice([2, 4, 6]), multicast=r.random() < 0.3, reduction=reduction)
         for objective in OBJECTIVES:
             expected = of_all_partitions(nest, machine, objective, widths)
-            assert search.least_schedule(nest, machine, objective, widths, (), 0.0) == expected
+            assert least_over_cores(nest, machine, objective, widths, ()) == expected
 
 
-def of_all_partitions(nest: Nest, machine: Machine, objective: search.Objective, widths: Bits) -> Schedule:
+def of_all_partitions(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> Schedule:
     """The best of the partitions in the order of what all cores need; stops where that is no less than the best."""
     bounds = PartitionBounds(nest, machine, objective, widths)
     loops = list(partitions_up_to(nest, machine.cores))
@@ -136,7 +142,7 @@ def of_all_partitions(nest: Nest, machine: Machine, objective: search.Objective,
         part = cores_of.first_part(nest, Schedule(loops[number]))
         core = machine.core(core_count(nest, Schedule(loops[number])))
         try:
-            inner = search.least_schedule(part, core, objective, widths, (), 0.0)
+            inner = least_on_core(part, core, objective, widths, ())
         except CapacityError:
             continue
         schedule = Schedule((*loops[number], *inner.loops), inner.keep, inner.spm)
@@ -149,6 +155,77 @@ def of_all_partitions(nest: Nest, machine: Machine, objective: search.Objective,
             best = score, moved, schedule
     assert best is not None
     return best[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_near_ties_are_those_of_all_partitions(seed: int, draw: Draw) -> None:
+    """What is left out by two bounds changes nothing, also where parts share windows, loads or sums."""
+    r = Random(seed)
+    for _ in range(4):
+        nest, _ = draw(r, big=6)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
+        reduction, multicast = r.choice(["dram", "dram", "on-chip"]), r.random() < 0.2
+        cores, spm = r.choice([2, 4, 6, 12]), r.choice([160, 400, 1200])
+        energy = ONE.energy if r.random() < 0.7 else None
+        machine = replace(ONE, cores=cores, spm_bytes=spm, multicast=multicast, reduction=reduction, energy=energy)
+        for objective in OBJECTIVES if energy else OBJECTIVES[:2]:
+            for tolerance in (0.005, 0.1):
+                found = best_schedule(nest, machine, objective, widths, tolerance=tolerance)
+                forget()
+                expected = near_of_all_partitions(nest, machine, objective, widths, tolerance)
+                assert found == expected, f"{objective} {tolerance}\n{nest}\n{machine}"
+
+
+def near_of_all_partitions(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, tolerance: float
+) -> Schedule:
+    """The best by the next measure of the best schedule and that of each partition, whatever their bounds."""
+    search = PartSearch(nest, machine, objective, widths, ())
+    options = [least_over_cores(nest, machine, objective, widths, ())]
+    most = exact_cost(nest, options[0], machine, objective, widths)[0] * (1 + tolerance)
+    candidates = candidates_by_bound(nest, machine, objective, widths, lambda: MOST)
+    for candidate in sorted(candidates, key=lambda candidate: candidate.number):
+        found = search.near(candidate, tolerance)
+        if found is not None and exact_cost(nest, found, machine, objective, widths)[0] <= most:
+            options.append(found)
+    return best_of(options, lambda one: exact_costs(nest, one, machine, widths), objective, tolerance)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_limit_changes_no_search(seed: int, draw: Draw) -> None:
+    """A search within a limit finds what one without finds, or nothing where that costs more."""
+    r = Random(seed)
+    for _ in range(4):
+        nest, _ = draw(r, big=6)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
+        machine = replace(ONE, spm_bytes=r.choice([60, 160, 400, 1200]), bytes_per_cycle=Fraction(r.choice([1, 3, 12])))
+        search = nest, machine, "time", widths, (), False
+        best = CoreSearch(*search).within(MOST)
+        if best is None:
+            continue
+        limits = [best.score * factor for factor in (0.6, 0.9, 0.999, 1.0, 1.001, 1.05, 1.5)]
+        for limit in (*limits, *reversed(limits)):
+            expected = best if best.score <= limit else None
+            assert CoreSearch(*search).within(limit) == expected, f"{limit} of {best.score}\n{nest}\n{machine}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_schedule_takes_less_than_its_first_part(seed: int, draw: Draw) -> None:
+    r = Random(seed)
+    for _ in range(4):
+        nest, _ = draw(r, big=8)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
+        machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=Fraction(r.choice([1, 3, 12])))
+        search = PartSearch(nest, machine, "time", widths, ())
+        for candidate in candidates_by_bound(nest, machine, "time", widths, lambda: MOST):
+            try:
+                inner = best_on_core(*search.part(candidate), "time", widths, ())
+            except CapacityError:
+                continue
+            time = exact_cost(nest, search.whole(candidate, inner), machine, "time", widths)[0]
+            assert candidate.least <= time * (1 + 1e-12)
+            assert search.within(candidate, time) is not None, f"{candidate}\n{nest}\n{machine}"
 
 
 @pytest.mark.parametrize("seed", range(4))

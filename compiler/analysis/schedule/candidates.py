@@ -11,17 +11,17 @@ that a smaller one does.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from sys import float_info
 
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, Objective
+from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, GridSteps, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
-from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
+from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -62,6 +62,8 @@ def best_candidate(
     With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`).
     """
     space = _space(nest, machine, objective, widths, order, fine, every_edge)
+    if limit < MOST and space.least > ROUNDING * limit:
+        return None
     costs, choices = space.costs, space.choices
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
     probed = space.candidates(limit, probed=PROBED)
@@ -82,10 +84,26 @@ def best_candidate(
 class Space:
     """The candidates of a nest, and those that were costed last."""
 
-    def __init__(self, costs: CandidateCosts, choices: ResidencyChoices, budget: int):
-        self.costs, self.choices, self.budget = costs, choices, budget
-        self.steps = costs.steps(choices, budget)
+    def __init__(self, costs: CandidateCosts, order: tuple[str, ...]):
+        self.costs, self.order, self.budget = costs, order, costs.machine.spm_bytes
         self._known: tuple[float, Candidates] | None = None
+
+    @cached_property
+    def least(self) -> float:
+        """A lower bound of the score of all candidates; `inf` where none fits."""
+        costs = self.costs
+        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget)
+
+    @cached_property
+    def choices(self) -> ResidencyChoices:
+        """The residency choices in all loop orders."""
+        costs = self.costs
+        return all_choices(costs.nest, costs.widths, costs.groups, costs.residencies, self.order)
+
+    @cached_property
+    def steps(self) -> GridSteps:
+        """The positions of the grid where candidates may fit."""
+        return self.costs.steps(self.choices, self.budget)
 
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
         """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
@@ -108,7 +126,7 @@ def _space(
 ) -> Space:
     """The candidates of a nest that may fit, before any is costed."""
     costs = CandidateCosts(nest, machine, objective, widths, fine=fine, every_edge=every_edge)
-    return Space(costs, all_choices(nest, widths, costs.groups, costs.residencies, order), machine.spm_bytes)
+    return Space(costs, order)
 
 
 def near_candidates(

@@ -6,13 +6,17 @@ All residency choices of all loop orders are costed at once: the contribution of
 that the sums are exact.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
+from math import inf
+from operator import add
 from typing import Literal
 
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork, searched_edges
 from npuc.compiler.analysis.schedule.grid_places import Places, values_at
@@ -32,13 +36,10 @@ class GridSteps:
     """
     Combinations of tilings, as positions in the flat grid (`at`), at which the smallest footprint fits.
 
-    `moved` and `ends` are the traffic and exposed bits of each residency option there, `lower_bound` is a lower bound
-    of the score over all residency choices.
+    `lower_bound` is a lower bound of the score there over all residency choices.
     """
 
     at: Grid
-    moved: Reals
-    ends: Reals
     lower_bound: Reals
 
 
@@ -112,12 +113,6 @@ class CandidateCosts:
         """The positions `at` of the grid, to read values there."""
         return Places(at, self.shape, self.maps)
 
-    def tiles(self, at: Grid) -> Reals:
-        """The number of tile operations at some positions of the grid."""
-        return self.places(at).of(
-            np.prod(np.broadcast_arrays(np.ones((1,) * len(self.shape)), *self.work.trips), axis=0)
-        )
-
     def schedule(self, choices: ResidencyChoices, row: int, at: int) -> Schedule:
         """The schedule of a row of the residency choices at position `at`; it promises the machine's SPM."""
         position = np.unravel_index(at, self.shape)
@@ -134,23 +129,42 @@ class CandidateCosts:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), self.machine.spm_bytes)
 
+    def least(self, orders: Sequence[tuple[int, ...]], budget: int) -> float:
+        """
+        A lower bound of the score of all candidates in `budget` bytes, by the array's work and what nothing hides;
+        `inf` where none fits. It needs no residency choices, which take longer.
+        """
+        fits = self._smallest_room() <= budget
+        moved = np.full((1,) * len(self.shape), float(lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths)))
+        bound = self._bound(*self._least_work(orders, moved))
+        return float(np.min(np.broadcast_to(bound, self.shape), where=np.broadcast_to(fits, self.shape), initial=inf))
+
     def steps(self, choices: ResidencyChoices, budget: int) -> GridSteps:
         """The positions at which the residency options of the smallest footprint fit in `budget` bytes."""
-        ends = (*choices.starts[1:], len(choices.options))
-        room: Reals = np.zeros(self.shape)
-        for start, end in zip(choices.starts, ends, strict=True):
-            rooms = {id(option.room): option.room for option in choices.options[start:end]}
-            room = room + reduce(np.minimum, rooms.values())
-        at = np.flatnonzero(room.ravel() <= budget)
-        place = self.places(at)
-        moved, last = (
-            np.stack(values_at(place, values))
-            for values in ([o.traffic for o in choices.options], [o.exposed for o in choices.options])
+        moved: Reals = np.zeros((1,) * len(self.shape))
+        for start, end in zip(choices.starts, (*choices.starts[1:], len(choices.options)), strict=True):
+            traffics = {id(option.traffic): option.traffic for option in choices.options[start:end]}
+            moved = moved + reduce(np.minimum, traffics.values())
+        bound = np.broadcast_to(self._bound(*self._least_work(choices.orders, moved)), self.shape)
+        at = np.flatnonzero(np.broadcast_to(self._smallest_room() <= budget, self.shape))
+        return GridSteps(at, bound.ravel()[at])
+
+    def _smallest_room(self) -> Reals:
+        """The bytes of SPM of the smallest blocks of all tensors, at every position of the grid."""
+        return reduce(add, (residency.smallest[0] for residency in self.residencies))
+
+    def _least_work(self, orders: Sequence[tuple[int, ...]], moved: Reals) -> tuple[Reals, Reals, Reals, Reals]:
+        """
+        The arguments of `_bound` at every position of the grid, over all orders and residency options: array cycles,
+        the bits `moved`, exposed bits and SPM accesses.
+        """
+        works = [self.work.of(order) for order in orders]
+        cycles, accesses = (
+            reduce(np.minimum, {id(values): values for values in column}.values())
+            for column in zip(*works, strict=True)
         )
-        cycles, accesses, _ = self._work(self.work, choices, place)
-        sent, unhidden = (np.minimum.reduceat(values, choices.starts, axis=0).sum(axis=0) for values in (moved, last))
-        least = self._bound(cycles.min(axis=0), sent, unhidden, accesses.min(axis=0))
-        return GridSteps(at, moved, last, least)
+        exposed = reduce(add, (residency.smallest[1] for residency in self.residencies))
+        return cycles, moved, exposed, accesses
 
     def candidates(
         self, choices: ResidencyChoices, steps: GridSteps, limit: float, budget: int, *, most: int | None = None
@@ -164,11 +178,8 @@ class CandidateCosts:
         if most is not None and len(near) > most:
             near = near[np.argpartition(steps.lower_bound[near], most)[:most]]
         place = self.places(steps.at[near])
-        room, moved, ends = (
-            np.stack(values_at(place, [o.room for o in choices.options])),
-            steps.moved[:, near],
-            steps.ends[:, near],
-        )
+        of_options = zip(*((option.room, option.traffic, option.exposed) for option in choices.options), strict=True)
+        room, moved, ends = (np.stack(values_at(place, values)) for values in of_options)
         cycles, accesses, numbers = self._work(self.work, choices, place)
         several = max(1, AT_ONCE // max(1, len(near)))
         rows: list[Grid] = []

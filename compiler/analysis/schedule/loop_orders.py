@@ -49,6 +49,20 @@ class ResidencyChoices:
         return self.columns.min(axis=0)
 
 
+def loop_orders(
+    nest: Nest, groups: Sequence[DimGroup], residencies: Sequence[ResidencyOptions], wanted: tuple[str, ...]
+) -> list[tuple[int, ...]]:
+    """Every order of the groups, batch outermost, with the `wanted` dimensions in that order."""
+    count, tensors = len(groups), len(nest.ins) + len(nest.outs)
+    batch = 1 if count and all(0 in residency.used for residency in residencies[:tensors]) else 0
+    ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in groups]
+    return [
+        (*range(batch), *inner)
+        for inner in permutations(range(batch, count))
+        if [ranks[g] for g in inner] == sorted(ranks[batch:])
+    ]
+
+
 def all_choices(
     nest: Nest,
     widths: Bits,
@@ -61,14 +75,7 @@ def all_choices(
 
     `residencies` are those of `nest.tensors`.
     """
-    count, tensors = len(groups), len(nest.ins) + len(nest.outs)
-    batch = 1 if count and all(0 in residency.used for residency in residencies[:tensors]) else 0
-    ranks = [min((wanted.index(d) for d in g.dims if d in wanted), default=len(wanted)) for g in groups]
-    orders = [
-        (*range(batch), *inner)
-        for inner in permutations(range(batch, count))
-        if [ranks[g] for g in inner] == sorted(ranks[batch:])
-    ]
+    orders = loop_orders(nest, groups, residencies, wanted)
     known = [[residency.options(order) for order in orders] for residency in residencies]
     distinct: dict[tuple[int, ...], ResidencyOption] = {}
     numbers: list[list[Grid]] = []

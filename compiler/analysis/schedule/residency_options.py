@@ -98,6 +98,12 @@ class ResidencyOptions:
             self.options_of[order] = tuple(self._options(order))
         return self.options_of[order]
 
+    @property
+    def smallest(self) -> tuple[Reals, Reals]:
+        """Bytes of SPM and exposed bits of the smallest block, a single tile, for all tilings."""
+        room, _, exposed = self._block((0,) * len(self.used))
+        return room, exposed
+
     def _options(self, order: tuple[int, ...]) -> Iterator[ResidencyOption]:
         place = {g: p for p, g in enumerate(order)}
         for end, inner in self._keeps(place):

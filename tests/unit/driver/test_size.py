@@ -14,7 +14,7 @@ from npuc.backends.cycle import backend
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.programs.cheapest import best_program
 from npuc.compiler.analysis.programs.interleave_search import best_round_robin
-from npuc.compiler.analysis.schedule.search import least_schedule, near_schedule
+from npuc.compiler.analysis.schedule.core_search import core_search, least_on_core, near_on_core
 from npuc.compiler.driver.run import lowered_source, run_options
 from npuc.compiler.transforms.lower_to_npu.patterns import LowerVector
 from npuc.frontends.source import text_source
@@ -100,10 +100,10 @@ def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str
 def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
     searches: list[int] = []
     for steps in (4, 9):
-        for known in (least_schedule, near_schedule, best_round_robin, best_program):
+        for known in (core_search, least_on_core, near_on_core, best_round_robin, best_program):
             known.cache_clear()
         compile_source(text, defines={"steps": steps}, opt_level=level)
-        searches.append(least_schedule.cache_info().misses)
+        searches.append(least_on_core.cache_info().misses)
     assert searches[0] == searches[1]
     assert 3 <= searches[0] <= most
 
@@ -111,9 +111,9 @@ def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
 @NETWORKS
 def test_a_search_is_remembered_from_one_compilation_to_the_next(text: str) -> None:
     compile_source(text, defines={"steps": 4})
-    before = least_schedule.cache_info().misses
+    before = least_on_core.cache_info().misses
     compile_source(text, defines={"steps": 20})
-    assert least_schedule.cache_info().misses == before
+    assert least_on_core.cache_info().misses == before
 
 
 @NETWORKS

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations
@@ -92,13 +93,15 @@ class CandidatePartition:
     Loops over cores that a search may try, with its `number` among them, and the cores that the machine of the search
     has (`cores`).
 
-    `bound` is a lower bound of the objective over all schedules with these loops; 0 where none is known.
+    `bound` is a lower bound of the objective over all schedules with these loops, by what all cores need; 0 where none
+    is known. `least` is the largest that is known.
     """
 
     loops: tuple[Loop, ...]
     number: int
     cores: int
     bound: float = 0.0
+    least: float = 0.0
 
 
 def candidates_by_bound(
@@ -139,7 +142,7 @@ def candidates_by_bound(
         else:
             of_all = bounds.of_all_cores(candidate.loops)
             found = max(bound, of_all, bounds.of_busiest(candidate.loops))
-            ready = replace(candidate, bound=of_all)
+            ready = replace(candidate, bound=of_all, least=found)
             heappush(waiting, (found, True, of_all, number, stage, ready))
 
 
@@ -151,6 +154,10 @@ class PartitionBounds:
         self.objective: Objective = objective
         self.stored, self.sums = widths.by_name(nest), widths.with_sums(nest)
         self.touched = {name: touched(tensor, nest.sizes) for name, tensor in nest.tensors.items()}
+        bits = sum((t.elements - self.touched[t.name]) * self.stored[t.name] for t in nest.outs)
+        starts = [start for start in nest.starts if start is not None]
+        self.untouched = bits + sum((t.elements - self.touched[t.name]) * self.stored[t.name] for t in starts)
+        self.after = self._after_transfers()
         self.stages: tuple[Callable[[tuple[Loop, ...]], float], ...] = (self.of_elements,)
         if objective in ("time", "edp"):
             self.stages = self.of_elements, self.of_work
@@ -161,17 +168,19 @@ class PartitionBounds:
         macs = self.nest.macs
         for loop in loops:
             macs = macs // self.nest.sizes[loop.dim] * loop.step
-        bits, outs = 0, {out.name for out in self.nest.outs}
+        bits, untouched, outs = 0, 0, {out.name for out in self.nest.outs}
         starts = {start.name for start in self.nest.starts if start is not None}
         for name, tensor in self.nest.tensors.items():
             parts = prod(count for dim, count in counts.items() if dim not in tensor.dims)
             if name in outs:
                 again = 0 if self.machine.reduction == "on-chip" else parts - 1
-                bits += tensor.elements * self.stored[name] + 2 * again * self.touched[name] * self.sums[name]
+                untouched += (tensor.elements - self.touched[name]) * self.stored[name]
+                bits += self.touched[name] * (self.stored[name] + 2 * again * self.sums[name])
             else:
                 once = self.machine.multicast or name in starts
                 bits += self.touched[name] * self.stored[name] * (1 if once else parts)
-        return self._value(max(macs / self.machine.array.elements, float(bits / self.machine.channel_bits)), bits, bits)
+        transfers = self._transfers(Fraction(bits), untouched)
+        return self._value(max(macs / self.machine.array.elements, transfers), bits + untouched, bits + untouched)
 
     def of_work(self, loops: tuple[Loop, ...]) -> float:
         """By the folds of the largest part; only for objectives that count time."""
@@ -187,7 +196,7 @@ class PartitionBounds:
         if self.objective == "traffic":
             return float(least)
         work = cycles_lower_bound((first_part(self.nest, Schedule(loops)),), self.machine.array)
-        return max(float(work), float(least / self.machine.channel_bits))
+        return max(float(work), self._transfers(Fraction(least - self.untouched), self.untouched))
 
     def of_busiest(self, loops: tuple[Loop, ...]) -> float:
         """By the traffic of the core that moves most, and by what passes through the scratchpads of all."""
@@ -195,9 +204,11 @@ class PartitionBounds:
         moves = core_traffic(self.nest, schedule, machine.multicast, machine.reduction)
         of_cores = [moved_bits(self.nest, rows, self.widths) for rows in moves.moved]
         parts, least = core_parts(self.nest, schedule), self._channel(loops)
-        time = float(least / machine.channel_bits)
+        time = self._transfers(Fraction(least - self.untouched), self.untouched)
         if not machine.multicast:  # which bills a transfer to all its readers
-            time = max(time, float(max(of_cores) * core_count(self.nest, schedule) / machine.channel_bits))
+            count, first = core_count(self.nest, schedule), of_cores[0] - self.untouched
+            time = max(time, self._transfers(Fraction(first * count), self.untouched * count))
+            time = max(time, self._transfers(Fraction(max(of_cores[1:], default=0) * count), 0))
         spm = sum(part.cores * bits for part, bits in zip(parts, of_cores, strict=True))
         if self.objective in ("energy", "edp") and machine.array.row_stationary is None:
             # Tiles only add accesses, but to tensors whose tiles may be found in the array.
@@ -207,6 +218,25 @@ class PartitionBounds:
                 accesses = compute(part.nest, part.schedule, machine.array).accesses
                 spm += part.cores * sum(self.sums[name] * accesses.get(name, 0) for name in counted)
         return self._value(time, least, spm)
+
+    def _transfers(self, bits: Fraction, untouched: int) -> float:
+        """
+        The least time in which cores move so many bits together, and beside these those of elements that no statement
+        touches, which move at any time: after the last load of a core come fill and drain.
+        """
+        rate = self.machine.channel_bits
+        return max(float(bits / rate) + self.after, float((bits + untouched) / rate))
+
+    def _after_transfers(self) -> int:
+        """
+        The least cycles from a core's last load to the end beside the last store.
+
+        0 where what cores share is not billed to each, or a stationary tile that stays makes fill and drain shorter.
+        """
+        machine, array = self.machine, self.machine.array
+        if machine.multicast or machine.reduction == "on-chip" or array.skips_reloads:
+            return 0
+        return array.op_overhead
 
     def _channel(self, loops: tuple[Loop, ...]) -> int:
         moves = core_traffic(self.nest, Schedule(loops), self.machine.multicast, self.machine.reduction)

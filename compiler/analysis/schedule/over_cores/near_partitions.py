@@ -1,0 +1,143 @@
+"""
+Near ties over cores: among the partitions that score almost as little as the best, the best by the next measure.
+
+The result is that of a search of every partition that may score so little. Most are left out by two lower bounds. A
+partition whose objective may be at most `tolerance` below the best score found, but not the best by the next measure,
+can only lower the score that counts as near; it is searched only where that could change the result.
+"""
+
+from dataclasses import dataclass
+
+from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_costs
+from npuc.compiler.analysis.schedule.near_ties import NEXT, next_measures
+from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
+from npuc.compiler.analysis.schedule.over_cores.partitions import (
+    CandidatePartition,
+    PartitionBounds,
+    candidates_by_bound,
+)
+from npuc.compiler.core.errors import CapacityError
+from npuc.dialects.npu.nest import Schedule
+
+BEST = -1
+"""The place of the best schedule by the objective, before those of the partitions."""
+
+
+@dataclass(frozen=True)
+class NearOption:
+    """A schedule that may be the result, and what it costs; `place` orders equal ones."""
+
+    schedule: Schedule
+    cost: ExactCost
+    place: int
+
+
+class NearPartitions:
+    """
+    The search of near ties over cores with a `tolerance`, a fraction of the least score.
+
+    A schedule may be `given`; with `only_given` no other one counts as the best by the objective.
+    """
+
+    def __init__(
+        self, search: PartSearch, tolerance: float, given: Schedule | None = None, *, only_given: bool = False
+    ):
+        self.search, self.factor, self.tolerance, self.only_given = search, 1 + tolerance, tolerance, only_given
+        self.best_option = None if given is None else NearOption(given, self._cost(given), BEST)
+        self.best_rank: tuple[float, ...] = (MOST,)
+        if self.best_option is not None:
+            self.best_rank = self._score(self.best_option.cost), self.best_option.cost.moved, MOST
+        self.near: list[NearOption] = []
+        self.waiting: list[CandidatePartition] = []
+        self.refusal: CapacityError | None = None
+        known = search.machine.energy is not None
+        measure: Objective = next(one for one in NEXT[search.objective] if one != "energy" or known)
+        self.next_bounds = PartitionBounds(search.nest, search.machine, measure, search.widths)
+        self.known_bounds: dict[int, float] = {}
+
+    def best(self) -> Schedule:
+        """The result; raises `CapacityError` where nothing fits."""
+        search = self.search
+        for candidate in candidates_by_bound(
+            search.nest, search.machine, search.objective, search.widths, lambda: self.least * self.factor
+        ):
+            if candidate.least * self.factor < self.least:
+                self._search(candidate)
+            else:
+                self.waiting.append(candidate)
+        while True:
+            if not self.near and self.best_option is None:
+                assert self.refusal is not None, "the whole nest on one core is among the partitions"
+                raise self.refusal
+            chosen = self._chosen()
+            other = self._undecided(chosen)
+            if other is None:
+                return chosen.schedule
+            self.waiting.remove(other)
+            self._search(other)
+
+    @property
+    def least(self) -> float:
+        """The least score found."""
+        options = self.near if self.best_option is None else [self.best_option, *self.near]
+        return min((self._score(option.cost) for option in options), default=MOST)
+
+    def _search(self, candidate: CandidatePartition) -> None:
+        """Search a partition as far as it may be near the least score."""
+        search = self.search
+        if not self.only_given:
+            limit = self.least * self.factor if self.least < MOST else MOST
+            try:
+                found = search.within(candidate, limit)
+            except CapacityError as e:
+                self.refusal = self.refusal or e
+                return
+            if found is None:
+                return
+            cost = self._cost(found)
+            rank = self._score(cost), cost.moved, candidate.bound, candidate.number
+            if self.best_option is None or rank < self.best_rank:
+                self.best_option, self.best_rank = NearOption(found, cost, BEST), rank
+        near = search.near(candidate, self.tolerance)
+        if near is not None:
+            self.near.append(NearOption(near, self._cost(near), candidate.number))
+
+    def _chosen(self) -> NearOption:
+        """The best option by the next measures of those near the least score."""
+        most = self.least * self.factor
+        options = self.near
+        if self.best_option is not None and all(one.schedule != self.best_option.schedule for one in options):
+            options = [self.best_option, *options]
+        near = [option for option in options if self._score(option.cost) <= most]
+        return min(near, key=lambda one: (*self._measures(one), self._score(one.cost), one.place))
+
+    def _undecided(self, chosen: NearOption) -> CandidatePartition | None:
+        """A partition that has to be searched before an option is the result; None if there is none."""
+        self.waiting = [one for one in self.waiting if one.least <= ROUNDING * self.least * self.factor]
+        if not self.waiting:
+            return None
+        lowest = min(self.waiting, key=lambda one: one.least)
+        score = self._score(chosen.cost)
+        # Whatever the partitions that are left score, the option has to be near the least, and the best if it is that.
+        if score > min(self.least, lowest.least) * self.factor or (chosen.place == BEST and lowest.least <= score):
+            return lowest
+        most = ROUNDING * self._measures(chosen)[0]
+        return next((one for one in self.waiting if self._next_bound(one) <= most), None)
+
+    def _next_bound(self, candidate: CandidatePartition) -> float:
+        """A lower bound of the first of the next measures over the schedules of a partition."""
+        if candidate.number not in self.known_bounds:
+            bounds, loops = self.next_bounds, candidate.loops
+            self.known_bounds[candidate.number] = max(bounds.of_elements(loops), bounds.of_busiest(loops))
+        return self.known_bounds[candidate.number]
+
+    def _cost(self, schedule: Schedule) -> ExactCost:
+        return exact_costs(self.search.nest, schedule, self.search.machine, self.search.widths)
+
+    def _score(self, cost: ExactCost) -> float:
+        return cost.score(self.search.objective)
+
+    def _measures(self, option: NearOption) -> tuple[float, ...]:
+        return next_measures(option.cost, self.search.objective)
