@@ -75,7 +75,11 @@ _UNARY_GRADS = (
     *("relu", "clip", "hard_sigmoid", "hard_swish", "leaky_relu", "sqrt", "rsqrt", "abs", "sin", "cos", "erf"),
     *("gelu", "sigmoid", "tanh", "silu", "softplus", "mish", "elu", *_TRANSCENDENTAL),
 )
-_BINARY = ("add", "sub", "mul", "div", "pow", "max", "min", "remainder", "fmod")
+_BINARY = (
+    *("add", "sub", "mul", "div", "pow", "max", "min", "remainder", "fmod"),
+    *("atan2", "hypot", "logaddexp", "copysign"),
+)
+_BINARY_GRADS = ("max", "min", "atan2", "hypot", "logaddexp", "copysign")
 _BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "shift_left", "shift_right")
 _COMPARE = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _ADAMS = ("adam", "adamw", "adamax", "nadam")
@@ -89,7 +93,7 @@ ELEMENTWISE = (
     *(case(f"{kind}_grad", "4x12 4x12 -> 4x12", "0 0 -> 0; 1 1 -> 1") for kind in _UNARY_GRADS),
     *(case(kind, "4x1x6 8x1 -> 4x8x6", "0 . -> 0; . 0 -> 1; 2 . -> 2") for kind in _BINARY),
     *(case(kind, "4x1x6 8x1 -> b4x8x6", "0 . -> 0; . 0 -> 1; 2 . -> 2") for kind in _COMPARE),
-    *(case(kind, "4x8 4x1 8 -> 4x8", "0 0 . -> 0; 1 . 0 -> 1") for kind in ("max_grad", "min_grad")),
+    *(case(f"{kind}_grad", "4x8 4x1 8 -> 4x8", "0 0 . -> 0; 1 . 0 -> 1") for kind in _BINARY_GRADS),
     case("logical_and", "b4x1 b6 -> b4x6", "0 . -> 0; . 0 -> 1"),
     case("logical_or", "b4x1 b6 -> b4x6", "0 . -> 0; . 0 -> 1"),
     *(case(kind, "i4x1x6 i8x1 -> i4x8x6", "0 . -> 0; . 0 -> 1; 2 . -> 2") for kind in _BITS),

@@ -18,16 +18,16 @@ from npuc.dialects.train.pairs import (
     Atan2Op,
     CopysignGradOp,
     CopysignOp,
+    FloatPairOp,
     HypotGradOp,
     HypotOp,
     LogaddexpGradOp,
     LogaddexpOp,
-    PairOp,
 )
 from npuc.dialects.train.pointwise import BinaryGradOp
 
 
-class _PairLayer(PerElementLayer[PairOp]):
+class _PairLayer(PerElementLayer[FloatPairOp]):
     """
     A function of two tensors, which `compute` evaluates.
 
@@ -37,16 +37,20 @@ class _PairLayer(PerElementLayer[PairOp]):
 
     elementwise = True
 
-    def __init__(self, op: type[PairOp], compute: Callable[..., Array], gradient: type[BinaryGradOp], sign: int = 1):
+    def __init__(
+        self, op: type[FloatPairOp], compute: Callable[..., Array], gradient: type[BinaryGradOp], sign: int = 1
+    ):
         self.op = op
         self.compute = compute
         self.gradient = gradient
         self.sign = sign
 
-    def evaluate(self, op: PairOp, *arrays: Array) -> tuple[Array, ...]:
+    def evaluate(self, op: FloatPairOp, *arrays: Array) -> tuple[Array, ...]:
         return (self.compute(*arrays),)
 
-    def vjp(self, op: PairOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
+    def vjp(
+        self, op: FloatPairOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
+    ) -> Gradients:
         (g,) = grads
         assert g is not None
         da = reduce_to(emit(self.gradient(g, op.lhs, op.rhs)).out, op.lhs, emit) if needs[0] else None

@@ -9,7 +9,7 @@ from npuc.dialects.train.pointwise import BinaryGradOp
 from npuc.dialects.train.rules import check_float
 
 
-class PairOp(BinaryOp):
+class FloatPairOp(BinaryOp):
     """Base of the functions of two tensors of floats."""
 
     @staticmethod
@@ -21,7 +21,7 @@ class PairOp(BinaryOp):
 
 
 @irdl_op_definition
-class Atan2Op(PairOp):
+class Atan2Op(FloatPairOp):
     """
     The angle from -pi to pi of the point at b to the right and a upwards.
 
@@ -43,7 +43,7 @@ class Atan2GradOp(BinaryGradOp):
 
 
 @irdl_op_definition
-class HypotOp(PairOp):
+class HypotOp(FloatPairOp):
     """
     sqrt(a^2 + b^2), without overflow.
 
@@ -65,7 +65,7 @@ class HypotGradOp(BinaryGradOp):
 
 
 @irdl_op_definition
-class LogaddexpOp(PairOp):
+class LogaddexpOp(FloatPairOp):
     """
     log(exp(a) + exp(b)), without overflow.
 
@@ -87,7 +87,7 @@ class LogaddexpGradOp(BinaryGradOp):
 
 
 @irdl_op_definition
-class CopysignOp(PairOp):
+class CopysignOp(FloatPairOp):
     """
     |a| with the sign of b, that of a zero included.
 
