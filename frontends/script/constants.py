@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array, elements
+from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.base import TrainOp
 
 MAX_ELEMENTS = 1 << 24
@@ -14,11 +18,16 @@ MAX_ELEMENTS = 1 << 24
 MAX_DEPTH = 100
 
 
-class Constants:
-    """Values computed so far, each once."""
+def _unknown(_: SSAValue) -> Array | None:
+    return None
 
-    def __init__(self) -> None:
+
+class Constants:
+    """Values computed so far, each once; `stored` gives those of arguments of the program that are known."""
+
+    def __init__(self, stored: Callable[[SSAValue], Array | None] = _unknown) -> None:
         self._known: dict[SSAValue, Array | None] = {}
+        self._stored = stored
 
     def of(self, value: SSAValue, depth: int = 0) -> Array | None:
         """The values of a tensor; None where they depend on an input, or are too many."""
@@ -28,7 +37,9 @@ class Constants:
 
     def _computed(self, value: SSAValue, depth: int) -> Array | None:
         op = value.owner
-        if not isinstance(op, Operation) or not isinstance(op, TrainOp):
+        if not isinstance(op, Operation):
+            return self._stored(value)
+        if not isinstance(op, TrainOp):
             return None
         if any(elements(one) > MAX_ELEMENTS for one in (*op.operands, *op.results)):
             return None
@@ -40,5 +51,14 @@ class Constants:
             operands.append(found)
         with np.errstate(all="ignore"):
             results = get_layer(op).evaluate(op, *operands)
-        self._known.update(zip(op.results, results, strict=True))
+        typed = [_in_type(result, value) for result, value in zip(results, op.results, strict=True)]
+        self._known.update(zip(op.results, typed, strict=True))
         return self._known[value]
+
+
+def _in_type(result: Array, value: SSAValue) -> Array:
+    """A result as whole numbers or truth values where its type says so: meanings may compute these as floats."""
+    element = tensor_type(value).element_type
+    if not isinstance(element, IntegerType):
+        return result
+    return result.astype(np.bool_ if element == i1 else np.int64)

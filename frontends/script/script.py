@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
@@ -45,7 +46,7 @@ from npuc.frontends.dsl.syntax import (
     Statement,
 )
 from npuc.frontends.dsl.values import Poisoned, Value
-from npuc.frontends.script.constants import Constants
+from npuc.frontends.script.constants import MAX_ELEMENTS, Constants
 from npuc.frontends.script.weights import Weight
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
@@ -95,7 +96,11 @@ class Script:
         self._numbers: dict[str, int] = {}
         self._inputs: list[str] = []
         self._diagnostics = Diagnostics()
+        self._unpacked: dict[str, tuple[Call, int]] = {}
         self._constants = Constants()
+        self._with_buffers = Constants(self._stored)
+        self.facts: dict[object, Any] = {}
+        """What was found of values, by whatever names them, for those who look for it again."""
         self.builder = GraphBuilder(name, training=training, max_ops=max_ops, is_frozen=is_frozen)
         routine = Routine(self.definition, self._source)
         self._elaboration = Elaboration(LoadedProgram(routine, {}), self.builder, self._diagnostics)
@@ -160,6 +165,7 @@ class Script:
             return [self.assign(layers[0], Index(self._at, own, Literal(self._at, 0)))]
         own = [self._unused(layer) for layer in layers]
         self._run(Assignment(self._at, tuple(own), call))
+        self._unpacked |= {name.text: (call, place) for place, name in enumerate(own)}
         return own
 
     def add_loss(self, value: Expr) -> None:
@@ -222,6 +228,10 @@ class Script:
         """The expression that a variable was given; None for inputs, and where one call gave several values."""
         return self._written.get(name.text) if isinstance(name, Name) else None
 
+    def origin(self, name: Name) -> tuple[Call, int] | None:
+        """The call of several values that gave a variable, and the place among them; None for others."""
+        return self._unpacked.get(name.text)
+
     def constant(self, expr: Expr) -> object:
         """What an expression of literals and names stands for: numbers, strings, lists, names."""
         match expr:
@@ -258,6 +268,19 @@ class Script:
         """The values of a variable that depends on no input, as far as they are few; None for others."""
         value = self.value(name)
         return self._constants.of(value) if isinstance(value, SSAValue) else None
+
+    def known(self, name: Name) -> Array | None:
+        """The values of a variable that depends on no input and no trained parameter; None for others."""
+        value = self.value(name)
+        return self._with_buffers.of(value) if isinstance(value, SSAValue) else None
+
+    def _stored(self, value: SSAValue) -> Array | None:
+        """The values that the file has for a buffer, as far as they are few."""
+        for text, weight in self.weights.items():
+            if self._elaboration.frame.variables[text] is value:
+                few = prod(weight.shape) <= MAX_ELEMENTS
+                return weight.read() if few and not weight.trained and weight.read is not None else None
+        return None
 
     @property
     def parameters(self) -> Mapping[str, TensorType[Attribute]]:

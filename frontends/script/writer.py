@@ -122,6 +122,12 @@ class CallWriter:
         """The values of a tensor that depends on no input; None for others."""
         return self.script.numbers(value) if isinstance(value, Name) else None
 
+    def known(self, value: Tensor) -> Array | None:
+        """The values of a tensor that depends on no input and no trained parameter; None for others."""
+        if isinstance(value, Weight):
+            return None if value.trained or value.read is None else value.read()
+        return self.script.known(value) if isinstance(value, Name) else None
+
     def axis(self, axis: int, value: Tensor) -> int:
         """An axis of a tensor, counted from the first."""
         return axis % max(1, len(self.shape(value)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npuc.frontends.script.context import CallContext
-from npuc.frontends.torch.values import element_of
+from npuc.frontends.torch.values import PARTS, element_of
 
 if TYPE_CHECKING:
     from npuc.frontends.script.script import Script
@@ -28,6 +29,11 @@ class Context(CallContext):
     def result_element(self, number: int = 0) -> str:
         """The element type of a result, as the language writes it."""
         return element_of(self._results[number].dtype)
+
+    def of_parts(self, suffix: str) -> Context:
+        """What the same is written with for a part of complex numbers, real or imag."""
+        results = [replace(one, dtype=PARTS.get(one.dtype, one.dtype)) for one in self._results]
+        return Context(self.script, f"{self.layer}.{suffix}", results, self._sizes)
 
     @property
     def result_shapes(self) -> Sequence[tuple[int, ...]]:

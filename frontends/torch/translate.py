@@ -18,6 +18,7 @@ from npuc.frontends.torch.graphs.call import GraphCall
 from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
+from npuc.frontends.torch.operators.complex import of_complex
 from npuc.frontends.torch.program import (
     Keyword,
     ScalarName,
@@ -29,12 +30,13 @@ from npuc.frontends.torch.program import (
     TorchValue,
 )
 from npuc.frontends.torch.sizes import Sizes
-from npuc.frontends.torch.values import Memory, View, element_of
+from npuc.frontends.torch.values import Complex, Memory, View, element_of, element_or_name, stored
 
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
 
 _MAX_PROBLEMS = 20
+_REAL = "torch.view_as_real gives both parts"
 
 
 @dataclass
@@ -111,12 +113,10 @@ class _Translator:
                 if uses[one.value.name]:
                     memory.define(one.value.name, self._user_input(one.name, type))
                 continue
-            trained = one.kind == "parameter" and type.requires_grad
-            shape = self.sizes.shape(type)
             read = self.program.weights.reader(one.target)
-            weight = Weight(one.target, shape, _element(type), trained, uses[one.value.name], read)
-            self.done.weights.append(weight)
-            memory.define(one.value.name, weight)
+            value, weights = stored(one, type, self.sizes.shape(type), uses[one.value.name], read)
+            self.done.weights += weights
+            memory.define(one.value.name, value)
 
     def _user_input(self, name: str, type: TensorType) -> Name:
         try:
@@ -133,6 +133,8 @@ class _Translator:
                 self.done.remarks.append(f"the new value of '{one.target}' is not kept")
                 continue
             value = memory[one.value.name] if one.value.name in memory else None
+            if isinstance(value, Complex):
+                raise self.script.error(f"output '{one.name}': found complex numbers, expected real ones", _REAL)
             name = one.name or ("loss" if one.kind == "loss" else f"output{number}")
             if isinstance(value, Name) and name not in names:
                 names[name] = value
@@ -167,9 +169,11 @@ class _Translator:
             named = autocast(context, node.operator, named)
         if all(0 in shape for shape in context.result_shapes) and context.result_count:
             result: object = [
-                Empty(shape, _element(type)) for shape, type in zip(context.result_shapes, types, strict=True)
+                Empty(shape, element_or_name(type)) for shape, type in zip(context.result_shapes, types, strict=True)
             ]
         else:
+            if any(isinstance(value, Complex) for value in named.values()):
+                meaning = of_complex(node.operator, meaning)
             named = bound(meaning, named)
             try:
                 result = meaning(context, **named)
@@ -179,7 +183,7 @@ class _Translator:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
                 raise Refused("found no tensor to write to")
-            changed = context.variable(self._tensor(result, context))
+            changed = self._written(result, context)
             memory.write(target.name, changed)
             memory.define(_only(node), changed, View(target.name, _itself, _new))
         elif (base := effects.shared.get(node.name)) is None:
@@ -196,10 +200,10 @@ class _Translator:
 
             def make(whole: object, place: int = place) -> Name:
                 again = _listed(meaning(context, **{**named, operand: whole}))
-                return context.variable(self._tensor(again[place], context))
+                return self._written(again[place], context)
 
             def write(whole: object, part: Name) -> Name:
-                return write_back(node.operator, context, named, context.variable(self._tensor(whole, context)), part)
+                return write_back(node.operator, context, named, self._written(whole, context), part)
 
             memory.define(output, self._tensor(results[place], context), View(base, make, write))
 
@@ -214,12 +218,19 @@ class _Translator:
             if isinstance(output, TensorName):
                 memory.define(output.name, self._tensor(value, context))
 
-    def _tensor(self, value: object, context: Context) -> Tensor:
+    def _tensor(self, value: object, context: Context) -> Tensor | Complex:
         """A result as a value: an expression becomes the variable of the call's layer."""
-        if isinstance(value, Name | Weight | Empty | Uniform):
+        if isinstance(value, Name | Weight | Empty | Uniform | Complex):
             return value
         assert isinstance(value, Call)
         return self.script.assign(context.layer, value)
+
+    def _written(self, value: object, context: Context) -> Name:
+        """A result that is written in place, as a variable."""
+        found = self._tensor(value, context)
+        if isinstance(found, Complex):
+            raise Refused("found complex numbers that are written in place", "write real and imaginary parts")
+        return context.variable(found)
 
     def _graphs(self, graph: TorchGraph, node: TorchNode, memory: Memory, effects: Effects) -> None:
         """Write a call of graphs."""
@@ -286,11 +297,3 @@ def _itself(whole: object) -> Name:
 
 def _new(whole: object, part: Name) -> Name:
     return part
-
-
-def _element(type: TensorType) -> str:
-    """The element type of a weight; that of one that nothing uses may be any."""
-    try:
-        return element_of(type.dtype)
-    except Refused:
-        return type.dtype

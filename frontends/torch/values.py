@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.script.weights import Refused
+from npuc.frontends.script.weights import Refused, Tensor, Weight
+from npuc.frontends.torch.program import GraphInput, TensorType
 
+if TYPE_CHECKING:
+    from npuc.compiler.layers.base import Array
+
+    Read = Callable[[], Array]
+
+PARTS: Mapping[str, str] = {"complex64": "float32", "complex128": "float64"}
+"""The types of the parts of complex numbers, by PyTorch's names."""
 ELEMENTS: Mapping[str, str] = {
     "float32": "f32",
     "float64": "f64",
@@ -27,6 +36,41 @@ def element_of(dtype: str) -> str:
     if found is None:
         raise Refused(f"found a tensor of {dtype}, expected one of {', '.join(ELEMENTS)}")
     return found
+
+
+@dataclass(frozen=True)
+class Complex:
+    """A tensor of complex numbers, as its real and its imaginary parts: the language has real numbers only."""
+
+    real: Tensor
+    imaginary: Tensor
+
+
+def element_or_name(type: TensorType) -> str:
+    """The element type of a weight; that of one that nothing uses may be any."""
+    try:
+        return element_of(type.dtype)
+    except Refused:
+        return type.dtype
+
+
+def stored(
+    one: GraphInput, type: TensorType, shape: tuple[int, ...], uses: int, read: Read | None
+) -> tuple[Weight | Complex, list[Weight]]:
+    """The value of an input that the file has values of, and the weights that it is made of."""
+    trained = one.kind == "parameter" and type.requires_grad
+    if type.dtype not in PARTS or trained:
+        weight = Weight(one.target, shape, element_or_name(type), trained, uses, read)
+        return weight, [weight]
+    element = element_of(PARTS[type.dtype])
+    real, imaginary = (
+        Weight(f"{one.target}.{part}", shape, element, False, uses, _part(read, part)) for part in ("real", "imag")
+    )
+    return Complex(real, imaginary), [real, imaginary]
+
+
+def _part(read: Read | None, part: str) -> Read | None:
+    return None if read is None else lambda: getattr(read(), part)
 
 
 @dataclass(frozen=True)

@@ -157,10 +157,11 @@ def test_multi_head_attention(data: st.DataObject) -> None:
     judge(shapes, body, theirs, {} if mask is None else {"mask": mask})
 
 
-def rotated(x: Tensor, base: float, interleaved: bool, offset: int) -> Tensor:
+def rotated(x: Tensor, base: float, interleaved: bool, offset: int, frequency: Tensor | None = None) -> Tensor:
     """Rotary embedding by complex numbers."""
     length, size = x.shape[-2:]
-    frequency = base ** (-2.0 * torch.arange(size // 2, dtype=torch.float64) / size)
+    if frequency is None:
+        frequency = base ** (-2.0 * torch.arange(size // 2, dtype=torch.float64) / size)
     turn = torch.polar(
         torch.ones(length, size // 2, dtype=torch.float64),
         torch.outer(torch.arange(offset, offset + length, dtype=torch.float64), frequency),
@@ -182,6 +183,39 @@ def rotated(x: Tensor, base: float, interleaved: bool, offset: int) -> Tensor:
 def test_rotary_embedding(lead: list[int], length: int, half: int, base: float, interleaved: bool, offset: int) -> None:
     body = f"r0 = rotary_embedding(x, base={base}, interleaved={text_of(interleaved)}, offset={offset})"
     judge({"x": [*lead, length, 2 * half]}, body, lambda v: [rotated(v["x"], base, interleaved, offset)])
+
+
+@FEW
+@given(
+    lead=st.lists(st.integers(1, 3), max_size=2),
+    length=st.integers(1, 5),
+    half=st.integers(1, 4),
+    interleaved=st.booleans(),
+    scaled=st.booleans(),
+    by_heads=st.booleans(),
+)
+def test_rotary_embedding_with_other_frequencies(
+    lead: list[int], length: int, half: int, interleaved: bool, scaled: bool, by_heads: bool
+) -> None:
+    if scaled:  # as published with Llama 3.1
+        plain = 50.0 ** (-torch.arange(half, dtype=torch.float64) / half)
+        wave = 2 * torch.pi / plain
+        smooth = (40 / wave - 0.5) / (3 - 0.5)
+        between = (1 - smooth) * plain / 8 + smooth * plain
+        frequency = torch.where(wave > 40 / 0.5, plain / 8, torch.where(wave < 40 / 3, plain, between))
+        options = "base=50.0, scaling=[8, 0.5, 3, 40]"
+    else:
+        frequency = torch.linspace(1.0, 0.1, half, dtype=torch.float64)
+        options = f"frequency={frequency.tolist()}"
+    options += f", interleaved={text_of(interleaved)}" + (", axis=-3" if by_heads else "")
+
+    def theirs(v: Values) -> list[Tensor]:
+        x = v["x"].transpose(-2, -3) if by_heads else v["x"]
+        found = rotated(x, 1.0, interleaved, 0, frequency)
+        return [found.transpose(-2, -3) if by_heads else found]
+
+    shape = [*lead, length, 2, 2 * half] if by_heads else [*lead, length, 2 * half]
+    judge({"x": shape}, f"r0 = rotary_embedding(x, {options})", theirs)
 
 
 @FEW

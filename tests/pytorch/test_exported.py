@@ -86,6 +86,7 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "mish": (F.mish, (3, 4)),
     "narrow": (lambda x: x.narrow(1, 1, 2), (3, 4)),
     "one_hot": (lambda x: x * F.one_hot(torch.tensor([0, 2, 1]), 4), (3, 4)),
+    "outer": (lambda x: torch.outer(x[0], x[1]), (3, 4)),
     "pad": (lambda x: F.pad(x, (1, 2, 0, 1), value=0.5), (3, 4)),
     "pad_reflect": (lambda x: F.pad(x, (1, 2), mode="reflect"), (1, 3, 4)),
     "permute": (lambda x: x.permute(2, 0, 1) @ x.permute(2, 1, 0), (2, 3, 4)),

@@ -31,7 +31,7 @@ block scaled_dot_product_attention(query, key, value, mask=none, causal=false, d
 # `joint` [qkv, out], made by `param`. All else as in scaled_dot_product_attention and rotary_embedding.
 block multi_head_attention(
   x, heads, memory=none, mask=none, causal=false, dropout=0.0, bias=true, kv_heads=none, size=none, scale=none,
-  rotary=false, base=10000.0, interleaved=false, weight=none, joint=false
+  rotary=false, base=10000.0, interleaved=false, weight=none, joint=false, scaling=none
 ) {
   if len(shape(x)) != 3 { error "found ", x, ", expected [batch, length, width]" }
   if not _is_real(x) { error "found ", x, ", expected floating point" }
@@ -70,8 +70,8 @@ block multi_head_attention(
   key = _split_heads(k, kv_heads)
   value = _split_heads(v, kv_heads)
   if rotary {
-    rotary_query = rotary_embedding(query, base, interleaved)
-    rotary_key = rotary_embedding(key, base, interleaved)
+    rotary_query = rotary_embedding(query, base, interleaved, scaling=scaling)
+    rotary_key = rotary_embedding(key, base, interleaved, scaling=scaling)
     query, key = [rotary_query, rotary_key]
   }
   return _attend(query, key, value, mask, causal, dropout, width, bias, weight[-1])

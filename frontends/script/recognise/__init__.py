@@ -4,7 +4,8 @@ What the language has a function for, recognised where a graph spells it out: th
     matching.py        how calls are looked back through
     activations.py     gelu, silu
     normalisations.py  rms_norm
-    attention.py       rotary positions, keys and values repeated for groups of queries, masks
+    attention.py       keys and values repeated for groups of queries, masks
+    rotary.py          rotary positions; rotary_tables.py, their frequencies
 
 What only the replaced calls needed is left without a use, and so without a cost.
 """
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
     from npuc.frontends.script.writer import CallWriter
 
-_FAMILIES = ("activations", "normalisations", "attention")
+_FAMILIES = ("activations", "normalisations", "attention", "rotary")
 
 
 @cache

@@ -263,6 +263,12 @@ def to(
     return x if element == c.element(x) else c.call("cast", x, to=element)
 
 
+@operator("aten.outer", "aten.ger")
+def outer(c: Context, x: Tensor, vec2: Tensor) -> Call:
+    rows = c.let("reshape", c.cast(x, c.result_element()), [c.shape(x)[0], 1])
+    return c.call("mul", rows, c.cast(vec2, c.result_element()))
+
+
 @operator("aten.detach", "aten.detach_", "aten.lift_fresh_copy", "aten.lift_fresh")
 def detach(c: Context, x: Tensor) -> Tensor | Call:
     return c.call("detach", x) if c.element(x) in FLOATS and not isinstance(x, Weight) else x
