@@ -114,7 +114,7 @@ class _Reader:
 
     def _windows(self, a: Along, taps: Along, pair: bool) -> list[TileLoop]:
         """Tiles of rows as loops over positions."""
-        if pair or a.size >= self.given[a.dim]:
+        if pair or a.size >= self.given[a.dim]:  # of a pair the taps say what the rows do
             return []
         if a.dim in self.spread or taps.size < self.given[taps.dim]:
             raise _NoWords(f"rows of {a.dim} are cut where {taps.dim} is: tap by tap other positions")
@@ -124,7 +124,14 @@ class _Reader:
             raise _NoWords(f"tiles of {a.size} of {a.dim} hold no window of {self.given[taps.dim]}")
         if a.apart != count * step:
             raise _NoWords(f"tiles of {count} positions of {a.dim} are {a.apart} rows apart, of {step} each")
+        if self._unread(a.dim, taps) > a.size - (count - 1) * step - self.given[taps.dim]:
+            raise _NoWords(f"tiles of {a.size} of {a.dim} go on after the last window of {self.given[a.dim]} rows")
         return self._cut(a.dim, count, a.parts)
+
+    def _unread(self, dim: str, taps: Along) -> int:
+        """The rows that a level is given after those of its last window: fewer than to the next one."""
+        positions = prod(size for _, size in self.blocks[dim])
+        return self.given[dim] - (positions - 1) * pace(self.problem, dim) - self.given[taps.dim]
 
     def _taps(self, a: Along, rows: Along, pair: bool) -> list[TileLoop]:
         """Tiles of taps as loops."""
@@ -133,7 +140,8 @@ class _Reader:
         positions = prod(size for _, size in self.blocks[rows.dim])
         if pair:
             whole = (positions - 1) * pace(self.problem, rows.dim) + a.size
-            if not (a.size == a.apart == rows.apart and rows.size == whole and a.steps(self.given[a.dim]) == 1):
+            once = a.steps(self.given[a.dim]) == rows.steps(self.given[rows.dim]) == 1
+            if not (once and a.size == a.apart == rows.apart and rows.size == whole):
                 raise _NoWords(f"{rows.dim} and {a.dim} move together, but not tap by tap")
         else:
             if positions < self.problem.outputs(rows.dim) or rows.size < self.given[rows.dim] or a.size != a.apart:
