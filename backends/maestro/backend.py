@@ -140,7 +140,8 @@ class _Scorer:
             found.append(f"products that run together ({self.together:,} times) are priced one statement after another")
         others = sum(row.kind != "matrix" for row in self.rows)
         if others:
-            found.append(f"MAESTRO models contractions alone: {others:,} rows of other work have no cost in the totals")
+            rows = f"{others:,} rows of other work have" if others != 1 else "a row of other work has"
+            found.append(f"MAESTRO models contractions alone: {rows} no cost in the totals")
         return found
 
 

@@ -17,6 +17,7 @@ Listener = Callable[[str], None]
 T = TypeVar("T")
 _listener: ContextVar[Listener | None] = ContextVar("listener", default=None)
 _remarks: ContextVar[Listener | None] = ContextVar("remarks", default=None)
+_made: ContextVar[int] = ContextVar("made", default=0)
 
 
 @contextmanager
@@ -53,8 +54,19 @@ def remarks_to(listener: Listener | None) -> Generator[None]:
         _remarks.reset(token)
 
 
+def is_listened_to() -> bool:
+    """Whether somebody gets the remarks that are made here."""
+    return _remarks.get() is not None
+
+
+def remarks_made() -> int:
+    """How many remarks somebody got so far."""
+    return _made.get()
+
+
 def remark(text: str) -> None:
     """Tell the user something that is no error."""
     listener = _remarks.get()
     if listener is not None:
+        _made.set(_made.get() + 1)
         listener(text)

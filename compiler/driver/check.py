@@ -24,7 +24,7 @@ from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
 from npuc.compiler.driver.levels.canonical import canonical_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF
-from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.passes import available_passes, passes_by_hand, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.run import (
     RunKeywords,
@@ -101,11 +101,11 @@ def check_program(
     tell("run")
     with sources.quoted():
         before = run_results(module, data)
-    done: list[PassCheck] = []
+    done, told_of = list[PassCheck](), passes_by_hand(options)
     for step in passes:
         earlier, ran = module.clone(), False
         try:
-            run_pipeline(module, [step], make_context(), sources, told_of=None if options.names_passes else ())
+            run_pipeline(module, [step], make_context(), sources, told_of=told_of)
             ran = True
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)

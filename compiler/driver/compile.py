@@ -150,7 +150,11 @@ def compile_program(
         together.check()
         for number, session in enumerate(sessions):
             program, lowered = together.lowered(number)
-            result.reports.append(score_program(program, session, lowered))
+            report = score_program(program, session, lowered)
+            for warning in report.warnings:
+                if all(warning not in earlier.warnings for earlier in result.reports):
+                    say(f"warning: {warning}")
+            result.reports.append(report)
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
         result.reports = [with_warnings(report, unread) for report in result.reports]

@@ -41,6 +41,7 @@ from npuc.compiler.driver.meaning import unused_goals
 from npuc.compiler.driver.passes import (
     available_passes,
     own_passes,
+    passes_by_hand,
     read_pipeline,
     run_pipeline,
     write_pipeline,
@@ -68,10 +69,15 @@ SHOWN = 4
 
 @dataclass(frozen=True)
 class Lowered:
-    """The passes that ran, and what is in memory before the one that leaves the `train` level; None: unknown."""
+    """
+    The passes that ran, and what is in memory before the one that leaves the `train` level; None: unknown.
+
+    `remarks` are the warnings of the program, whichever backend scores it.
+    """
 
     passes: list[ModulePass]
     peak: Peak | None
+    remarks: tuple[str, ...] = ()
 
     @property
     def precision(self) -> str:
@@ -81,7 +87,7 @@ class Lowered:
 
 def lower(module: ModuleOp, session: Session) -> Lowered:
     """Run the passes that the options ask for, in place. Adds to the session's warnings."""
-    options, model, machine = session.options, session.model, session.machine
+    options, model, machine, told = session.options, session.model, session.machine, len(session.warnings)
     _check_energies(module, session)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
     preset = placed([*parallel_passes(options, machine), *needed_passes(module, session)], options)
@@ -118,9 +124,10 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         passes.append(schedule)
     elif options.pipeline is not None:
         session.warnings.extend(unused_goals(options))
+    remarks = tuple(session.warnings[told:])
     passes += _map(module, mappers, run)
     run.watch.finish()
-    return Lowered(passes, peak)
+    return Lowered(passes, peak, remarks)
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,7 @@ class _Runner:
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
         session, options = self.session, self.session.options
-        told_of = None if options.names_passes else (PARALLELIZE,)
+        told_of = {PARALLELIZE, *passes_by_hand(options)}
         with remarks_to(session.warnings.append):
             each, sources = options.verify_each, session.sources
             run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch, told_of=told_of)
@@ -161,9 +168,11 @@ def map_contractions(module: ModuleOp, session: Session) -> list[ModulePass]:
 
 def _map(module: ModuleOp, mappers: list[ModulePass], run: _Runner) -> list[ModulePass]:
     """Give contractions mappings, by a file or by the passes `mappers`: those that ran."""
-    if not mappers:
-        return []
     warnings, asked = run.session.warnings, run.session.options.mapping
+    if not mappers:
+        if asked is not None:
+            warnings.append(f"the backend '{run.session.model.name}' uses no mappings: {asked} has no effect")
+        return []
     contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
     _warn_of_own(contracts, asked, warnings)
     if asked is not None and is_mapping_file(asked):
@@ -178,8 +187,6 @@ def _mapping_passes(session: Session) -> list[ModulePass]:
     """What gives contractions without a mapping one, for a backend that wants mappings."""
     asked, model = session.options.mapping, session.model
     text = model.mapping_pass(session.machine, None if is_mapping_file(asked) else asked)
-    if text is None and asked is not None:
-        session.warnings.append(f"the backend '{model.name}' uses no mappings: {asked} has no effect")
     return [] if text is None else read_pipeline(text, own_passes())
 
 

@@ -54,10 +54,11 @@ def follow_program(module: ModuleOp, session: Session, lowered: Lowered) -> Lowe
     """
     Complete a copy of a program that was `lowered` for another backend: what this one scores besides are its mappings.
 
-    Adds to the session's warnings.
+    Adds to the session's warnings, the program's among them.
     """
     from npuc.compiler.driver.lower import map_contractions
 
+    session.warnings.extend(lowered.remarks)
     extend_target(module, session.machine)
     mappers = map_contractions(module, session)
     check_supported(module, session.model, session.sources)

@@ -24,10 +24,12 @@ from xdsl.utils.hints import isa
 
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean, either
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.options import Options
 from npuc.compiler.core.plugins import PassFactory, installed_passes, load_passes
 from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.verify import SourceTexts, verify_module
-from npuc.compiler.driver.watch.watcher import Watcher
+from npuc.compiler.driver.watch.unchanged import Unchanged
+from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.transforms import get_all_passes
 
 _ODD_BLANK = re.compile(r"[^\S \t\r\n]")
@@ -82,6 +84,12 @@ def names_in(text: str) -> list[str]:
         return [spec.name for spec in parse_pipeline(re.sub(r"\s*,\s*", ",", text.strip()))] if text.strip() else []
     except (ArgSpecParseError, ValueError):
         return []
+
+
+def passes_by_hand(options: Options) -> frozenset[str]:
+    """The names of the passes that a caller names, in `pipeline`, `before` and `after`."""
+    placed = (text.partition("=")[2] for text in (*options.before, *options.after))
+    return frozenset(name for text in (options.pipeline or "", *placed) for name in names_in(text))
 
 
 def _reason(error: ArgSpecParseError) -> str:
@@ -169,23 +177,21 @@ def run_pipeline(
 
     `watch` looks at the program before and after each. What a pass finds wrong becomes a `SourceError` that names the
     pass; so does anything that a pass from outside npuc raises. What passes remark is told of those named in `told_of`,
-    by default of all: what those of -O have nothing to do for is no news.
+    by default of all, and so is that one changed nothing: what those of -O have nothing to do for is no news.
     """
+    watchers = Watchers([Unchanged(), *([] if watch is None else [watch])])
     for step in passes:
         tell(step.name)
-        if watch is not None:
-            watch.before(step, module)
-        try:
-            blame = nullcontext() if _is_ours(step) else Foreign(_blame(step))
-            told = nullcontext() if told_of is None or step.name in told_of else remarks_to(None)
-            with sources.quoted(), blame, told:
-                step.apply(context, module)
-        except DiagnosticException as e:
-            raise SourceError(_first_line(step, e)) from e
-        if verify_each:
-            verify_module(module, sources, after=step.name)
-        if watch is not None:
-            watch.after(step, module)
+        with nullcontext() if told_of is None or step.name in told_of else remarks_to(None):
+            watchers.before(step, module)
+            try:
+                with sources.quoted(), nullcontext() if _is_ours(step) else Foreign(_blame(step)):
+                    step.apply(context, module)
+            except DiagnosticException as e:
+                raise SourceError(_first_line(step, e)) from e
+            if verify_each:
+                verify_module(module, sources, after=step.name)
+            watchers.after(step, module)
 
 
 def _is_ours(step: ModulePass) -> bool:

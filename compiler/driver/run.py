@@ -34,7 +34,7 @@ from npuc.compiler.driver.levels.placement import placed
 from npuc.compiler.driver.levels.preset import preset, state_of
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import check_passes, check_tolerance_given, fields_of
-from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.passes import available_passes, passes_by_hand, read_pipeline, run_pipeline
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
@@ -194,16 +194,16 @@ def lowered_source(
     pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
     sources = texts_of(source)
     module = read_program(source, options, sources, values=values, unneeded=unneeded)
-    available = available_passes(options.load)
+    available, told_of = available_passes(options.load), passes_by_hand(options)
     stamp_default_target(module, options)
     asked = [] if pipeline is None else read_pipeline(pipeline, available)
     first = canonical_passes(module, options, options.level or lowest)
     asked = [*first, *types_of_run(source, module, asked, options), *asked]
     if asked:
-        run_pipeline(module, asked, make_context(), sources)
+        run_pipeline(module, asked, make_context(), sources, told_of=told_of)
     if pipeline is None or options.level is not None:
         rest = read_pipeline(",".join(passes_to(module, options.level or lowest, options)), available)
-        run_pipeline(module, rest, make_context(), sources, told_of=None if options.before or options.after else ())
+        run_pipeline(module, rest, make_context(), sources, told_of=told_of)
     return module
 
 

@@ -34,10 +34,7 @@ def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Repor
     tell("scoring")
     with session.sources.quoted():
         scored = _selected(score_lowered(module, model, machine), session)
-    report = complete(scored, module, session, lowered)
-    for warning in report.warnings:
-        session.say(f"warning: {warning}")
-    return report
+    return complete(scored, module, session, lowered)
 
 
 def score_lowered(module: ModuleOp, model: Backend, machine: Hardware) -> Report:

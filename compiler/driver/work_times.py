@@ -70,7 +70,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
         )
     measure = _Measure(session, plan, passes[place + 1 :], scorer)
     before = module.clone()
-    run_pipeline(before, passes[:place], make_context(), session.sources, verify_each=False)
+    run_pipeline(before, passes[:place], make_context(), session.sources, told_of=())
     for number, func in enumerate(training_functions(module)):
         func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
 

@@ -58,7 +58,7 @@ def _explain_heterogeneous(
     sources = texts_of(source)
     module = read_program(source, options, sources)
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
-    run_pipeline(module, types, make_context(), sources)
+    run_pipeline(module, types, make_context(), sources, told_of=())
     graph, edges = plan_graph_for(forward_function(module, sources))
     step = workload_of_network(
         graph,

@@ -73,7 +73,7 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
     machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
     stamp_default_target(module, options)
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
-    run_pipeline(module, types, make_context(), sources)
+    run_pipeline(module, types, make_context(), sources, told_of=())
     func = forward_function(module, sources)
     if options.inference:
         without_loss(module)

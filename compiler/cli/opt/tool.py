@@ -37,6 +37,7 @@ from npuc.compiler.driver.read import check_step, read_program, texts_of
 from npuc.compiler.driver.unread import unread_in_target, warnings_of
 from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.times import Times
+from npuc.compiler.driver.watch.unchanged import Unchanged
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
 from npuc.dialects import get_all_dialects
@@ -200,7 +201,7 @@ class OptTool(xDSLOptMain):
         if asked.print_changed not in (None, *SHOWN_CHANGES):
             raise UsageError(f"--print-changed {asked.print_changed}: expected {either(SHOWN_CHANGES)}")
         with watching(asked) as watchers:
-            more: list[Watcher] = [Times(_tell)] if asked.time_passes else []
+            more: list[Watcher] = [Unchanged(), *([Times(_tell)] if asked.time_passes else [])]
             more += [] if asked.print_changed is None else [Changes(_tell, lines=asked.print_changed == "diff")]
             self.watch = Watchers([*watchers, *more])
             self.args.time_passes = False  # told by the watcher

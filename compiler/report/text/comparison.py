@@ -48,12 +48,16 @@ def print_comparison(reports: Sequence[Report], console: Console, *, every: bool
         console.print(_fitting(reports, shown, console))
     if len(shown) < len(whole):
         console.print(f"{len(whole):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
+    of_all = [text for text in reports[0].warnings if all(text in report.warnings for report in reports)]
     width = max(10, *(len(report.backend) + 2 for report in reports))
     for report in reports:
         text = f"{report.hardware.get('name', 'custom')}{precision_text(report)}: {_told(report)}"
         console.print(f"[bold]{report.backend:<{width}}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
         for warning in report.warnings:
-            console.print(f"{'':<{width}}{escape(f'warning: {warning}')}", highlight=False, soft_wrap=True)
+            if warning not in of_all:
+                console.print(f"{'':<{width}}{escape(f'warning: {warning}')}", highlight=False, soft_wrap=True)
+    for warning in of_all:
+        console.print(escape(f"warning: {warning}"), highlight=False, soft_wrap=True)
 
 
 def _told(report: Report) -> str:

@@ -8,8 +8,11 @@ from rich.console import Console
 
 from npuc.compiler import compile_source
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import Report
 from npuc.compiler.report.text.comparison import print_comparison
+from npuc.frontends.source import text_source
 
 NET = """network net(batch=8) {
   input x: f32[batch, 48]
@@ -19,6 +22,7 @@ NET = """network net(batch=8) {
   optimizer sgd(lr=0.1)
 }"""
 ALL = ["cycle", "maestro", "roofline"]
+WIRES = [{"kind": "ring", "size": 2, "gb_per_s": 1}]
 PASSES = "autodiff,lower-to-npu,interleave{mode=fused},schedule"
 
 
@@ -92,6 +96,38 @@ def test_what_o_leaves_out_is_said(backend: str, reason: str) -> None:
     assert any(text.startswith("-O3: its passes are left out") and reason in text for text in asked.warnings)
     for level in (None, 0):
         assert not any("-O" in text for text in compile_source(NET, backend=backend, opt_level=level).warnings)
+
+
+def test_each_report_has_the_warnings_of_the_program_and_its_own() -> None:
+    passes = "autodiff,lower-to-npu,schedule"
+    remark = "pass 'schedule' has nothing to do: all contractions have schedules"
+    own = "MAESTRO models contractions alone"
+    for backends in (ALL, [*reversed(ALL)]):
+        reports = scored(backends, pipeline=f"{passes},schedule", overrides={"network.levels": WIRES})
+        (unread,) = (text for text in reports["cycle"].warnings if text != remark)
+        assert "network.levels" in unread
+        for name, report in reports.items():
+            assert report.warnings[0] == remark
+            assert report.warnings[-1] == unread
+            assert [text.startswith(own) for text in report.warnings[1:-1]] == [True] * (name == "maestro")
+        lines = shown(reports).splitlines()
+        assert [lines.count(f"warning: {text}") for text in (remark, unread)] == [1, 1]
+        assert sum(own in line for line in lines) == 1
+
+
+def test_a_warning_of_several_reports_is_said_once() -> None:
+    said = list[str]()
+    keywords: CompileKeywords = {"pipeline": "autodiff,lower-to-npu,schedule,schedule"}
+    compile_program(text_source(NET, "dsl", "net.dsl"), ALL, keywords, said.append)
+    assert sum("has nothing to do" in line for line in said) == 1
+    assert sum("MAESTRO models" in line for line in said) == 1
+
+
+def test_what_is_told_of_mappings_is_of_a_backend() -> None:
+    reports = scored(ALL, mapping="kcp_ws")
+    for name, report in reports.items():
+        told = [text for text in report.warnings if "uses no mappings" in text]
+        assert told == ([] if name == "maestro" else [f"the backend '{name}' uses no mappings: kcp_ws has no effect"])
 
 
 def test_a_program_of_the_level_npu_is_scored_as_it_is() -> None:

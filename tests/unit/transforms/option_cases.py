@@ -196,6 +196,21 @@ IDLE = {
     "partition{rule=best},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
     "rearrange{rule=best},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
     "map{mapping=rs},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
+    f"{SCHEDULED},fuse-vector,fuse-vector": "pass 'fuse-vector' changed nothing",
+    f"{SCHEDULED},keep-resident,keep-resident": "pass 'keep-resident' changed nothing",
+    f"{SCHEDULED},group-weights,group-weights": "pass 'group-weights' changed nothing",
+    f"{NPU},interleave{{mode=zip}},rearrange{{rule=published}}": "pass 'rearrange{rule=\"published\"}' changed nothing",
+    f'{TILED},tile{{steps="m:4,n:4,k:4"}}': "changed nothing",
+    f'{TILED},keep{{tensors="W:0"}},keep{{tensors="W:0"}}': "changed nothing",
+    f"{TILED},partition{{dim=m parts=1}}": "changed nothing",
+    "autodiff,autodiff": "pass 'autodiff' changed nothing",
+    "autodiff,recompute{policy=none}": "changed nothing",
+    "autodiff,recompute{policy=optimal budget-mib=1}": "changed nothing",
+    "set-precision{to=f32}": "pass 'set-precision{to=\"f32\"}' changed nothing",
+    "autodiff,canonicalize,canonicalize": "pass 'canonicalize' changed nothing",
+    "dce,cse": "pass 'cse' changed nothing",
+    f"{TARGET % (512, ENERGIES)}": "changed nothing",
+    f"{TILED},lower-tiles,lower-tiles": "pass 'lower-tiles' changed nothing",
     f"{TILED},lower-tiles,schedule": "the contractions are loops of tiles: it comes before lower-tiles",
 }
 """Passes of a pipeline that have nothing to do for `MLP`, or options of theirs that have no effect, and the remark."""
@@ -216,12 +231,11 @@ REFUSED = {
 """Options that mean nothing together, and what the error says."""
 
 QUIET = (
-    f"{NPU},interleave{{mode=zip}},rearrange{{rule=published}},schedule",
+    f"{NPU},interleave{{mode=zip}},schedule",
     f"{NPU},interleave{{mode=best}},schedule,fuse-vector",
     f"{NPU},interleave{{mode=best what=all objective=energy}},schedule,keep-resident",
     f'{NPU},schedule{{only="h*"}},schedule',
     f"{NPU},interleave,partition{{rule=best}},group-weights,lower-tiles",
-    "autodiff,recompute{policy=optimal budget-mib=1},lower-to-npu,schedule",
     "parallelize{devices=4},autodiff,lower-to-npu,schedule",
 )
 """Pipelines that have no more than they need: no pass remarks anything."""
