@@ -171,15 +171,17 @@ def run_pipeline(
     verify_each: bool = False,
     watch: Watcher | None = None,
     told_of: Container[str] | None = None,
+    tell_unchanged: bool = True,
 ) -> None:
     """
     Run passes on a module, in place.
 
     `watch` looks at the program before and after each. What a pass finds wrong becomes a `SourceError` that names the
     pass; so does anything that a pass from outside npuc raises. What passes remark is told of those named in `told_of`,
-    by default of all, and so is that one changed nothing: what those of -O have nothing to do for is no news.
+    by default of all, and so is that one changed nothing, unless `tell_unchanged` is false: what those of -O have
+    nothing to do for is no news.
     """
-    watchers = Watchers([Unchanged(), *([] if watch is None else [watch])])
+    watchers = Watchers([*([Unchanged()] if tell_unchanged else []), *([] if watch is None else [watch])])
     for step in passes:
         tell(step.name)
         with nullcontext() if told_of is None or step.name in told_of else remarks_to(None):

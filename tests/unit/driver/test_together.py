@@ -109,7 +109,8 @@ def test_each_report_has_the_warnings_of_the_program_and_its_own() -> None:
         for name, report in reports.items():
             assert report.warnings[0] == remark
             assert report.warnings[-1] == unread
-            assert [text.startswith(own) for text in report.warnings[1:-1]] == [True] * (name == "maestro")
+            assert any(text.startswith(own) for text in report.warnings[1:-1]) == (name == "maestro")
+            assert name == "maestro" or len(report.warnings) == 2
         lines = shown(reports).splitlines()
         assert [lines.count(f"warning: {text}") for text in (remark, unread)] == [1, 1]
         assert sum(own in line for line in lines) == 1
