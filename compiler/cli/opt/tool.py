@@ -201,8 +201,9 @@ class OptTool(xDSLOptMain):
         if asked.print_changed not in (None, *SHOWN_CHANGES):
             raise UsageError(f"--print-changed {asked.print_changed}: expected {either(SHOWN_CHANGES)}")
         with watching(asked) as watchers:
-            more: list[Watcher] = [Unchanged(), *([Times(_tell)] if asked.time_passes else [])]
-            more += [] if asked.print_changed is None else [Changes(_tell, lines=asked.print_changed == "diff")]
+            more: list[Watcher] = [Times(_tell)] if asked.time_passes else []
+            changes = Changes(_tell, lines=asked.print_changed == "diff")  # which tells what changed nothing, too
+            more.insert(0, Unchanged() if asked.print_changed is None else changes)
             self.watch = Watchers([*watchers, *more])
             self.args.time_passes = False  # told by the watcher
             super().run()

@@ -35,6 +35,7 @@ def test_opt_shows_what_passes_did(npuc: Npuc, folder: Path) -> None:
     assert npuc("opt", "samples:mlp", "--debug-only", "tile").status == 2
     changed = npuc("opt", "samples:mlp", "-p", "dce", "--print-changed", "diff")
     assert changed.err == "// after dce: no change\n"
+    assert npuc("opt", "samples:mlp", "-p", "dce").err == "npuc: warning: pass 'dce' changed nothing\n"
 
 
 def test_help_of_opt_has_npuc_s_options_first(npuc: Npuc) -> None:
