@@ -127,7 +127,8 @@ def test_the_search_is_that_of_all_partitions(seed: int, draw: Draw) -> None:
         nest, _ = draw(r, big=5)
         widths = of_bytes(nest, 2, r.choice([2, 4]))
         reduction = r.choice(["dram", "on-chip"])
-        machine = replace(ONE, cores=r.choice([2, 4, 6]), multicast=r.random() < 0.3, reduction=reduction)
+        array = Array(4, 4, r.choice(["os", "ws", "is", "in-place"]), fill=r.choice(["overlap", "per-fold"]))
+        machine = replace(ONE, cores=r.choice([2, 4, 6]), multicast=r.random() < 0.3, reduction=reduction, array=array)
         for objective in OBJECTIVES:
             expected = of_all_partitions(nest, machine, objective, widths)
             assert least_over_cores(nest, machine, objective, widths, ()) == expected

@@ -51,6 +51,7 @@ class NearPartitions:
             self.best_rank = self._score(self.best_option.cost), self.best_option.cost.moved, MOST
         self.near: list[NearOption] = []
         self.waiting: list[CandidatePartition] = []
+        self.searched: set[int] = set()
         self.refusal: CapacityError | None = None
         known = search.machine.energy is not None
         measure: Objective = next(one for one in NEXT[search.objective] if one != "energy" or known)
@@ -85,9 +86,10 @@ class NearPartitions:
         return min((self._score(option.cost) for option in options), default=MOST)
 
     def _search(self, candidate: CandidatePartition) -> None:
-        """Search a partition as far as it may be near the least score."""
+        """Search a partition as far as it may be the best; then, when it comes again, for near ties."""
         search = self.search
-        if not self.only_given:
+        if not self.only_given and candidate.number not in self.searched:
+            self.searched.add(candidate.number)
             limit = self.least * self.factor if self.least < MOST else MOST
             try:
                 found = search.within(candidate, limit)
@@ -96,10 +98,13 @@ class NearPartitions:
                 return
             if found is None:
                 return
-            cost = self._cost(found)
+            schedule, candidate = found
+            cost = self._cost(schedule)
             rank = self._score(cost), cost.moved, candidate.bound, candidate.number
             if self.best_option is None or rank < self.best_rank:
-                self.best_option, self.best_rank = NearOption(found, cost, BEST), rank
+                self.best_option, self.best_rank = NearOption(schedule, cost, BEST), rank
+            self.waiting.append(candidate)
+            return
         near = search.near(candidate, self.tolerance)
         if near is not None:
             self.near.append(NearOption(near, self._cost(near), candidate.number))
@@ -120,11 +125,15 @@ class NearPartitions:
             return None
         lowest = min(self.waiting, key=lambda one: one.least)
         score = self._score(chosen.cost)
-        # Whatever the partitions that are left score, the option has to be near the least, and the best if it is that.
-        if score > min(self.least, lowest.least) * self.factor or (chosen.place == BEST and lowest.least <= score):
+        if chosen.place == BEST:
+            own = next((one for one in self.waiting if one.number == self.best_rank[-1]), None)
+            if own is not None or lowest.least <= score:
+                return own or lowest
+        # Whatever the partitions that are left score, the option has to be near the least.
+        if score > min(self.least, lowest.least) * self.factor:
             return lowest
-        most = ROUNDING * self._measures(chosen)[0]
-        return next((one for one in self.waiting if self._next_bound(one) <= most), None)
+        first = min(self.waiting, key=self._next_bound)
+        return first if self._next_bound(first) <= ROUNDING * self._measures(chosen)[0] else None
 
     def _next_bound(self, candidate: CandidatePartition) -> float:
         """A lower bound of the first of the next measures over the schedules of a partition."""

@@ -35,23 +35,25 @@ class PartSearch:
         """The schedule of the nest in which every core runs its part by a schedule of the first one."""
         return Schedule((*candidate.loops, *inner.loops), inner.keep, inner.spm)
 
-    def within(self, candidate: CandidatePartition, score: float) -> Schedule | None:
+    def within(self, candidate: CandidatePartition, score: float) -> tuple[Schedule, CandidatePartition] | None:
         """
-        The schedule with the best one of the first part; None where it costs more than `score` anyway.
+        The schedule with the best one of the first part; None where it costs more than `score` anyway. With it comes
+        the candidate, with the closer bound that is known then.
 
         Raises `CapacityError` where the part does not fit.
         """
         part, core = self.part(candidate)
-        limit = MOST
-        if score < MOST and self._parts_take_less:
-            limit = ROUNDING * (score + self._alone(part, core))
+        alone = self._alone(part, core) if self._parts_take_less else None
+        limit = MOST if alone is None or score == MOST else ROUNDING * (score + alone)
         found = core_search(part, core, self.objective, self.widths, self.order, False).within(limit)
-        if found is not None:
-            return self.whole(candidate, found.schedule)
-        if limit < MOST:
+        if found is None and limit < MOST:
             return None
-        # which says that nothing fits
-        return self.whole(candidate, best_on_core(part, core, self.objective, self.widths, self.order))
+        if found is None:
+            inner = best_on_core(part, core, self.objective, self.widths, self.order)
+            return self.whole(candidate, inner), candidate
+        if alone is not None:
+            candidate = replace(candidate, least=max(candidate.least, (found.score - alone) / ROUNDING))
+        return self.whole(candidate, found.schedule), candidate
 
     def near(self, candidate: CandidatePartition, tolerance: float) -> Schedule | None:
         """The schedule with the best one of the first part by the next measure; None where the part does not fit."""

@@ -76,13 +76,12 @@ def _best(search: PartSearch, *, monotone: bool = False) -> Schedule:
             if monotone:
                 found = search.on_every_edge(candidate)
             else:
-                found = [search.within(candidate, MOST if best is None else best[0])]
+                within = search.within(candidate, MOST if best is None else best[0])
+                found = [] if within is None else [within[0]]
         except CapacityError as e:
             refusal = refusal or e
             continue
         for schedule in found:
-            if schedule is None:
-                continue
             cost = (*exact_cost(nest, schedule, machine, objective, widths), candidate.bound, candidate.number)
             if best is None or cost < best:
                 best, chosen = cost, schedule
