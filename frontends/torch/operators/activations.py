@@ -39,15 +39,18 @@ def prelu(c: Context, x: Tensor, weight: Tensor) -> Call:
         and c.adopt(weight=weight)
     ):
         return c.call("prelu", x)
-    return c.call("prelu", x, weight=weight)
+    if len(c.shape(x)) > 1 and c.shape(weight) == (c.shape(x)[1],):
+        return c.call("prelu", x, weight=weight)
+    slope = c.let("reshape", weight, []) if c.shape(weight) else weight
+    return c.call("where", c.let("greater", x, 0.0), x, c.let("mul", x, slope))
 
 
-@operator("aten.softmax", "aten._softmax")
+@operator("aten.softmax", "aten._softmax", "aten.special_softmax")
 def softmax(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None, half_to_float: bool = False) -> Call:
     return c.call("softmax", c.cast(x, c.result_element()), dim)
 
 
-@operator("aten.log_softmax", "aten._log_softmax")
+@operator("aten.log_softmax", "aten._log_softmax", "aten.special_log_softmax")
 def log_softmax(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None, half_to_float: bool = False) -> Call:
     return c.call("log_softmax", c.cast(x, c.result_element()), dim)
 
@@ -69,6 +72,8 @@ def clamp(c: Context, x: Tensor, min: Number | None = None, max: Number | None =
 
 @operator("aten.hardtanh")
 def hardtanh(c: Context, x: Tensor, min_val: float = -1, max_val: float = 1) -> Call:
+    if c.element(x) not in FLOATS:
+        return c.call("min", c.let("max", x, min_val), max_val)
     return c.call("hardtanh", x, min_val, max_val)
 
 

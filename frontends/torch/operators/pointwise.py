@@ -6,11 +6,9 @@ from dataclasses import replace
 from math import inf
 
 from npuc.frontends.dsl.syntax import Call
-from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform, Weight
+from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.program import Keyword
-from npuc.frontends.torch.values import element_of
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -22,7 +20,9 @@ _UNARY = {
         name: name
         for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "expm1", "log1p", "sinh", "tan")
     },
-    **{name: name for name in ("ceil", "round", "sign", "trunc", "log2", "log10")},
+    **{name: name for name in ("log2", "log10")},
+    **{"absolute": "abs", "negative": "neg", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "arccosh": "acosh"},
+    **{"arcsinh": "asinh", "arctanh": "atanh", "special_expit": "sigmoid"},
     "cos": "cos",
     "erf": "erf",
     "exp": "exp",
@@ -49,20 +49,21 @@ _COMPARE = {
     "ge": "greater_equal",
     "lt": "less",
     "le": "less_equal",
+    "not_equal": "not_equal",
+    "greater": "greater",
+    "greater_equal": "greater_equal",
+    "less": "less",
+    "less_equal": "less_equal",
 }
-_BINARY = {"mul": "mul", "maximum": "max", "minimum": "min", "remainder": "remainder", "fmod": "fmod"}
+_BINARY = {
+    **{"mul": "mul", "multiply": "mul", "maximum": "max", "minimum": "min"},
+    **{"remainder": "remainder", "fmod": "fmod"},
+}
 
 
 def _unary(function: str) -> Meaning:
     def meaning(c: Context, x: Tensor) -> Call:
         return c.call(function, c.cast(x, c.result_element()))
-
-    return meaning
-
-
-def _unary_of_any(function: str) -> Meaning:
-    def meaning(c: Context, x: Tensor) -> Call:
-        return c.call(function, x)
 
     return meaning
 
@@ -130,12 +131,42 @@ def add(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call | Unif
 
 
 @operator("aten.floor")
-def floor(c: Context, x: Tensor) -> Call:
+def floor(c: Context, x: Tensor) -> Tensor | Call:
     if not isinstance(x, Uniform):
-        return c.call("floor", x)
+        return _step(c, "floor", x)
     if not 0 <= x.low <= 1:
         raise Refused(f"found random numbers from {x.low} rounded down, expected from 0 to 1")
     return c.call("bernoulli", list(x.shape), x.low, **({} if x.element == "f32" else {"dtype": x.element}))
+
+
+def _step(c: Context, function: str, x: Tensor) -> Tensor | Call:
+    """A function of steps, which changes no integer."""
+    return c.call(function, x) if c.element(x) in FLOATS else x
+
+
+def _steps(function: str) -> Meaning:
+    def meaning(c: Context, x: Tensor) -> Tensor | Call:
+        return _step(c, function, x)
+
+    return meaning
+
+
+MEANINGS.update({f"aten.{name}": _steps(function) for name, function in {"ceil": "ceil", "trunc": "trunc"}.items()})
+MEANINGS["aten.fix"] = _steps("trunc")
+
+
+@operator("aten.round")
+def round_(c: Context, x: Tensor, decimals: int = 0) -> Tensor | Call:
+    if decimals == 0 or c.element(x) not in FLOATS:
+        return _step(c, "round", x)
+    there, back = ("mul", "div") if decimals > 0 else ("div", "mul")
+    scale = 10.0 ** abs(decimals)
+    return c.call(back, c.let("round", c.let(there, x, scale)), scale)
+
+
+@operator("aten.sign", "aten.sgn")
+def sign(c: Context, x: Tensor) -> Tensor | Call:
+    return x if c.element(x) == "bool" else c.call("sign", x)
 
 
 @operator("aten.sub", "aten.subtract")
@@ -151,10 +182,12 @@ def rsub(c: Context, x: Operand, other: Operand, alpha: float = 1) -> Call:
 def _times(c: Context, value: Operand, alpha: float) -> Operand:
     if alpha == 1:
         return value
+    if c.result_element() == "bool":
+        raise Refused(f"found alpha {alpha} of truth values, expected 1")
     return value * alpha if isinstance(value, int | float) else c.let("mul", c.cast(value, c.result_element()), alpha)
 
 
-@operator("aten.div", "aten.true_divide")
+@operator("aten.div", "aten.divide", "aten.true_divide")
 def div(c: Context, x: Operand, other: Operand, rounding_mode: str | None = None) -> Call:
     if rounding_mode is None or (rounding_mode == "trunc" and c.result_element() not in FLOATS):
         return arithmetic(c, "div", x, other)
@@ -183,13 +216,15 @@ def power(c: Context, x: Operand, exponent: Operand) -> Call:
 
 @operator("aten.square")
 def square(c: Context, x: Tensor) -> Call:
-    return c.call("mul", x, x)
+    own = c.cast(x, c.result_element())
+    return c.call("mul", own, own)
 
 
 @operator("aten.addcmul")
 def addcmul(c: Context, x: Tensor, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> Call:
-    product = c.let("mul", tensor1, tensor2)
-    return c.call("add", x, product if value == 1 else c.let("mul", product, value))
+    element = c.result_element()
+    product = c.let("mul", c.cast(tensor1, element), c.cast(tensor2, element))
+    return c.call("add", c.cast(x, element), product if value == 1 else c.let("mul", product, value))
 
 
 @operator("aten.lerp")
@@ -231,71 +266,43 @@ for _word in ("and", "or", "xor"):
 @operator("aten.where")
 def where(c: Context, condition: Tensor, x: Operand, other: Operand) -> Call:
     element = c.result_element()
-    return c.call("where", truth(c, condition), c.operand(x, element), c.operand(other, element))
+    return c.call("where", truth(c, condition), number(c, x, element), number(c, other, element))
 
 
 @operator("aten.masked_fill")
 def masked_fill(c: Context, x: Tensor, mask: Tensor, value: Operand) -> Call:
     element = c.element(x)
     if isinstance(value, float) and value in (inf, -inf) and element in FLOATS:
-        value = max(min(value, _LARGEST[element]), -_LARGEST[element])
-    return c.call("where", truth(c, mask), c.operand(value, element), x)
+        value = max(min(value, LARGEST[element]), -LARGEST[element])
+    return c.call("where", truth(c, mask), number(c, value, element), x)
 
 
-_LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
+def number(c: Context, value: Operand, element: str) -> Operand:
+    """An operand of arithmetic in an element type; the language has no numbers beside truth values."""
+    if element == "bool" and isinstance(value, int | float):
+        return c.let("full", [], int(value != 0), dtype="bool")
+    return c.operand(value, element)
+
+
+LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
 """The largest finite number of each type: the language writes no infinity."""
 
 
-@operator("aten.to", "aten._to_copy", "aten.type_as", "aten.float", "aten.half")
-def to(
-    c: Context,
-    x: Tensor,
-    other: Tensor | None = None,
-    dtype: Keyword | None = None,
-    device: Keyword | None = None,
-    layout: Keyword | None = None,
-    pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Keyword | None = None,
-) -> Tensor | Call:
-    element = c.element(other) if other is not None else c.element(x) if dtype is None else element_of(dtype.name)
-    return x if element == c.element(x) else c.call("cast", x, to=element)
+def _finite(function: str, *, of_integers: bool) -> Meaning:
+    def meaning(c: Context, x: Tensor) -> Call:
+        if c.element(x) in FLOATS:
+            return c.call(function, x)
+        return c.call("full", list(c.shape(x)), int(of_integers), dtype="bool")
+
+    return meaning
 
 
-@operator("aten.outer", "aten.ger")
-def outer(c: Context, x: Tensor, vec2: Tensor) -> Call:
-    rows = c.let("reshape", c.cast(x, c.result_element()), [c.shape(x)[0], 1])
-    return c.call("mul", rows, c.cast(vec2, c.result_element()))
-
-
-@operator("aten.detach", "aten.detach_", "aten.lift_fresh_copy", "aten.lift_fresh")
-def detach(c: Context, x: Tensor) -> Tensor | Call:
-    return c.call("detach", x) if c.element(x) in FLOATS and not isinstance(x, Weight) else x
-
-
-@operator("aten.clone", "aten.contiguous")
-def clone(c: Context, x: Tensor, memory_format: Keyword | None = None) -> Tensor:
-    return x
-
-
-@operator(
-    "aten._assert_tensor_metadata", "aten._assert_scalar", "aten._assert_async", "aten.sym_constrain_range_for_size"
-)
-def nothing(c: Context, *arguments: object, **named: object) -> None:
-    return None
-
-
-@operator("aten.copy")
-def copy(c: Context, x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Call:
-    value = c.cast(src, c.element(x))
-    return value if c.shape(value) == c.shape(x) else c.call("expand", value, list(c.shape(x)))
-
-
-MEANINGS.update({f"aten.{name}": _unary_of_any(name) for name in ("isnan", "isinf", "isfinite")})
+MEANINGS.update({f"aten.{name}": _finite(name, of_integers=False) for name in ("isnan", "isinf")})
+MEANINGS["aten.isfinite"] = _finite("isfinite", of_integers=True)
 
 
 @operator("aten.addcdiv")
 def addcdiv(c: Context, x: Tensor, tensor1: Tensor, tensor2: Tensor, value: float = 1) -> Call:
-    quotient = c.let("div", tensor1, tensor2)
-    return c.call("add", x, quotient if value == 1 else c.let("mul", quotient, value))
+    element = c.result_element()
+    quotient = c.let("div", c.cast(tensor1, element), c.cast(tensor2, element))
+    return c.call("add", c.cast(x, element), quotient if value == 1 else c.let("mul", quotient, value))

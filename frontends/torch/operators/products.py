@@ -71,18 +71,39 @@ def addmm(
     mat2: Tensor | None = None,
     batch1: Tensor | None = None,
     batch2: Tensor | None = None,
+    mat: Tensor | None = None,
+    vec: Tensor | None = None,
     beta: float = 1,
     alpha: float = 1,
 ) -> Call:
+    if mat is not None and vec is not None:
+        column = c.let("reshape", c.script.assign(f"{c.layer}.matmul", matmul(c, mat, vec=vec)), [c.shape(mat)[0]])
+        return _scaled_sum(c, x, column, beta, alpha)
     a, b = (mat1, mat2) if mat1 is not None else (batch1, batch2)
     if a is None or b is None:
         raise Refused("found no matrices")
     if beta == alpha == 1 and len(c.shape(x)) == 1 and c.adopt(weight=b, bias=x):
         return c.call("linear", a, c.shape(b)[1])
-    whole = c.script.assign(f"{c.layer}.matmul", product(c, a, b))
-    scaled = whole if alpha == 1 else c.let("mul", whole, alpha)
-    added = x if beta == 1 else c.let("mul", x, beta)
-    return c.call("add", scaled, added)
+    return _scaled_sum(c, x, c.script.assign(f"{c.layer}.matmul", product(c, a, b)), beta, alpha)
+
+
+def _scaled_sum(c: Context, x: Tensor, product: Tensor, beta: float, alpha: float) -> Call:
+    """alpha product + beta x."""
+    scaled = product if alpha == 1 else c.let("mul", product, alpha)
+    return c.call("add", scaled, x if beta == 1 else c.let("mul", x, beta))
+
+
+@operator("aten.addbmm")
+def addbmm(c: Context, x: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1, alpha: float = 1) -> Call:
+    products = c.script.assign(f"{c.layer}.matmul", product(c, batch1, batch2))
+    return _scaled_sum(c, x, c.let("sum", products, axis=0), beta, alpha)
+
+
+@operator("aten.addr")
+def addr(c: Context, x: Tensor, vec1: Tensor, vec2: Tensor, beta: float = 1, alpha: float = 1) -> Call:
+    element = c.result_element()
+    columns = c.let("mul", c.let("unsqueeze", c.cast(vec1, element), 1), c.cast(vec2, element))
+    return _scaled_sum(c, c.cast(x, element), columns, beta, alpha)
 
 
 _Option = int | list[int] | None
@@ -129,11 +150,12 @@ def convolution(
 ) -> Call:
     axes = len(c.shape(weight)) - 2
     kernel = c.shape(weight)[2:]
+    uneven: list[int] | None = None
     if isinstance(padding, str):
         pads = [(d * (k - 1)) for k, d in zip(kernel, _wide(dilation, axes), strict=True)]
+        if padding != "valid" and any(pad % 2 for pad in pads):
+            uneven = [side for pad in pads for side in (pad // 2, pad - pad // 2)]
         padding = [0] * axes if padding == "valid" else [pad // 2 for pad in pads]
-        if any(pad % 2 for pad in pads) and any(padding):
-            raise Refused("found padding 'same' of an even kernel", "pad by torch.nn.functional.pad before it")
     batched = len(c.shape(input)) == axes + 2
     x = input if batched else c.let("unsqueeze", input, 0)
     named: dict[str, _Option] = {
@@ -142,8 +164,8 @@ def convolution(
         "dilation": _unless(_wide(dilation, axes), 1),
         "groups": None if groups == 1 else groups,
     }
-    if isinstance(named["padding"], list):
-        named["padding"] = _both_sides(_wide(padding, axes))
+    if isinstance(named["padding"], list) or uneven is not None:
+        named["padding"] = uneven or _both_sides(_wide(padding, axes))
     call = _convolve(c, f"conv{axes}d", x, weight, bias, **named)
     return call if batched else c.call("squeeze", c.script.assign(f"{c.layer}.conv", call), 0)
 
@@ -179,7 +201,10 @@ def convolution_transposed(
     }
     if isinstance(named["padding"], list):
         named["padding"] = _both_sides(_wide(padding, axes))
-    return _convolve(c, f"conv_transpose{axes}d", input, weight, bias, **named)
+    batched = len(c.shape(input)) == axes + 2
+    x = input if batched else c.let("unsqueeze", input, 0)
+    call = _convolve(c, f"conv_transpose{axes}d", x, weight, bias, **named)
+    return call if batched else c.call("squeeze", c.script.assign(f"{c.layer}.conv", call), 0)
 
 
 @operator("aten.embedding")

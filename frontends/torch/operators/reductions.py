@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import Refused, Tensor
@@ -115,7 +116,7 @@ def std(
     return c.call("sqrt", c.script.assign(f"{c.layer}.var", spread) if isinstance(spread, Call) else spread)
 
 
-@operator("aten.linalg_vector_norm", "aten.norm.ScalarOpt_dim")
+@operator("aten.linalg_vector_norm", "aten.norm")
 def norm(
     c: Context,
     x: Tensor,
@@ -124,19 +125,23 @@ def norm(
     keepdim: bool = False,
     dtype: Keyword | None = None,
     p: float | None = None,
-) -> Call:
-    order = ord if p is None else p
-    if order == 1:
-        return _call(reduced(c, "sum", c.let("abs", x), dim, keepdim))
-    if order != 2:
-        raise Refused(f"found a norm of order {order}, expected 1 or 2")
-    total = reduced(c, "sum", c.let("mul", x, x), dim, keepdim)
-    return c.call("sqrt", c.script.assign(f"{c.layer}.sum", _call(total)))
+) -> Tensor | Call:
+    order, own = ord if p is None else p, c.cast(x, c.result_element())
+    if order == 0:
+        some = c.let("cast", c.let("not_equal", own, 0.0), to=c.result_element())
+        return reduced(c, "sum", some, dim, keepdim)
+    if order in (inf, -inf):
+        return reduced(c, "amax" if order > 0 else "amin", c.let("abs", own), dim, keepdim)
+    if not c.shape(own):
+        return c.call("abs", own)
+    if order < 0:
+        raise Refused(f"found a norm of order {order}, expected an order above 0")
+    return reduced(c, "vector_norm", own, dim, keepdim, **({} if order == 2 else {"order": order}))
 
 
 def _call(value: Tensor | Call) -> Call:
     if not isinstance(value, Call):
-        raise Refused("found a norm of a scalar")
+        raise Refused("found a scalar, expected axes")
     return value
 
 
@@ -145,9 +150,29 @@ def cumsum(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Cal
     return c.call("cumsum", c.cast(x, c.result_element()), c.axis(dim, x))
 
 
-@operator("aten.logsumexp")
+@operator("aten.cumprod")
+def cumprod(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Call:
+    return c.call("cumprod", c.cast(x, c.result_element()), c.axis(dim, x))
+
+
+@operator("aten.logcumsumexp")
+def logcumsumexp(c: Context, x: Tensor, dim: int) -> Call:
+    return c.call("logcumsumexp", x, c.axis(dim, x))
+
+
+@operator("aten.cummax")
+def cummax(c: Context, x: Tensor, dim: int) -> list[Tensor]:
+    return _with_places(c, c.call("cummax", x, c.axis(dim, x)))
+
+
+@operator("aten.cummin")
+def cummin(c: Context, x: Tensor, dim: int) -> list[Tensor]:
+    return _with_places(c, c.call("cummin", x, c.axis(dim, x)))
+
+
+@operator("aten.logsumexp", "aten.special_logsumexp")
 def logsumexp(c: Context, x: Tensor, dim: Axes, keepdim: bool = False) -> Tensor | Call:
-    return reduced(c, "logsumexp", x, dim, keepdim)
+    return reduced(c, "logsumexp", c.cast(x, c.result_element()), dim, keepdim)
 
 
 @operator("aten.any")
