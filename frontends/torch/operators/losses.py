@@ -211,7 +211,8 @@ def soft_margin_loss(c: Context, x: Tensor, target: Tensor, reduction: int = MEA
 def margin_ranking_loss(
     c: Context, input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = MEAN
 ) -> Call:
-    signed = c.let("mul", c.let("neg", target), c.let("sub", input1, input2))
+    one, other, sign = (c.cast(value, c.result_element()) for value in (input1, input2, target))
+    signed = c.let("mul", c.let("neg", sign), c.let("sub", one, other))
     return _reduced(c, c.call("clip", c.let("add", signed, margin), low=0.0, high=None), reduction)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from npuc.frontends.dsl.syntax import Call
-from npuc.frontends.script.weights import Tensor, Uniform
+from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 
@@ -14,6 +16,12 @@ operator = registry(MEANINGS)
 @operator("aten.arange")
 def arange(c: Context, end: float = 0, start: float = 0, step: float = 1, **_: object) -> Call:
     named = {"dtype": c.result_element()}
+    if c.result_element() not in FLOATS:  # integers of a number that the file tells
+        start, step = int(start), int(step)
+        if step == 0:
+            return filled(c, start)
+        end = start + step * c.result_shape()[0]
+    start, end, step = (int(one) if isinstance(one, bool) else one for one in (start, end, step))
     if step != 1:
         return c.call("arange", end, start, step, **named)
     return c.call("arange", end, **named) if start == 0 else c.call("arange", end, start, **named)
@@ -68,3 +76,36 @@ def rand(c: Context, *_: object, **__: object) -> Uniform:
 @operator("aten.zero")
 def zero(c: Context, x: object) -> Call:
     return filled(c, 0)
+
+
+@operator("aten.eye")
+def eye(c: Context, *_: object, **__: object) -> Call:
+    rows, columns = c.result_shape()
+    down = c.let("unsqueeze", c.let("arange", rows, dtype="i64"), 1)
+    return c.call("cast", c.let("equal", down, c.let("arange", columns, dtype="i64")), to=c.result_element())
+
+
+@operator("aten.linspace")
+def linspace(c: Context, start: float, end: float, steps: int, **_: object) -> Call:
+    if c.result_element() not in FLOATS:
+        raise Refused("found integers between two numbers, expected real numbers")
+    if steps == 1:
+        return filled(c, start)
+    places = c.let("arange", steps, dtype=c.result_element())
+    return c.call("add", c.let("mul", places, (end - start) / (steps - 1)), float(start))
+
+
+@operator("aten.logspace")
+def logspace(c: Context, start: float, end: float, steps: int, base: float = 10.0, **_: object) -> Call:
+    exponents = c.script.assign(f"{c.layer}.exponents", linspace(c, start, end, steps))
+    return c.call("pow", float(base), exponents)
+
+
+@operator("aten.tril_indices")
+def tril_indices(c: Context, row: int, col: int, offset: int = 0, **_: object) -> Call:
+    return c.listed(np.array(np.tril_indices(row, offset, col)), c.result_element())
+
+
+@operator("aten.triu_indices")
+def triu_indices(c: Context, row: int, col: int, offset: int = 0, **_: object) -> Call:
+    return c.listed(np.array(np.triu_indices(row, offset, col)), c.result_element())

@@ -64,10 +64,23 @@ def transpose(
     return x if a == b else transposed(c, x, axes)
 
 
-@operator("aten.t", "aten.numpy_T", "aten.mT", "aten.adjoint")
+@operator("aten.t", "aten.mT", "aten.mH", "aten.matrix_H", "aten.adjoint")
 def t(c: Context, x: Tensor) -> Tensor | Call:
     rank = len(c.shape(x))
     return x if rank < 2 else transposed(c, x, [*range(rank - 2), rank - 1, rank - 2])
+
+
+@operator("aten.numpy_T")
+def numpy_transpose(c: Context, x: Tensor) -> Tensor | Call:
+    rank = len(c.shape(x))
+    return x if rank < 2 else transposed(c, x, list(reversed(range(rank))))
+
+
+@operator("aten.movedim.intlist", "aten.moveaxis.intlist")
+def movedims(c: Context, x: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor | Call:
+    there = {c.axis(new, x): c.axis(old, x) for old, new in zip(source, destination, strict=True)}
+    others = iter(axis for axis in range(len(c.shape(x))) if axis not in there.values())
+    return permute(c, x, [there[axis] if axis in there else next(others) for axis in range(len(c.shape(x)))])
 
 
 @operator("aten.movedim.int", "aten.moveaxis.int")
@@ -190,18 +203,6 @@ def narrow(c: Context, x: Tensor, dim: int, start: int, length: int) -> Tensor |
     return slice_(c, x, dim, start, start + length)
 
 
-@operator(
-    "aten.split", "aten.split_with_sizes", "aten.chunk", "aten.tensor_split", "aten.unsafe_split", "aten.unsafe_chunk"
-)
-def split(c: Context, x: Tensor, *_: object, dim: int = 0, **__: object) -> list[Tensor]:
-    axis = c.axis(dim, x)
-    sizes = [c.result_shape(i)[axis] for i in range(c.result_count)]
-    if len(sizes) == 1:
-        return [x]
-    names = [f"{c.layer}.{i}" for i in range(len(sizes))]
-    return [*c.script.several(names, "split", c.variable(x), sizes, axis)]
-
-
 @operator("aten.unbind")
 def unbind(c: Context, x: Tensor, dim: int = 0) -> list[Name]:
     axis = c.axis(dim, x)
@@ -210,7 +211,9 @@ def unbind(c: Context, x: Tensor, dim: int = 0) -> list[Name]:
 
 
 @operator("aten.flip")
-def flip(c: Context, x: Tensor, dims: Sequence[int]) -> Call:
+def flip(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
+    if not dims:
+        return x
     return c.call("flip", x, [c.axis(axis, x) for axis in dims])
 
 
@@ -237,19 +240,14 @@ def pad(c: Context, x: Tensor, pad: Sequence[int], mode: str = "constant", value
     return c.call("pad", x, list(pad), **({"value": float(value)} if value else {}), **named)
 
 
-@operator("aten.reflection_pad1d", "aten.reflection_pad2d")
+@operator("aten.reflection_pad1d", "aten.reflection_pad2d", "aten.reflection_pad3d")
 def reflection_pad(c: Context, x: Tensor, padding: Sequence[int]) -> Call:
     return pad(c, x, padding, "reflect")
 
 
-@operator("aten.replication_pad1d", "aten.replication_pad2d")
+@operator("aten.replication_pad1d", "aten.replication_pad2d", "aten.replication_pad3d")
 def replication_pad(c: Context, x: Tensor, padding: Sequence[int]) -> Call:
     return pad(c, x, padding, "replicate")
-
-
-@operator("aten.pixel_shuffle")
-def pixel_shuffle(c: Context, x: Tensor, upscale_factor: int) -> Call:
-    return c.call("pixel_shuffle", x, upscale_factor)
 
 
 @operator("aten.one_hot")
@@ -272,11 +270,15 @@ def diff(
     dim: int = -1,
     prepend: Tensor | None = None,
     append: Tensor | None = None,
-) -> Call:
+) -> Tensor | Call:
     axis = c.axis(dim, x)
-    parts = [one for one in (prepend, x, append) if one is not None]
-    whole: Tensor = x if len(parts) == 1 else c.let("concat", parts, axis)
-    if n != 1:
-        raise Refused(f"found differences of order {n}, expected 1")
-    size = c.shape(whole)[axis]
-    return c.call("sub", c.let("slice", whole, axis, 1, size), c.let("slice", whole, axis, 0, size - 1))
+    parts = [one for one in (prepend, x, append) if one is not None and 0 not in c.shape(one)]
+    whole: Tensor = parts[0] if len(parts) == 1 else c.let("concat", parts, axis)
+    function = "logical_xor" if c.element(x) == "bool" else "sub"
+    for number in range(n):
+        size = c.shape(whole)[axis]
+        step = c.call(function, c.let("slice", whole, axis, 1, size), c.let("slice", whole, axis, 0, size - 1))
+        if number == n - 1:
+            return step
+        whole = c.script.assign(f"{c.layer}.{function}", step)
+    return whole
