@@ -10,6 +10,7 @@ from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.weights import Empty, Refused, Tensor, Uniform, Weight
+from npuc.frontends.script.writer import CallWriter
 from npuc.frontends.torch.arguments import bound
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
@@ -118,7 +119,10 @@ class _Translator:
             self.done.weights += weights
             memory.define(one.value.name, value)
 
-    def _user_input(self, name: str, type: TensorType) -> Name:
+    def _user_input(self, name: str, type: TensorType) -> Name | Empty:
+        shape = self.sizes.shape(type)
+        if 0 in shape:
+            return Empty(shape, element_or_name(type))
         try:
             return self.script.input(name, element_of(type.dtype), self.sizes.shape(type))
         except Refused as refusal:
@@ -136,10 +140,22 @@ class _Translator:
             if isinstance(value, Complex):
                 raise self.script.error(f"output '{one.name}': found complex numbers, expected real ones", _REAL)
             name = one.name or ("loss" if one.kind == "loss" else f"output{number}")
+            if isinstance(value, Weight) and name not in names:
+                value = self._kept(name, value)
             if isinstance(value, Name) and name not in names:
                 names[name] = value
-            else:
-                self.done.remarks.append(f"output '{name}' is left out: no call makes a value of it")
+                continue
+            why = "it has no elements" if isinstance(value, Empty) else "no call makes a value of it"
+            self.done.remarks.append(f"output '{name}' is left out: {why}")
+        if not names and self.done.remarks:
+            raise self.script.error(f"the graph has no output to keep: {self.done.remarks[-1]}")
+
+    def _kept(self, name: str, weight: Weight) -> Name:
+        """A parameter or buffer that is an output as it is."""
+        try:
+            return CallWriter(self.script, weight.owner or weight.name).variable(weight)
+        except Refused as refusal:
+            raise self.script.error(f"output '{name}': {refusal.message}", refusal.hint) from None
 
     # calls
 

@@ -17,8 +17,8 @@ operator = registry(MEANINGS)
 
 @operator("aten.outer", "aten.ger")
 def outer(c: Context, x: Tensor, vec2: Tensor) -> Call:
-    element = c.result_element()
-    return c.call("mul", c.let("unsqueeze", c.cast(x, element), 1), c.cast(vec2, element))
+    rows = c.let("reshape", c.cast(x, c.result_element()), [c.shape(x)[0], 1])
+    return c.call("mul", rows, c.cast(vec2, c.result_element()))
 
 
 @operator("aten.vdot")

@@ -197,7 +197,7 @@ def signbit(c: Context, x: Tensor) -> Call:
     return c.call("full", list(c.shape(x)), 0, dtype="bool") if c.element(x) == "bool" else c.call("less", x, 0)
 
 
-@operator("aten.positive", "aten.real", "aten.conj", "aten.resolve_conj", "aten.resolve_neg", "aten.conj_physical")
+@operator("aten.positive")
 def positive(c: Context, x: Tensor) -> Tensor:
     return x
 

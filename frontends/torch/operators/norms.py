@@ -27,18 +27,46 @@ def batch_norm(
     cudnn_enabled: bool = True,
 ) -> Call:
     statistics = {"running_mean": running_mean, "running_var": running_var}
-    if (
-        running_mean is None
-        or not c.adopt(weight=weight, bias=bias, **statistics)
-        or (weight is None) != (bias is None)
-    ):
-        raise Refused("found a batch norm that shares its parameters or has no running statistics")
+    if running_mean is None or running_var is None:
+        return _of_batch(c, input, weight, bias, eps)
+    if (weight is None) != (bias is None) or not c.adopt(weight=weight, bias=bias, **statistics):
+        if training or c.script.training:
+            raise Refused("found a batch norm in training that shares its parameters or running statistics")
+        return _of_statistics(c, input, (running_mean, running_var), weight, bias, eps)
     named: dict[str, float | bool] = {} if weight is not None else {"affine": False}
     if momentum != 0.1:
         named["momentum"] = momentum
     if eps != 1e-5:
         named["eps"] = eps
     return c.call("batch_norm", input, **named)
+
+
+def _of_batch(c: Context, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Call:
+    """Each channel less its mean over the batch, over its standard deviation: no statistics are kept."""
+    over = [axis for axis in range(len(c.shape(x))) if axis != 1]
+    centred = c.let("sub", x, c.let("mean", x, axis=over, keepdim=True))
+    spread = c.let("var", x, axis=over, correction=0, keepdim=True)
+    plain = c.call("mul", centred, c.let("rsqrt", c.let("add", spread, eps)))
+    return _of_channels(c, plain, c.shape(x), weight, bias)
+
+
+def _of_statistics(
+    c: Context, x: Tensor, statistics: tuple[Tensor, Tensor], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> Call:
+    """Each channel less a given mean, over the root of a given variance."""
+    shape = [c.shape(x)[1], *[1] * (len(c.shape(x)) - 2)]
+    mean, spread = (c.let("reshape", one, shape) for one in statistics)
+    plain = c.call("mul", c.let("sub", x, mean), c.let("rsqrt", c.let("add", spread, eps)))
+    return _of_channels(c, plain, c.shape(x), weight, bias)
+
+
+def _of_channels(c: Context, plain: Call, sizes: Sequence[int], weight: Tensor | None, bias: Tensor | None) -> Call:
+    """Channels times a weight, plus a bias, which may be missing."""
+    if weight is None and bias is None:
+        return plain
+    shape = [sizes[1], *[1] * (len(sizes) - 2)]
+    scale, shift = (None if one is None else c.let("reshape", one, shape) for one in (weight, bias))
+    return _scaled(c, c.script.assign(f"{c.layer}.normalize", plain), scale, shift)
 
 
 @operator("aten.layer_norm")

@@ -73,9 +73,8 @@ def nanmean(
     total = reduced(c, "sum", numbers, dim, keepdim)
     known = c.let("cast", c.let("logical_not", missing), to=c.result_element())
     count = reduced(c, "sum", known, dim, keepdim)
-    return c.call(
-        "div", *(c.script.assign(f"{c.layer}.sum", one) if isinstance(one, Call) else one for one in (total, count))
-    )
+    named = [c.script.assign(f"{c.layer}.sum", one) if isinstance(one, Call) else one for one in (total, count)]
+    return c.call("div", *named)
 
 
 @operator("aten.msort")
