@@ -145,8 +145,10 @@ def pairwise_distance(
 
 @operator("aten.cosine_similarity")
 def cosine_similarity(c: Context, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Call:
-    axis = dim % len(_broadcast(c, x1, x2)) - len(_broadcast(c, x1, x2))
     shape = list(_broadcast(c, x1, x2))
+    if not shape:
+        raise Refused("found scalars, expected vectors")
+    axis = dim % len(shape) - len(shape)
     a, b = (one if list(c.shape(one)) == shape else c.let("expand", one, shape) for one in (x1, x2))
     units = [c.let("div", one, c.let("max", c.let("vector_norm", one, axis=axis, keepdim=True), eps)) for one in (a, b)]
     return c.call("sum", c.let("mul", *units), axis=axis)

@@ -142,12 +142,12 @@ def take(c: Context, x: Tensor, index: Tensor) -> Call:
 @operator("aten.take_along_dim")
 def take_along_dim(c: Context, x: Tensor, indices: Tensor, dim: int | None = None) -> Call:
     if dim is None:
-        return c.call("gather", c.let("reshape", x, [-1]), c.let("reshape", indices, [-1]), 0)
+        return c.call("gather", c.let("reshape", x, [-1]), c.let("reshape", indices, [-1]), 0, negative=True)
     axis, shape = c.axis(dim, x), c.result_shape()
     wide = [*shape[:axis], c.shape(x)[axis], *shape[axis + 1 :]]
     source: Tensor = x if c.shape(x) == tuple(wide) else c.let("expand", x, wide)
     index: Tensor = indices if c.shape(indices) == shape else c.let("expand", indices, list(shape))
-    return c.call("gather", source, index, axis)
+    return c.call("gather", source, index, axis, negative=True)
 
 
 @operator("aten.put")

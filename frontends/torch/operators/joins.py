@@ -196,6 +196,5 @@ def sum_to_size(c: Context, x: Tensor, size: Sequence[int]) -> Tensor | Call:
     shape = c.shape(x)
     lead = len(shape) - len(size)
     axes = [axis for axis, old in enumerate(shape) if axis < lead or size[axis - lead] != old]
-    if not axes:
-        return x
-    return c.call("reshape", c.let("sum", x, axis=axes), list(size))
+    own = c.cast(x, c.result_element())
+    return c.call("reshape", c.let("sum", own, axis=axes), list(size)) if axes else own

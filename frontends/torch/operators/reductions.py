@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from math import prod as prod_of
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import Refused, Tensor
@@ -99,8 +100,15 @@ def var(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Tensor | Call:
-    taken = int(unbiased) if correction is None else int(correction)
-    return reduced(c, "var", x, dim, keepdim, correction=taken)
+    taken = float(unbiased) if correction is None else float(correction)
+    axes = [dim] if isinstance(dim, int) else list(dim or range(len(c.shape(x))))
+    count = prod_of(c.shape(x)[axis] for axis in axes)
+    if taken.is_integer() and 0 <= taken < count:
+        return reduced(c, "var", x, dim, keepdim, correction=int(taken))
+    if taken >= count:
+        raise Refused(f"found a correction of {taken:g} for {count} elements, expected less")
+    plain = _call(reduced(c, "var", x, dim, keepdim, correction=0))
+    return c.call("mul", c.script.assign(f"{c.layer}.var", plain), count / (count - taken))
 
 
 @operator("aten.std")
@@ -113,7 +121,7 @@ def std(
     keepdim: bool = False,
 ) -> Call:
     spread = var(c, x, dim, unbiased, correction, keepdim)
-    return c.call("sqrt", c.script.assign(f"{c.layer}.var", spread) if isinstance(spread, Call) else spread)
+    return c.call("sqrt", c.script.assign(f"{c.layer}.variance", spread) if isinstance(spread, Call) else spread)
 
 
 @operator("aten.linalg_vector_norm", "aten.norm")
@@ -146,18 +154,22 @@ def _call(value: Tensor | Call) -> Call:
 
 
 @operator("aten.cumsum")
-def cumsum(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Call:
-    return c.call("cumsum", c.cast(x, c.result_element()), c.axis(dim, x))
+def cumsum(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Tensor | Call:
+    return _running(c, "cumsum", c.cast(x, c.result_element()), dim)
+
+
+def _running(c: Context, function: str, x: Tensor, axis: int) -> Tensor | Call:
+    return c.call(function, x, c.axis(axis, x)) if c.shape(x) else x
 
 
 @operator("aten.cumprod")
-def cumprod(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Call:
-    return c.call("cumprod", c.cast(x, c.result_element()), c.axis(dim, x))
+def cumprod(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None) -> Tensor | Call:
+    return _running(c, "cumprod", c.cast(x, c.result_element()), dim)
 
 
 @operator("aten.logcumsumexp")
-def logcumsumexp(c: Context, x: Tensor, dim: int) -> Call:
-    return c.call("logcumsumexp", x, c.axis(dim, x))
+def logcumsumexp(c: Context, x: Tensor, dim: int) -> Tensor | Call:
+    return _running(c, "logcumsumexp", x, dim)
 
 
 @operator("aten.cummax")

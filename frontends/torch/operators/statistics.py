@@ -89,6 +89,8 @@ def kthvalue(c: Context, x: Tensor, k: int, dim: int = -1, keepdim: bool = False
 
 def _ranked(c: Context, x: Tensor, rank: int, dim: int, keepdim: bool) -> list[Tensor | Call]:
     """The element of a rank along an axis, and its place."""
+    if not c.shape(x):
+        return [x, c.call("zeros", [], dtype="i64")]
     axis = c.axis(dim, x)
     values, places = c.script.unpacked([f"{c.layer}.sorted", f"{c.layer}.places"], c.call("sort", x, axis=axis))
     one, place = (c.let("slice", found, axis, rank, rank + 1) for found in (values, places))
@@ -99,7 +101,8 @@ def _ranked(c: Context, x: Tensor, rank: int, dim: int, keepdim: bool) -> list[T
 
 @operator("aten.median.dim")
 def median_along(c: Context, x: Tensor, dim: int, keepdim: bool = False) -> list[Tensor | Call]:
-    return _ranked(c, x, (c.shape(x)[c.axis(dim, x)] - 1) // 2, dim, keepdim)
+    size = c.shape(x)[c.axis(dim, x)] if c.shape(x) else 1
+    return _ranked(c, x, (size - 1) // 2, dim, keepdim)
 
 
 @operator("aten.median.default")
