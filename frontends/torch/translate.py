@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from npuc.compiler.core.errors import SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.weights import Empty, Refused, Tensor, Uniform, Weight
@@ -17,6 +16,7 @@ from npuc.frontends.torch.effects import Effects, computes, functional, leaves, 
 from npuc.frontends.torch.graphs.autocast import autocast
 from npuc.frontends.torch.graphs.call import GraphCall
 from npuc.frontends.torch.graphs.control import CONTROL, uses_of
+from npuc.frontends.torch.graphs.known import all_nodes, check_known
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
@@ -36,7 +36,6 @@ from npuc.frontends.torch.values import Complex, Memory, View, element_of, eleme
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
 
-_MAX_PROBLEMS = 20
 _REAL = "torch.view_as_real gives both parts"
 
 
@@ -59,29 +58,6 @@ def translate(program: ExportedProgram, script: Script, sizes: Sizes) -> Transla
     return _Translator(program, script, sizes).run()
 
 
-def check_known(program: ExportedProgram) -> None:
-    """Raise an error that names all operators of a program that have no meaning here, with their nodes."""
-    unknown: dict[str, list[TorchNode]] = {}
-    for node in _all_nodes(program.graph):
-        if computes(node) and node.operator not in CONTROL and functional(node.operator) is None:
-            unknown.setdefault(node.operator, []).append(node)
-    problems: list[SourceError] = []
-    for name, nodes in unknown.items():
-        places = ", ".join(str(node.number) for node in nodes[:8]) + (", …" if len(nodes) > 8 else "")
-        where = f" (nodes {places})" if len(nodes) > 1 else ""
-        hint = "npuc list operators shows what is read; a decomposition before the export may avoid it"
-        problems.append(SourceError(f"unsupported operator {name}{where}", location=program.place(nodes[0]), hint=hint))
-    if problems:
-        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:_MAX_PROBLEMS]))
-
-
-def _all_nodes(graph: TorchGraph) -> Iterator[TorchNode]:
-    for node in graph.nodes:
-        yield node
-        for inner in node.subgraphs():
-            yield from _all_nodes(inner.graph)
-
-
 class _Translator:
     """One run over a program."""
 
@@ -89,7 +65,7 @@ class _Translator:
         self.program = program
         self.script = script
         self.sizes = sizes
-        self.layers = Layers(list(_all_nodes(program.graph)))
+        self.layers = Layers(list(all_nodes(program.graph)))
         self.autocast = False
         self.done = Translation()
 
