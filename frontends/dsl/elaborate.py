@@ -202,6 +202,11 @@ class NetworkParameters:
             diagnostics.raise_if_any()
 
 
+def function_names() -> frozenset[str]:
+    """The functions of the language that every program knows."""
+    return frozenset({*get_functions(), *BUILT_IN, *library_names()})
+
+
 def read_dsl(
     text: str,
     filename: str,
@@ -217,7 +222,7 @@ def read_dsl(
     """
     program = load_program(text, filename)
     diagnostics = Diagnostics()
-    if check(program, {*get_functions(), *BUILT_IN, *library_names()}, diagnostics):
+    if check(program, function_names(), diagnostics):
         builder = GraphBuilder(program.network.definition.name.text, training=training, max_ops=max_ops)
         elaboration = Elaboration(program, builder, diagnostics)
         try:

@@ -27,7 +27,7 @@ from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.tensors import element_text, tensor_type
 from npuc.dialects.train.signature import arguments_of
 from npuc.frontends.dsl.budget import Abort
-from npuc.frontends.dsl.elaborate import Elaboration
+from npuc.frontends.dsl.elaborate import Elaboration, function_names
 from npuc.frontends.dsl.program import LoadedProgram, Routine
 from npuc.frontends.dsl.syntax import (
     Argument,
@@ -207,6 +207,8 @@ class Script:
 
     def call(self, function: str, *arguments: Term, **named: Term) -> Call:
         """The expression `function(arguments)`; no statement is written."""
+        if function not in function_names():
+            raise self.error(f"{function} is no function of the language, so that this has no counterpart")
         at = self._at
         given = [Argument(at, None, self._expr(value)) for value in arguments]
         given += [Argument(at, name, self._expr(value)) for name, value in named.items()]

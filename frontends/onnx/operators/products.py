@@ -82,11 +82,19 @@ def _untransposed(c: OnnxContext, value: Name) -> tuple[Name, bool]:
 
 @operator("Conv")
 def convolution(c: OnnxContext) -> Result:
-    kernel = c.tensor(1).shape[2:]
+    kernel = _kernel(c)
     window = window_of(c, c.tensor(0).shape[2:], kernel)
     groups = c.onnx.int("group", 1)
     named = {**_options(window), **({"groups": groups} if groups != 1 else {})}
     return _convolve(c, f"conv{len(kernel)}d", c.tensor(1).shape[0], window, **named)
+
+
+def _kernel(c: OnnxContext) -> tuple[int, ...]:
+    """The shape of a convolution's windows, that of its weights without the channels. Raises `SourceError`."""
+    kernel = c.tensor(1).shape[2:]
+    if len(kernel) not in (1, 2, 3):
+        raise c.error(f"convolves {len(kernel)} axes, which has no counterpart")
+    return kernel
 
 
 def _options(window: Window) -> dict[str, int | list[int]]:
@@ -103,8 +111,6 @@ def _options(window: Window) -> dict[str, int | list[int]]:
 
 def _convolve(c: OnnxContext, name: str, channels: int, window: Window, **named: int | list[int]) -> Result:
     """A convolution with the weights that it owns, or with others."""
-    if len(window.kernel) > 3 or not window.kernel:
-        raise c.error(f"convolves {len(window.kernel)} axes, which has no counterpart")
     weight, bias = c.weight(1), c.weight(2)
     if weight is not None and (bias is not None or not c.onnx.has(2)) and c.own(weight=weight, bias=bias):
         plain = {} if bias is not None else {"bias": False}
@@ -117,7 +123,7 @@ def _convolve(c: OnnxContext, name: str, channels: int, window: Window, **named:
 
 @operator("ConvTranspose")
 def transposed_convolution(c: OnnxContext) -> Result:
-    shape, kernel = c.tensor(0).shape[2:], c.tensor(1).shape[2:]
+    shape, kernel = c.tensor(0).shape[2:], _kernel(c)
     groups = c.onnx.int("group", 1)
     window = window_of(c, shape, kernel, padded=False)
     extra = c.onnx.ints("output_padding") or (0,) * len(kernel)

@@ -227,3 +227,12 @@ def test_a_file_of_anything_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"network x() {}")
     with pytest.raises(NpucError, match="damaged, or is no ONNX model"):
         compile_file(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(("op", "rank"), [("Conv", 2), ("Conv", 6), ("ConvTranspose", 2)])
+def test_a_convolution_of_no_axes_has_no_counterpart(op: str, rank: int, tmp_path: Path) -> None:
+    given = {"kernel_shape": [1] * 4, "pads": [0] * 8, "strides": [1] * 4}
+    weights = np.zeros((4,) * rank, np.float32)
+    path = saved(tmp_path, op, np.zeros((2, 4) + (3,) * 4, np.float32), {"c.weight": weights}, given, 21)
+    with pytest.raises(SourceError, match=f"{op}: convolves {rank - 2} axes, which has no counterpart"):
+        run_file(path, inference=True)
