@@ -116,6 +116,8 @@ class Walk:
     def _node(self, node: OnnxNode) -> None:
         scope = self._scope
         call = self._call(node)
+        if not node.outputs:
+            raise call.error("has no output", hint="the file is damaged")
         self.limits.nodes -= 1
         if self.limits.nodes < 0:
             raise call.error(

@@ -45,7 +45,7 @@ from npuc.frontends.dsl.syntax import (
     Output,
     Statement,
 )
-from npuc.frontends.dsl.values import Poisoned, Value
+from npuc.frontends.dsl.values import Poisoned, Value, describe
 from npuc.frontends.script.constants import MAX_ELEMENTS, Constants
 from npuc.frontends.script.weights import Weight
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
@@ -253,9 +253,10 @@ class Script:
         return value
 
     def type(self, name: Name) -> TensorType[Attribute]:
-        """The type of a variable that holds a tensor."""
+        """The type of a variable that holds a tensor. Raises `SourceError` for one that holds numbers."""
         value = self.value(name)
-        assert isinstance(value, SSAValue)
+        if not isinstance(value, SSAValue):
+            raise self.error(f"'{name.text}' is {describe(value)}, expected a tensor")
         return tensor_type(value)
 
     def shape(self, name: Name) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ def command(context: typer.Context) -> None:
     """Apply passes to a program and print its IR: npuc opt SOURCE -p PASSES. See npuc opt --help."""
     arguments, load = split_load(context.args)
     with Verb(debug="--debug" in arguments):
-        from npuc.compiler.cli.opt.tool import run_tool
+        from npuc.compiler.cli.opt.run import run_tool
 
         run_tool([a for a in arguments if a != "--debug"], load)
 

@@ -9,9 +9,8 @@ from io import BytesIO
 from typing import IO, TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from npuc.backends.base import DEFAULT as BACKEND
@@ -19,12 +18,14 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.cli.groups import collected
 from npuc.compiler.cli.opt.arguments import add_groups, arrange_help, group_of
+from npuc.compiler.cli.opt.kept import KeptOutput
 from npuc.compiler.cli.options import Machine, Optimisation, Program
 from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.watching import watching
-from npuc.compiler.core.errors import Location, NpucError, SourceError, UsageError, either
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError, either
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import SHOWN_CHANGES, Options
+from npuc.compiler.core.outputs import write_file
 from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
@@ -41,7 +42,6 @@ from npuc.compiler.driver.watch.unchanged import Unchanged
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.emit.base import DEFAULT, check_depth, get_drawing
 from npuc.dialects import get_all_dialects
-from npuc.dialects.npu.schedule_syntax import BarePromise
 from npuc.dialects.train.signature import has_loss, training_functions
 from npuc.frontends.files import read_bytes
 from npuc.frontends.mlir import check_text, parse_part
@@ -68,6 +68,7 @@ class OptTool(xDSLOptMain):
         self.sources = SourceTexts({})
         self.source: Source | None = None
         self.watch: Watcher = Watcher()
+        self._written: KeptOutput | None = None
         super().__init__("xDSL's opt tool with npuc's dialects and passes", arguments)
 
     def register_all_dialects(self) -> None:
@@ -208,6 +209,14 @@ class OptTool(xDSLOptMain):
             self.args.time_passes = False  # told by the watcher
             super().run()
             self.watch.finish()
+        if self._written is not None:
+            write_file(self._written.name, self._written.text.encode("utf-8"))
+
+    def prepare_output(self) -> IO[str]:
+        """Where the program goes: a file is written when all has gone well, whole."""
+        name = self.args.output_file
+        self._written = None if name in (None, "-") else KeptOutput(name)
+        return sys.stdout if self._written is None else self._written
 
     def register_all_arguments(self, arg_parser: ArgumentParser) -> None:
         """The tool's options, under npuc's name."""
@@ -271,38 +280,3 @@ def _translate(error: BaseException) -> NpucError:
     if isinstance(error, DiagnosticException):
         raise error
     return SourceError(f"a pass of the pipeline failed: {summary(error)}", hint="npuc opt --debug shows where")
-
-
-def run_tool(arguments: Sequence[str], load: Sequence[str] = ()) -> None:
-    """
-    Run the tool on command line arguments.
-
-    What the input breaks becomes a `SourceError`, a wrong call a `UsageError`.
-    """
-    checked = Attribute.__post_init__
-    try:
-        OptTool(arguments, load).run()
-    except ParseError as e:
-        place = e.span.get_location()
-        location = Location(place.file, place.line, place.col)
-        hint = e.hint if isinstance(e, BarePromise) else None
-        raise SourceError(e.msg.strip(), location=location, hint=hint, source_line=_line_of(e)) from e
-    except ArgSpecParseError as e:
-        raise UsageError(str(e).strip().splitlines()[-1].strip(" ^|")) from e
-    except DiagnosticException as e:
-        raise SourceError(str(e).strip().partition("\n")[0]) from e
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        raise UsageError(f"cannot open '{e.filename}': {e.strerror}") from e
-    finally:
-        # --disable-verify turns off the checks of attributes for the whole process.
-        Attribute.__post_init__ = checked
-
-
-def _line_of(error: ParseError) -> str:
-    """The text of the line that a parse error is about."""
-    content = error.span.input.content
-    text = content.decode("utf-8", "replace") if isinstance(content, bytes) else content
-    start = text.rfind("\n", 0, error.span.start) + 1
-    return text[start:].partition("\n")[0]

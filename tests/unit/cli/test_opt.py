@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.unit.cli.conftest import Npuc
 
 
@@ -45,3 +47,20 @@ def test_help_of_opt_has_npuc_s_options_first(npuc: Npuc) -> None:
     for upstream in ("--parsing-diagnostics", "convert-scf-to-cf"):
         assert upstream not in short
         assert upstream in long
+
+
+@pytest.mark.parametrize("old", [None, "as it was"])
+def test_a_file_is_written_whole_or_not_at_all(old: str | None, npuc: Npuc, folder: Path) -> None:
+    target = folder / "step.mlir"
+    if old is not None:
+        target.write_text(old)
+    for pipeline in ("autodiff,lower-to-npu,schedule", "no-pass", "autodiff{x=1}"):
+        assert npuc("opt", "net.dsl", "-p", pipeline, "-o", "step.mlir").status in (1, 2)
+        assert (target.read_text() if target.exists() else None) == old
+    assert npuc("opt", "net.dsl", "-p", "autodiff", "-o", "step.mlir").status == 0
+    shown = npuc("opt", "net.dsl", "-p", "autodiff", "-o", "-")
+    assert target.read_text() == shown.out
+    assert not (folder / "-").exists()
+    refused = npuc("opt", "net.dsl", "-o", "no/step.mlir")
+    assert (refused.status, "cannot write 'no/step.mlir'" in refused.err) == (2, True)
+    assert sorted(path.name for path in folder.iterdir()) == ["net.dsl", "step.mlir"]

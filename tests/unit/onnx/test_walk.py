@@ -314,6 +314,7 @@ def refused(nodes: Sequence[bytes], functions: Sequence[bytes] = (), **initializ
     [
         ([node("UnknownOp", ["h"], ["y"])], "m.onnx:2:1: error: UnknownOp: is not known\n    y = UnknownOp(h)\n    ^"),
         ([node("Add", ["h", "none"], ["y"])], "m.onnx:2:1: error: Add: reads 'none', which no input"),
+        ([node("MatMul", ["h", "h"], []), node("Neg", ["h"], ["y"])], "MatMul: has no output"),
         (
             [node("Neg", ["a"], ["y"]), node("Abs", ["y"], ["a"])],
             "m.onnx:2:1: error: Neg: reads what is made of its own",

@@ -76,6 +76,16 @@ def test_a_mistake_in_a_call_has_the_place_of_the_node() -> None:
     assert (caught.value.location.file, caught.value.location.line) == ("model.pt2", 1)
 
 
+def test_a_call_of_numbers_alone_is_no_tensor() -> None:
+    def change(program: dict[str, Any]) -> None:
+        power = next(node for node in _nodes(program) if node["target"].endswith("pow.Tensor_Scalar"))
+        power["inputs"][0]["arg"] = {"as_int": 3}
+
+    with pytest.raises(SourceError, match=r"'pow' is float 27.0, expected a tensor") as caught:
+        _read(_changed(DATA / "recurrent.pt2", change))
+    assert caught.value.location is not None
+
+
 def test_another_major_version_is_refused_by_name() -> None:
     def change(program: dict[str, Any]) -> None:
         program["schema_version"] = {"major": 9, "minor": 1}
