@@ -9,6 +9,7 @@ OPERANDS: Mapping[str, str] = {
     "args": "the operands of the train operation that it stands for",
     "args npu.contract": "the inputs of the nest in order, then the starts of outputs",
     "block": "a block in SPM",
+    "boxes": "boxes, [batch, n, 4]: two opposite corners each",
     "condition": "where to take the first",
     "dbeta": "the gradient of the shift, a sum",
     "dgamma": "the gradient of the scale, a sum",
@@ -57,6 +58,7 @@ OPERANDS: Mapping[str, str] = {
     "y": "the prediction",
     "y train.extreme_grad": "the extremes, as the forward operation gave them",
     "grid": "the places of the samples, from -1 to 1",
+    "scores": "how good each box is for each class, [batch, classes, n]",
 }
 RESULTS: Mapping[str, str] = {
     "block": "the block",
@@ -189,6 +191,12 @@ PROPERTIES: Mapping[str, str] = {
     "sizes": "the size of each part",
     "slope": "the slope below 0",
     "smallest": "whether the smallest elements are taken in place of the largest",
+    "size train.nonzero": "how many elements are not 0",
+    "size train.nms": "how many boxes stay",
+    "iou": "the overlap, the shared area over that of both boxes, above which the box of a lower score goes",
+    "most": "the most boxes of a class that stay",
+    "least": "the score above which boxes may stay",
+    "centered train.nms": "whether boxes are a middle and sides, not corners",
     "source": "the parts that send",
     "source_map": "how the box reaches the start",
     "split": "the axis that is sharded after",

@@ -26,6 +26,7 @@ WHOLE = {
         "index_reduce_dx",
         "index_reduce_dsrc",
     ),
+    *("nonzero", "nms"),
     *("softmax_grad", "log_softmax_grad", "max_pool_grad", "avg_pool_grad"),
     *("upsample_nearest_grad", "upsample_bilinear_grad", "roi_align_grad", "local_response_norm_grad"),
     *("batch_norm_dx", "batch_norm_dx_from_sums", "batch_norm_dw", "layer_norm_dx", "layer_norm_dw"),

@@ -195,6 +195,10 @@ from tests.unit.layers.wrong_call import message_of
         ),
         # sort
         (
+            "h = nonzero(x, 999)",
+            "16: argument 'size' of nonzero (layer 'h'): found 999, expected 1 to 32, the elements of x",
+        ),
+        (
             "h = argsort(x, axis=2)",
             "21: argument 'axis' of argsort (layer 'h'): found 2, expected -2 to 1 for a tensor of rank 2",
         ),
