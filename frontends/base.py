@@ -133,13 +133,15 @@ class Program:
 
     `values` holds, by the name of a parameter, constant or statistic, a function that reads its values; a run starts
     with them unless it is given others. `unneeded` names inputs of the source that nothing kept of it reads: a run
-    ignores values for them.
+    ignores values for them. `unchecked` are assumptions about data that no operation of the module checks: with any, a
+    run is refused.
     """
 
     module: ModuleOp
     warnings: tuple[str, ...] = ()
     values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
     unneeded: frozenset[str] = frozenset()
+    unchecked: tuple[str, ...] = ()
 
 
 class Parameters(Protocol):

@@ -58,6 +58,9 @@ def read_program(
     else:
         remarks += program.warnings
     if values is not None:
+        if program.unchecked:
+            hint = "it can be compiled; a run would not tell data of another size"
+            raise UsageError(f"{source.shown} cannot be run: {program.unchecked[0]}", hint=hint)
         values.update(program.values)
     if unneeded is not None:
         unneeded |= program.unneeded

@@ -17,7 +17,7 @@ from npuc.frontends.script.training import Wanted, complete
 from npuc.frontends.torch.archive import ArchiveBytes
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
-from npuc.frontends.torch.sizes import FreeSizes, Sizes
+from npuc.frontends.torch.sizes import FreeSizes, Sizes, assumptions, check_assumed
 from npuc.frontends.torch.translate import translate
 
 
@@ -28,12 +28,15 @@ def read_pt2(source: Source, request: Request) -> Program:
     frozen = Frozen(request.freeze)
     name = function_name(os.path.splitext(os.path.basename(filename))[0], "network")
     script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
-    done = translate(program, script, Sizes(symbols_of(program, request.defines), filename))
+    symbols = symbols_of(program, request.defines)
+    check_assumed(program, symbols)
+    done = translate(program, script, Sizes(symbols, filename))
     remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
     module = script.finish()
     values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
-    return Program(module, (*done.remarks, *remarks), values, script.unneeded(module))
+    assumed, unchecked = assumptions(program, symbols, module)
+    return Program(module, (*done.remarks, *remarks, *assumed), values, script.unneeded(module), unchecked)
 
 
 def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str, int]:

@@ -1,16 +1,20 @@
-"""The sizes of tensors, where the file has expressions of free sizes."""
+"""The sizes of tensors, where the file has expressions of free sizes, and sizes that depend on data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.errors import SourceError, SourceErrors
+from npuc.compiler.core.verify import location_of
 from npuc.frontends.torch.expressions import ExpressionError, SizeExpression
-from npuc.frontends.torch.program import TensorName
+from npuc.frontends.torch.program import ScalarName, TensorName
 
 if TYPE_CHECKING:
-    from npuc.frontends.torch.program import ExportedProgram, Scalar, Size, TensorType
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.frontends.torch.program import ExportedProgram, Scalar, Size, TensorType, TorchNode, TorchValue
 
 
 class Sizes:
@@ -40,13 +44,26 @@ class Sizes:
         return tuple(map(self.size, type.shape))
 
 
+@dataclass(frozen=True)
+class DataSize:
+    """A size that depends on data: its symbol, and the node that makes it."""
+
+    symbol: str
+    node: TorchNode
+
+
 class FreeSizes:
-    """The sizes that a program leaves free: symbols, and the axes of inputs that are one."""
+    """
+    The sizes that a program leaves free: symbols, and the axes of inputs that are one.
+
+    `of_data` are those that no input has, by the names of the nodes that make them: they have no example.
+    """
 
     NO_BOUND = 1 << 62
 
     def __init__(self, program: ExportedProgram):
         self._axes: dict[str, str] = {}
+        self.of_data = {size.node.name: size for size in _sizes_of_data(program)}
         for one in program.inputs:
             if one.kind != "user" or not isinstance(one.value, TensorName):
                 continue
@@ -55,13 +72,17 @@ class FreeSizes:
                     self._axes[f"{one.name}.{axis}"] = size.text
         self._examples = {str(one): int(value) for one, value in program.hints.items() if one.is_symbol}
         self._ranges = program.ranges
+        data = {size.symbol for size in self.of_data.values()}
         found = dict.fromkeys([*self._axes.values(), *self._examples, *program.ranges])
-        self.symbols = tuple(found)
-        self.names = (*self._axes, *self.symbols)
+        self.symbols = tuple(symbol for symbol in found if symbol not in data)
+        self.names = (*self._axes, *self.symbols, *self.of_data, *data)
 
     def symbol(self, name: str) -> str | None:
-        """The symbol that a name means: its own, or that of an input's axis."""
-        return name if name in self.symbols else self._axes.get(name)
+        """The symbol that a name means: its own, or that of an input's axis or of a node."""
+        if name in self.of_data:
+            return self.of_data[name].symbol
+        known = name in self.symbols or any(size.symbol == name for size in self.of_data.values())
+        return name if known else self._axes.get(name)
 
     def example(self, symbol: str) -> int:
         """The size in the example, or the smallest one that is allowed."""
@@ -72,3 +93,59 @@ class FreeSizes:
         found = self._ranges.get(symbol)
         least = 1 if found is None or found.least is None else max(1, found.least)
         return least, self.NO_BOUND if found is None or found.most is None else found.most
+
+
+def _sizes_of_data(program: ExportedProgram) -> Iterator[DataSize]:
+    """The symbols that are in no input, each with the first call whose results have it."""
+    known = {symbol for value in program.graph.inputs for symbol in _symbols(program, value)}
+    for node in program.graph.nodes:
+        for value in node.outputs:
+            for symbol in _symbols(program, value):
+                if symbol not in known:
+                    known.add(symbol)
+                    yield DataSize(symbol, node)
+
+
+def _symbols(program: ExportedProgram, value: TorchValue) -> Iterator[str]:
+    """The symbols in the type of a value of the top graph."""
+    if isinstance(value, tuple):
+        for one in value:
+            yield from _symbols(program, one)
+    elif isinstance(value, TensorName | ScalarName):
+        graph = program.graph
+        sizes = graph.tensors[value.name].shape if isinstance(value, TensorName) else (graph.scalars[value.name],)
+        yield from (symbol for size in sizes if isinstance(size, SizeExpression) for symbol in size.symbols)
+
+
+_CHECKS = ("train.nonzero", "train.nms")
+"""The operations that refuse data of another number than their size."""
+
+
+def check_assumed(program: ExportedProgram, symbols: Mapping[str, int]) -> None:
+    """Raise an error that names all sizes which depend on data and have no value."""
+    free, problems = FreeSizes(program), list[SourceError]()
+    for name, size in free.of_data.items():
+        if size.symbol not in symbols:
+            least, most = free.range(size.symbol)
+            example = most if most <= 1 << 20 else max(1, least)
+            bounds = f", {least} to {most}" if most < free.NO_BOUND else ""
+            message = f"{size.node.operator}: the size {size.symbol} of its result depends on data{bounds}"
+            place = program.place(size.node)
+            problems.append(SourceError(message, location=place, hint=f"-D {name}={example} assumes a size"))
+    if problems:
+        raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:20]))
+
+
+def assumptions(
+    program: ExportedProgram, symbols: Mapping[str, int], module: ModuleOp
+) -> tuple[list[str], tuple[str, ...]]:
+    """Remarks on the sizes that are assumed, and those of them that a run does not check."""
+    checked = {location.line for op in module.walk() if op.name in _CHECKS and (location := location_of(op))}
+    remarks: list[str] = []
+    unchecked: list[str] = []
+    for size in FreeSizes(program).of_data.values():
+        said = f"{size.node.operator} (node {size.node.number}) is assumed to give the size {symbols[size.symbol]}"
+        remarks.append(f"{said}, which depends on data")
+        if size.node.number not in checked:
+            unchecked.append(said)
+    return remarks, tuple(unchecked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.operators.selection import chosen, places_of
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -30,6 +31,9 @@ def gather(c: Context, x: Tensor, dim: int, index: Tensor, sparse_grad: bool = F
 
 @operator("aten.index.Tensor")
 def index(c: Context, x: Tensor, indices: Indices) -> Call:
+    masked = _mask(c, indices)
+    if masked is not None:
+        return chosen(c, x, masked[1], masked[0], c.result_shape()[masked[0]])
     given = _given(c, indices)
     known = _known(c, x, given)
     if known is not None:
@@ -45,11 +49,17 @@ def index(c: Context, x: Tensor, indices: Indices) -> Call:
 
 
 def _given(c: Context, indices: Indices) -> list[tuple[int, Tensor]]:
-    """The axes that are indexed, each with its index. Raises `Refused` for masks."""
+    """The axes that are indexed, each with its index. Raises `Refused` for masks among them."""
     given = [(axis, one) for axis, one in enumerate(indices) if one is not None]
     if any(c.element(one) == "bool" for _, one in given):
-        raise Refused("found a mask as an index: the shape of the result depends on data", "use torch.where")
+        raise Refused("found a mask among several indices, which is not read", "torch.nonzero gives its places")
     return given
+
+
+def _mask(c: Context, indices: Indices) -> tuple[int, Tensor] | None:
+    """The first axis of the one mask that is the index, and the mask; None for other indices."""
+    given = [(axis, one) for axis, one in enumerate(indices) if one is not None]
+    return given[0] if len(given) == 1 and c.element(given[0][1]) == "bool" else None
 
 
 def _may_be_negative(c: Context, places: Tensor) -> bool:
@@ -74,20 +84,29 @@ def _known(c: Context, x: Tensor, given: Sequence[tuple[int, Tensor]]) -> Call |
 def index_put(
     c: Context, x: Tensor, indices: Indices, values: Tensor, accumulate: bool = False, unsafe: bool = False
 ) -> Call:
-    masks = [one for one in indices if one is not None]
-    if len(masks) == 1 and c.element(masks[0]) == "bool" and not accumulate and not c.shape(values):
-        return _masked(c, x, masks[0], values)
-    given = _given(c, indices)
+    masked = _mask(c, indices)
     named = {"reduce": "add"} if accumulate else {}
+    if masked is not None:
+        return _masked(c, x, masked, values, named)
+    given = _given(c, indices)
     places, axes = [one for _, one in given], [axis for axis, _ in given]
     return c.call("index_put", x, places, c.cast(values, c.element(x)), axes, **named)
 
 
-def _masked(c: Context, x: Tensor, mask: Tensor, value: Tensor) -> Call:
-    """A tensor with one value where a mask of its leading axes is true."""
-    shape = [*c.shape(mask), *[1] * (len(c.shape(x)) - len(c.shape(mask)))]
-    wide: Tensor = mask if shape == list(c.shape(mask)) else c.let("reshape", mask, shape)
-    return c.call("where", wide, c.cast(value, c.element(x)), x)
+def _masked(c: Context, x: Tensor, masked: tuple[int, Tensor], values: Tensor, named: Mapping[str, str]) -> Call:
+    """A tensor with values where a mask of some of its axes is true: the same at all its places, or one for each."""
+    first, mask = masked
+    behind = len(c.shape(x)) - first - len(c.shape(mask))
+    shape, value = c.shape(values), c.cast(values, c.element(x))
+    place = len(shape) - 1 - behind
+    if place >= 0 and shape[place] > 1:
+        places = places_of(c, mask, shape[place])
+        return c.call("index_put", x, places, value, [first + number for number in range(len(places))], **named)
+    sizes = [*c.shape(mask), *[1] * behind]
+    wide: Tensor = mask if sizes == list(c.shape(mask)) else c.let("reshape", mask, sizes)
+    if place >= 0:
+        value = c.let("reshape", value, [*shape[:place], *[1] * len(c.shape(mask)), *shape[place + 1 :]])
+    return c.call("where", wide, c.let("add", x, value) if named else value, x)
 
 
 def _source(c: Context, x: Tensor, value: Source) -> Source:
