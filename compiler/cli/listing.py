@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Load, Verb
+from npuc.compiler.cli.shared import Debug, Load, Verb, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
@@ -26,6 +26,7 @@ def register(app: typer.Typer) -> None:
 def command(
     what: Annotated[str, typer.Argument(metavar="|".join(LISTED), help="What to list.")],
     load: Load = None,
+    json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the list as JSON.")] = None,
     debug: Debug = False,
 ) -> None:
     """List the available backends, layers, passes, samples and so on."""
@@ -34,10 +35,26 @@ def command(
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
         if load and what != "passes":
             raise UsageError(f"--load does not apply to the list of {what}", hint="npuc list passes --load FILE.py")
+        if json is not None:
+            _write_json(what, load or [], json)
+        if json == "-":
+            return
         entries = list(_LISTS[what](load or []))
         width = min(max((len(name) for name, _ in entries), default=0), WIDEST)
         for name, text in entries:
             print(f"{name:<{width}}  {text}".rstrip())
+
+
+def _write_json(what: str, load: list[str], path: str) -> None:
+    """The entries of a list as an array: names and texts, or the fields of operators."""
+    import msgspec
+
+    from npuc.compiler.reference.operators import operator_pages
+
+    entries: object = [{"name": name, "text": text} for name, text in _LISTS[what](load)]
+    if what == "operators":
+        entries = operator_pages()
+    write_result(path, msgspec.json.format(msgspec.json.encode(entries)).decode() + "\n")
 
 
 def _first_line(thing: object) -> str:
@@ -104,12 +121,9 @@ def _patterns(_: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _operators(_: list[str]) -> Iterator[tuple[str, str]]:
-    from npuc.frontends.onnx import operators as onnx
-    from npuc.frontends.torch import operators as torch
-    from npuc.frontends.torch.graphs.control import CONTROL
+    from npuc.compiler.reference.operators import operator_pages
 
-    for format, meanings in (("onnx", onnx.meanings()), ("pt2", {**torch.meanings(), **CONTROL})):
-        yield from ((name, f"{format:<4}  {meanings[name].__module__.rpartition('.')[2]}") for name in sorted(meanings))
+    yield from ((page.name, f"{page.format:<4}  {page.form:<8}  {page.told}".rstrip()) for page in operator_pages())
 
 
 def _samples(_: list[str]) -> Iterator[tuple[str, str]]:

@@ -12,6 +12,7 @@ from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.context import TYPES, OnnxContext
 from npuc.frontends.onnx.operators import meanings
+from npuc.frontends.onnx.operators.refused import REASONS
 from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.survey import used_operators, uses
 from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
@@ -99,7 +100,8 @@ def check_known(model: OnnxModel) -> None:
         where = f" (nodes {places})" if len(used.numbers) > 1 else ""
         at = Location(model.filename, min(used.numbers), 1)
         hint = "npuc list operators shows what is read; other options of the exporter may avoid it"
-        problems.append(SourceError(f"unsupported operator {name}{where}", location=at, hint=hint))
+        reason = f": {REASONS[used.op]}" if not used.domain and used.op in REASONS else ""
+        problems.append(SourceError(f"unsupported operator {name}{where}{reason}", location=at, hint=hint))
     if problems:
         raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:MAX_PROBLEMS]))
 

@@ -1,5 +1,6 @@
 """
-The pages docs/dialects.md and docs/passes.md, from the definitions of operations and passes.
+The pages docs/dialects.md, docs/passes.md and docs/operators.md, from the definitions of operations and passes, and the
+meanings of operators of imported graphs.
 
     python -m tests.docs.reference       writes them anew
 """
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from npuc.compiler.driver.passes import available_passes
 from npuc.compiler.reference.markdown import operation_markdown, pass_markdown
 from npuc.compiler.reference.operations import operation_page, own_operations
+from npuc.compiler.reference.operators import FORMS, OperatorPage, operator_pages
 from npuc.compiler.reference.passes import MACHINE, NETWORK, example_of, pass_named, pass_page
 from npuc.compiler.transforms import get_all_passes
 from npuc.dialects import get_all_dialects
@@ -38,6 +40,18 @@ operations that differ, without their types:
 ```dsl
 {NETWORK}```
 """
+OPERATORS = """\
+# Operators of imported graphs
+
+What becomes of each operator of PyTorch (`.pt2`) and ONNX in [imported models](importing.md), found in the sources of
+the readers. `npuc list operators` shows the same, with `--json` as JSON. The functions are those of the
+[language](language.md).
+
+"""
+FORMATS = {
+    "pt2": ("PyTorch", "A name without overload, such as `aten.add`, stands for all overloads; so does one in place."),
+    "onnx": ("ONNX", "Opsets 7 to the newest; older forms of an operator are read as the newest one."),
+}
 
 
 def dialect_lines() -> Iterator[str]:
@@ -64,13 +78,33 @@ def pass_lines() -> Iterator[str]:
         yield from pass_markdown(page, example_of(page.pipeline, available))
 
 
+def operator_lines() -> Iterator[str]:
+    """The page of operators, line by line."""
+    yield from OPERATORS.splitlines()
+    yield from (f"- {form}: {meaning}" for form, meaning in FORMS.items())
+    pages = operator_pages()
+    for format, (title, note) in FORMATS.items():
+        own = [page for page in pages if page.format == format]
+        counts = ", ".join(f"{sum(page.form == form for page in own)} {form}" for form in FORMS)
+        yield from ("", f"## {title}", "", f"{note} {counts}.", "")
+        yield from ("| operator | form | functions of the language, or the reason |", "|---|---|---|")
+        yield from (f"| `{page.name}` | {page.form} | {_shown(page)} |" for page in own)
+
+
+def _shown(page: OperatorPage) -> str:
+    if page.reason:
+        return page.reason
+    names, others = (", ".join(f"`{name}`" for name in part) for part in (page.functions, page.others))
+    return names + (f"; else {others}" if others else "")
+
+
 def texts() -> dict[str, str]:
     """The pages by name."""
     assert set(ABOUT) == {name for name, factory in get_all_dialects().items() if list(factory().operations)}
     return {name: "\n".join(lines()).rstrip() + "\n" for name, lines in PAGES.items()}
 
 
-PAGES = {"dialects": dialect_lines, "passes": pass_lines}
+PAGES = {"dialects": dialect_lines, "passes": pass_lines, "operators": operator_lines}
 
 if __name__ == "__main__":
     for name, text in texts().items():

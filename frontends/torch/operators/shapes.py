@@ -271,6 +271,8 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor | Call:
+    if n == 0:
+        return x
     axis = c.axis(dim, x)
     parts = [one for one in (prepend, x, append) if one is not None and 0 not in c.shape(one)]
     whole: Tensor = parts[0] if len(parts) == 1 else c.let("concat", parts, axis)

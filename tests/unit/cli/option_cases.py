@@ -218,6 +218,7 @@ OWN = {
     "new --output": Case("-o made"),
     "new --quiet": Case("-q"),
     "list --load": Case("--load own.py"),
+    "list --json": Case("--json -"),
 }
 """Cases of one verb, which come before those of all."""
 
