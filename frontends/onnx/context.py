@@ -9,6 +9,7 @@ import numpy as np
 
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.assumed import Assumed
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import BY_NAME, Array, ElementType
 from npuc.frontends.onnx.names import layer_of, module_of, plain
@@ -31,13 +32,17 @@ class OnnxContext(CallContext):
     What the meaning of an operator is written with.
 
     `layer` is the name of the layer that the call makes; what is built beside its result is named `layer.function`.
-    `values` gets how parameters that the script makes are read from the file.
+    `values` gets how parameters that the script makes are read from the file, `assumed` has the sizes that depend on
+    data.
     """
 
-    def __init__(self, script: Script, call: OnnxCall, values: dict[str, Read], readers: Readers):
+    def __init__(
+        self, script: Script, call: OnnxCall, values: dict[str, Read], readers: Readers, assumed: Assumed | None = None
+    ):
         super().__init__(script, layer_of(call))
         self.onnx = call
         self.values = values
+        self.assumed = assumed or Assumed({})
         self._readers = readers
 
     # operands

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.onnx.assumed import Assumed
 from npuc.frontends.onnx.calls import OnnxCall, Position
 from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
@@ -31,8 +32,9 @@ class ScriptEmitter:
     `values` gets, by the names of the program's parameters, how they are read from the file.
     """
 
-    def __init__(self, model: OnnxModel, script: Script):
+    def __init__(self, model: OnnxModel, script: Script, assumed: Assumed | None = None):
         self.script = script
+        self._assumed = assumed or Assumed({})
         self._filename = model.filename
         self.values: dict[str, Read] = {}
         self._uses = Counter(uses(model.graph))
@@ -57,7 +59,7 @@ class ScriptEmitter:
         if meaning is None:
             raise call.error("has no counterpart", hint="npuc list operators shows what is read")
         with self.script.node(call.position.number):
-            context = OnnxContext(self.script, call, self.values, self._readers)
+            context = OnnxContext(self.script, call, self.values, self._readers, self._assumed)
             try:
                 result = meaning(context)
             except Refused as refusal:

@@ -9,6 +9,7 @@ from typing import Any
 
 from npuc.compiler.core.errors import UsageError
 from npuc.frontends.base import Program, Request, Source
+from npuc.frontends.onnx.assumed import Assumed, names_of
 from npuc.frontends.onnx.container.load import parse_model
 from npuc.frontends.onnx.container.model import OnnxModel
 from npuc.frontends.onnx.emitter import ScriptEmitter, check_known
@@ -17,6 +18,7 @@ from npuc.frontends.onnx.names import plain
 from npuc.frontends.onnx.sizes import free_sizes, input_shapes
 from npuc.frontends.onnx.values import OnnxValue
 from npuc.frontends.onnx.walk import Walk
+from npuc.frontends.script.distinct import checked_nodes
 from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
 from npuc.frontends.script.training import Wanted, complete
@@ -37,7 +39,7 @@ class SizesOfModel:
     @property
     def names(self) -> tuple[str, ...]:
         """Their names."""
-        return tuple(free_sizes(self.model))
+        return (*free_sizes(self.model), *names_of(self.model))
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -46,19 +48,21 @@ class SizesOfModel:
 
     def check(self, defines: Mapping[str, Any]) -> None:
         """Raise `UsageError` for names and values that the model refuses."""
-        input_shapes(self.model, _sizes(defines))
+        sizes, _ = _separated(self.model, defines)
+        input_shapes(self.model, sizes)
 
 
 def read_model(model: OnnxModel, request: Request) -> Program:
     """The program of a model. Raises `SourceError`s with the numbers of nodes, `UsageError` for a wrong request."""
     check_known(model)
-    shapes = input_shapes(model, _sizes(request.defines))
+    sizes, of_data = _separated(model, request.defines)
+    shapes, assumed = input_shapes(model, sizes), Assumed(of_data)
     name = plain(model.graph.name) if model.graph.name else "network"
     frozen = Frozen(request.freeze)
     script = Script(
         name, model.filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches
     )
-    emitter = ScriptEmitter(model, script)
+    emitter = ScriptEmitter(model, script, assumed)
     walk = Walk(model, emitter, Limits(nodes=request.max_ops))
     inputs: dict[str, OnnxValue] = {}
     for value in model.graph.free_inputs:
@@ -74,8 +78,13 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
+    assumed.check()
     module = script.finish()
-    return Program(module, (*remarks, *_rewritten(model)), emitter.values, script.unneeded(module))
+    checked = checked_nodes(module)
+    unchecked = tuple(said for number, said in assumed.said.values() if number not in checked)
+    said = [f"{said}, which depends on data" for _, said in assumed.said.values()]
+    warnings = (*remarks, *_rewritten(model), *said)
+    return Program(module, warnings, emitter.values, script.unneeded(module), unchecked)
 
 
 def _rewritten(model: OnnxModel) -> list[str]:
@@ -96,6 +105,15 @@ _MADE = {
     " keeps them",
 }
 """What is said where nodes of an operator have parameters that the exporter made."""
+
+
+def _separated(model: OnnxModel, defines: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
+    """Sizes of inputs, and those of nodes whose results depend on data. Raises `UsageError`."""
+    sizes, nodes, free = _sizes(defines), names_of(model), free_sizes(model)
+    return (
+        {name: size for name, size in sizes.items() if name in free or name not in nodes},
+        {name: size for name, size in sizes.items() if name not in free and name in nodes},
+    )
 
 
 def _sizes(defines: Mapping[str, Any]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
-from npuc.compiler.core.verify import location_of
+from npuc.frontends.script.distinct import checked_nodes
 from npuc.frontends.torch.expressions import ExpressionError, SizeExpression
 from npuc.frontends.torch.program import ScalarName, TensorName
 
@@ -117,10 +117,6 @@ def _symbols(program: ExportedProgram, value: TorchValue) -> Iterator[str]:
         yield from (symbol for size in sizes if isinstance(size, SizeExpression) for symbol in size.symbols)
 
 
-_CHECKS = ("train.nonzero", "train.nms")
-"""The operations that refuse data of another number than their size."""
-
-
 def check_assumed(program: ExportedProgram, symbols: Mapping[str, int]) -> None:
     """Raise an error that names all sizes which depend on data and have no value."""
     free, problems = FreeSizes(program), list[SourceError]()
@@ -140,7 +136,7 @@ def assumptions(
     program: ExportedProgram, symbols: Mapping[str, int], module: ModuleOp
 ) -> tuple[list[str], tuple[str, ...]]:
     """Remarks on the sizes that are assumed, and those of them that a run does not check."""
-    checked = {location.line for op in module.walk() if op.name in _CHECKS and (location := location_of(op))}
+    checked = checked_nodes(module)
     remarks: list[str] = []
     unchecked: list[str] = []
     for size in FreeSizes(program).of_data.values():

@@ -77,21 +77,6 @@ def gather_nd(c: OnnxContext) -> Result:
     return c.call("gather_nd", c.x(0), c.x(1), **({"batch": lead} if lead else {}))
 
 
-@operator("Compress")
-def compress(c: OnnxContext) -> Result:
-    """The elements along an axis, or of all in row-major order, where a known condition is true."""
-    x, condition = c.x(), c.onnx.constant(1)
-    assert condition is not None
-    if "axis" in c.onnx.attributes:
-        axis = c.axis_of(x)
-    else:
-        x, axis = c.let("reshape", x, [-1]), 0
-    places = np.flatnonzero(condition.array)
-    if not places.size or places[-1] >= c.shape(x)[axis]:
-        raise c.error(f"takes {places.size} elements of an axis of {c.shape(x)[axis]}")
-    return c.call("index_select", x, places.tolist(), axis)
-
-
 @operator("OneHot")
 def one_hot(c: OnnxContext) -> Result:
     depth, values = c.onnx.constant(1), c.onnx.constant(2)

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.distinct import places_of
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.operators.selection import chosen, places_of
+from npuc.frontends.torch.operators.selection import chosen
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)

@@ -6,24 +6,14 @@ How many there are is known from the types of results, in which their size has b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.distinct import Distinct, places_of
 from npuc.frontends.script.weights import Empty, Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
-
-
-def places_of(c: Context, mask: Tensor, count: int) -> list[Name]:
-    """The places of a number of elements that are not 0, an i64 vector for each axis."""
-    rank = len(c.shape(mask))
-    if not rank:
-        raise Refused("found a mask without axes, expected at least one")
-    places = c.let("cast", c.let("nonzero", mask, count), to="i64")
-    return c.script.several([f"{c.layer}.places.{axis}" for axis in range(rank)], "unbind", places, 1)
 
 
 @operator("aten.nonzero")
@@ -59,9 +49,7 @@ def chosen(c: Context, x: Tensor, mask: Tensor, axis: int, count: int) -> Call:
 def unique(
     c: Context, x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> list[Tensor]:
-    flat = c.let("reshape", x, [-1])
-    values, order = c.script.several([f"{c.layer}.sorted", f"{c.layer}.order"], "sort", flat)
-    return _distinct(c, values, order, c.shape(x), return_inverse, return_counts)
+    return _distinct(c, x, return_inverse, return_counts, sort=True)
 
 
 @operator("aten.unique_consecutive")
@@ -70,45 +58,13 @@ def unique_consecutive(
 ) -> list[Tensor]:
     if dim is not None:
         raise Refused("found distinct values along an axis, expected those of all elements")
-    return _distinct(c, c.let("reshape", x, [-1]), None, c.shape(x), return_inverse, return_counts)
+    return _distinct(c, x, return_inverse, return_counts, sort=False)
 
 
-def _distinct(
-    c: Context, values: Name, order: Name | None, shape: Sequence[int], inverse: bool, counts: bool
-) -> list[Tensor]:
-    """The values of a vector that differ from the one before; of each element which it is; how often each follows."""
-    (length,), count = c.shape(values), c.result_shape()[0]
-    first = _changes(c, values, length)
-    starts = c.let("reshape", c.let("cast", c.let("nonzero", first, count), to="i64"), [count])
-    found: list[Tensor] = [c.let("index_select", values, starts, 0)]
-    found.append(_inverse(c, first, order, shape) if inverse else Empty((0,), "i64"))
-    found.append(_counts(c, starts, length) if counts else Empty((0,), "i64"))
-    return found
-
-
-def _changes(c: Context, values: Name, length: int) -> Name:
-    """Which elements of a vector differ from the one before."""
-    first = c.let("full", [1], 1, dtype="bool")
-    if length == 1:
-        return first
-    changed = c.let("not_equal", c.let("slice", values, 0, 1, length), c.let("slice", values, 0, 0, length - 1))
-    return c.let("concat", [first, changed], 0)
-
-
-def _inverse(c: Context, first: Name, order: Name | None, shape: Sequence[int]) -> Tensor:
-    """Of each element the number of its value."""
-    number = c.let("sub", c.let("cumsum", c.let("cast", first, to="i64"), 0), 1)
-    if order is not None:
-        number = c.let("index_put", c.let("full", list(c.shape(number)), 0, dtype="i64"), [order], number, [0])
-    return c.let("reshape", number, list(shape))
-
-
-def _counts(c: Context, starts: Name, length: int) -> Tensor:
-    """How many elements each value has."""
-    end = c.let("full", [1], length, dtype="i64")
-    (count,) = c.shape(starts)
-    following = end if count == 1 else c.let("concat", [c.let("slice", starts, 0, 1, count), end], 0)
-    return c.let("sub", following, starts)
+def _distinct(c: Context, x: Tensor, inverse: bool, counts: bool, *, sort: bool) -> list[Tensor]:
+    found = Distinct.of(c, c.let("reshape", x, [-1]), c.result_shape()[0], sort=sort)
+    none = Empty((0,), "i64")
+    return [found.values, found.inverse(c.shape(x)) if inverse else none, found.counts if counts else none]
 
 
 @operator("torchvision.nms")
