@@ -22,7 +22,10 @@ def unread_keys(overrides: Mapping[str, object], scored: Sequence[tuple[Backend,
     found: dict[str, str] = {}
     for key in _keys_of(overrides):
         reasons = [_reason(key, model, machine) for model, machine in scored]
-        if all(reasons):
+        if len(scored) > 1 and all(key not in machine.reads for _, machine in scored):
+            names = [f"'{model.name}'" for model, _ in scored]
+            found[key] = f"none of the backends {', '.join(names[:-1])} and {names[-1]} reads it here"
+        elif all(reasons):
             found[key] = _joined(filter(None, reasons))
     return found
 
