@@ -63,12 +63,14 @@ def _onnx() -> Iterator[OperatorPage]:
 
 
 def _torch() -> Iterator[OperatorPage]:
+    from npuc.frontends.torch.graphs.control import CONTROL
     from npuc.frontends.torch.operators import meanings
     from npuc.frontends.torch.operators.refused import REASONS
 
     read = [_page(name, "pt2", written_functions(meaning)) for name, meaning in meanings().items()]
     refused = [OperatorPage(name, "pt2", REFUSED, reason=reason) for name, reason in REASONS.items()]
-    yield from sorted([*read, *refused], key=lambda page: page.name)
+    blocks = [OperatorPage(name, "pt2", FOLDED) for name in CONTROL]
+    yield from sorted([*read, *blocks, *refused], key=lambda page: page.name)
 
 
 def _page(name: str, format: str, functions: list[str]) -> OperatorPage:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 QUANTISED = "it is of quantised numbers"
 TEXT = "it is of texts"
 RANDOM = "random numbers count only where they become a mask"
-SHAPE = "the shape of its result depends on data"
 FUNCTION = "the language has no such function"
 
 REASONS: Mapping[str, str] = {
@@ -20,7 +19,6 @@ REASONS: Mapping[str, str] = {
     ),
     **dict.fromkeys(("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"), TEXT),
     **dict.fromkeys(("Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), RANDOM),
-    **dict.fromkeys(("NonMaxSuppression", "Unique", "Compress"), SHAPE),
     **dict.fromkeys(
         (
             *("BitCast", "BlackmanWindow", "DeformConv", "Det", "GlobalLpPool", "HammingWindow", "HannWindow"),

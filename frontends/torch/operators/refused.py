@@ -20,8 +20,7 @@ PLACES = "the language has no places of the elements that a pooling takes"
 REASONS: Mapping[str, str] = {
     **dict.fromkeys(
         (
-            *("aten.nonzero", "aten.unique*", "aten._unique*", "aten.argwhere", "aten.masked_select"),
-            *("aten.masked_scatter", "aten.bincount", "aten.histogram*", "aten.combinations", "torchvision.nms"),
+            *("aten.unique_dim*", "aten.masked_scatter", "aten.bincount", "aten.histogram*", "aten.combinations"),
             *("aten.repeat_interleave.Tensor", "aten.repeat_interleave.self_Tensor", "aten.segment_reduce"),
         ),
         SHAPE,
@@ -78,7 +77,7 @@ REASONS: Mapping[str, str] = {
 
 
 def reason_of(operator: str) -> str | None:
-    """Why an operator such as `aten.nonzero.default` has no meaning; None where nothing is known of it."""
+    """Why an operator such as `aten.bincount.default` has no meaning; None where nothing is known of it."""
     bare = operator.rpartition(".")[0]
     for pattern, reason in REASONS.items():
         if fnmatchcase(operator, pattern) or fnmatchcase(bare, pattern):

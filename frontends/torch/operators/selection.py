@@ -16,7 +16,7 @@ MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
-@operator("aten.nonzero")
+@operator("aten.nonzero", "aten.argwhere")
 def nonzero(c: Context, x: Tensor) -> Call:
     return c.call("cast", c.let("nonzero", x, c.result_shape()[0]), to="i64")
 
