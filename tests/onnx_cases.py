@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ from npuc.compiler import run_file
 from npuc.compiler.core.errors import NpucError
 
 Array = npt.NDArray[Any]
-SAMPLE = Path(__file__).parent / "oracle" / "data" / "onnx" / "cases.zip"
+DATA = Path(__file__).parent / "oracle" / "data" / "onnx"
+SAMPLE, CONTRIBUTED = DATA / "cases.zip", DATA / "contributed.zip"
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,23 @@ def _is_close(case: Case, found: Array, wanted: Array) -> bool:
     return np.allclose(found.astype(wanted.dtype), wanted, rtol, atol, equal_nan=True)
 
 
-def stored_cases() -> Iterator[Case]:
-    """The cases of the sample."""
-    with zipfile.ZipFile(SAMPLE) as archive:
+def store_cases(path: Path, cases: Iterable[Case]) -> None:
+    """Write cases to a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for case in cases:
+            arrays = {f"in:{n}": v for n, v in case.inputs.items()} | {f"out:{n}": v for n, v in case.outputs.items()}
+            arrays["tolerance"] = np.array([case.rtol, case.atol, case.rounding])
+            values = io.BytesIO()
+            np.savez(values, allow_pickle=False, **arrays)
+            for file, data in (("model.onnx", case.model), ("values.npz", values.getvalue())):
+                info = zipfile.ZipInfo(f"{case.operator}/{case.name}/{file}")  # no clock: the same file each time
+                archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+
+
+def stored_cases(path: Path) -> Iterator[Case]:
+    """The cases of a file."""
+    with zipfile.ZipFile(path) as archive:
         names = sorted({name.rpartition("/")[0] for name in archive.namelist()})
         for name in names:
             values = np.load(io.BytesIO(archive.read(f"{name}/values.npz")))

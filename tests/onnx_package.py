@@ -8,12 +8,9 @@ writes the sample that is kept in the tree.
 
 from __future__ import annotations
 
-import io
 import re
-import sys
 import tempfile
 import warnings
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from npuc.frontends.onnx.names import plain
-from tests.onnx_cases import SAMPLE, Array, Case, Verdict, judged
+from tests.onnx_cases import SAMPLE, Array, Case, Verdict, judged, store_cases
 
 _onnx: Any = import_module("onnx")
 _node: Any = import_module("onnx.backend.test.case.node")
@@ -114,25 +111,21 @@ def verdicts(folder: Path, wanted: str = "") -> Iterator[tuple[str, str, Verdict
         yield case.name, operator, verdict, form
 
 
-def main() -> None:
-    """Write the sample: the first small cases of each operator that come out equal."""
+def _sample(folder: Path) -> Iterator[Case]:
+    """The first small cases of each operator that come out equal."""
     kept: Counter[str] = Counter()
-    SAMPLE.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(SAMPLE, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, operator, verdict, case in verdicts(Path(folder)):
-            if verdict.kind != "equal" or case is None or kept[operator] == EACH or name.endswith("_expanded"):
-                continue
-            arrays = {f"in:{n}": v for n, v in case.inputs.items()} | {f"out:{n}": v for n, v in case.outputs.items()}
-            if sum(v.nbytes for v in arrays.values()) + len(case.model) > MOST_BYTES:
-                continue
+    for name, operator, verdict, case in verdicts(folder):
+        if verdict.kind != "equal" or case is None or kept[operator] == EACH or name.endswith("_expanded"):
+            continue
+        if sum(v.nbytes for v in (*case.inputs.values(), *case.outputs.values())) + len(case.model) <= MOST_BYTES:
             kept[operator] += 1
-            values = io.BytesIO()
-            arrays["tolerance"] = np.array([case.rtol, case.atol, case.rounding])
-            np.savez(values, allow_pickle=False, **arrays)
-            for file, data in (("model.onnx", case.model), ("values.npz", values.getvalue())):
-                info = zipfile.ZipInfo(f"{operator}/{name}/{file}")  # no clock: the same file each time
-                archive.writestr(info, data, zipfile.ZIP_DEFLATED)
-    sys.stdout.write(f"{sum(kept.values())} cases of {len(kept)} operators\n")
+            yield case
+
+
+def main() -> None:
+    """Write the sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        store_cases(SAMPLE, _sample(Path(folder)))
 
 
 if __name__ == "__main__":

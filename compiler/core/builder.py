@@ -167,6 +167,10 @@ class GraphBuilder:
         self._by_value[value] = argument
         return value
 
+    def has(self, name: str) -> bool:
+        """Whether a parameter, statistic, input or layer has a name."""
+        return name in self._names
+
     def unique(self, name: str) -> str:
         """The name, with a number where it is taken; it is then taken too."""
         candidate, number = name, self._numbers.get(name, 2)

@@ -179,6 +179,13 @@ class OnnxContext(CallContext):
         """An expression as a variable beside the result."""
         return value if isinstance(value, Name) else self.script.assign(f"{self.layer}.{value.function}", value)
 
+    def settled(self, value: Name | Call) -> Name:
+        """A call that may own weights as the variable of its layer; what follows has the name of the node."""
+        if isinstance(value, Call):
+            value = self.script.assign(self.layer, value)
+            self.layer = layer_of(self.onnx)
+        return value
+
     # what is known
 
     def language(self, type: ElementType) -> str:

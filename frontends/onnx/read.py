@@ -79,6 +79,7 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
     assumed.check()
+    assert all(map(script.builder.has, emitter.values)), "a weight of the file became no parameter"
     module = script.finish()
     checked = checked_nodes(module)
     unchecked = tuple(said for number, said in assumed.said.values() if number not in checked)

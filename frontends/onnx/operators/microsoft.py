@@ -95,13 +95,13 @@ def _activated(c: OnnxContext, value: Result) -> Result:
     numbers = c.onnx.attributes.get("activation_params", ())
     parameters = [float(n) for n in numbers if isinstance(n, int | float)] if isinstance(numbers, tuple) else []
     if name == "Clip" and len(parameters) == 2:
-        return c.call("clip", c.held(value), *parameters)
+        return c.call("clip", c.settled(value), *parameters)
     if name == "LeakyRelu":
         alpha = parameters[0] if parameters else c.onnx.float("activation_alpha", 0.01)
-        return c.call("leaky_relu", c.held(value), float(f"{alpha:.7g}"))
+        return c.call("leaky_relu", c.settled(value), float(f"{alpha:.7g}"))
     if name not in _AFTER:
         raise c.error(f"found the activation '{name}', which has no counterpart")
-    return c.call(_AFTER[name], c.held(value))
+    return c.call(_AFTER[name], c.settled(value))
 
 
 @operator("com.microsoft.FusedConv")
@@ -110,7 +110,7 @@ def fused_conv(c: OnnxContext) -> Result:
     out = convolution(c)
     assert isinstance(out, Name | Call)
     if c.onnx.has(3):
-        out = c.call("add", c.held(out), c.x(3))
+        out = c.call("add", c.settled(out), c.x(3))
     return _activated(c, out)
 
 

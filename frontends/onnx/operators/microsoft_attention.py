@@ -31,12 +31,11 @@ def attention(c: OnnxContext) -> Result:
     sizes = list(c.onnx.ints("qkv_hidden_sizes") or (width // 3,) * 3)
     if sum(sizes) != width or heads < 1:
         raise c.error(f"its weight has {width} columns, expected {sum(sizes)}")
-    bias, path = c.weight(2), c.layer
+    bias = c.weight(2)
     fits = weight is not None and (bias is not None or not c.onnx.has(2)) and c.own(weight=weight, bias=bias)
     if fits:
         named = {} if bias is not None else {"bias": False}
-        both = c.script.let(c.layer, "linear", x, width, **named)
-        c.layer = c.script.unused(path)
+        both = c.settled(c.call("linear", x, width, **named))
     else:
         product = c.let("linear", x, bias=False, weight=c.x(1))
         both = c.let("add", product, c.x(2)) if c.onnx.has(2) else product

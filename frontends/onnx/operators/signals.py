@@ -118,7 +118,7 @@ def causal_convolution(c: OnnxContext) -> Result:
     if activation not in ("none", "silu", "swish"):
         raise c.error(f"found the activation '{activation}', expected silu, swish or none")
     if activation != "none":
-        out = c.call("silu", c.held(out))
+        out = c.call("silu", c.settled(out))
     type = TYPES[c.element(x)]
     if kernel == 1:
         return [out, Constant(np.zeros((batch, channels, 0), type.held), type)]
