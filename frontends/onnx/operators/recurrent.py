@@ -111,7 +111,7 @@ def _whole(layer: _Layer, activation: str) -> tuple[Name, list[Name]]:
         **({} if biased else {"bias": False}),
         **({"bidirectional": True} if layer.directions == 2 else {}),
         **({"nonlinearity": "relu"} if activation == "Relu" else {}),
-        **({} if weights is None else {"weight": weights}),
+        **({} if weights is None else {"weight": weights, "transpose_weight": True}),
     }
     call = c.call(layer.op.lower(), x, layer.hidden, states=True, **named, **initial)
     own = [c.layer, *(f"{c.layer}.last_{name}" for name in names)]
@@ -130,12 +130,12 @@ def _own(layer: _Layer) -> bool:
         if weight is not None:
             given.append(weight)
     parts: dict[str, tuple[OnnxWeight, Callable[[Array], Array]]] = {}
-    for number in range(layer.directions):
+    for number, path in enumerate(("0", "0.reverse")[: layer.directions]):
         for name, weight in zip(("weight_ih", "weight_hh"), given, strict=False):
-            parts[f"{number}.{name}"] = (weight, _gates_of(number, order, hidden, 0))
+            parts[f"{path}.{name}"] = (weight, _gates_of(number, order, hidden, 0))
         if len(given) == 3:
             for side, name in enumerate(("bias_ih", "bias_hh")):
-                parts[f"{number}.{name}"] = (given[2], _gates_of(number, order, hidden, side))
+                parts[f"{path}.{name}"] = (given[2], _gates_of(number, order, hidden, side))
     return c.own_parts(parts)
 
 
@@ -153,7 +153,7 @@ def _gates_of(number: int, order: Sequence[int], hidden: int, side: int) -> Call
 def _turned(layer: _Layer, number: int) -> list[Name]:
     """The weights of one direction, where other nodes read or make them."""
     c = layer.c
-    both = [c.let("transpose", gates_in_order(layer, c.x(index), number), [1, 0]) for index in (1, 2)]
+    both = [gates_in_order(layer, c.x(index), number) for index in (1, 2)]
     return [*both, *biases(layer, number)] if c.onnx.has(3) else both
 
 
