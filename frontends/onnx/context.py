@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from npuc.frontends.script.script import Script, Term
 
 TYPES = {type.language: type for type in BY_NAME.values() if type.language}
+STATISTICS = ("running_mean", "running_var")
+"""What a layer owns that is not trained."""
 MOST_LISTED = 4096
 """The most elements of a constant that is written as numbers; a larger one is a parameter that is not trained."""
 
@@ -133,7 +135,7 @@ class OnnxContext(CallContext):
         """
         given = {name: weight for name, weight in weights.items() if weight is not None}
         found = {name: _apart(weight) for name, weight in given.items()}
-        if not self._may_own(found.values()):
+        if not self._may_own(found.values()) or any(not w.trained and n not in STATISTICS for n, w in found.items()):
             return False
         named = [w.name.removesuffix(f".{n}") for n, w in given.items() if w.name.endswith(f".{n}") and w.uses == 1]
         self.layer = plain(named[0]) if len(set(named)) == 1 else module_of(self.onnx) or self.layer

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.assumed import Assumed
+from npuc.frontends.onnx.batch import Batches
 from npuc.frontends.onnx.calls import OnnxCall, Position
 from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
 from npuc.frontends.onnx.context import TYPES, OnnxContext
 from npuc.frontends.onnx.operators import meanings
 from npuc.frontends.onnx.operators.refused import REASONS
+from npuc.frontends.onnx.origins import Origins
 from npuc.frontends.onnx.readers import Readers
 from npuc.frontends.onnx.survey import used_operators, uses
 from npuc.frontends.onnx.values import Constant, OnnxValue, ValueSequence
@@ -29,30 +32,50 @@ class ScriptEmitter:
     """
     Writes the calls of a model into a script.
 
-    `values` gets, by the names of the program's parameters, how they are read from the file.
+    `values` gets, by the names of the program's parameters, how they are read from the file. `batches` follows the
+    shapes of the calls.
     """
 
-    def __init__(self, model: OnnxModel, script: Script, assumed: Assumed | None = None):
+    def __init__(
+        self, model: OnnxModel, script: Script, assumed: Assumed | None = None, batches: Batches | None = None
+    ):
         self.script = script
         self._assumed = assumed or Assumed({})
+        self._batches = batches
         self._filename = model.filename
         self.values: dict[str, Read] = {}
         self._uses = Counter(uses(model.graph))
         self._parameters: dict[str, OnnxWeight | None] = {}
+        self._origins = Origins(model)
         self._readers = Readers(model.graph, self.parameter)
 
     def parameter(self, name: str, tensor: OnnxTensor) -> OnnxWeight | None:
-        """See `Emitter`: real numbers are trained, unless there is only one."""
+        """See `Emitter`: real numbers are trained, unless there is only one or the file tells another origin."""
         if tensor.type.language not in FLOATS or tensor.count <= 1:
             return None
         if name not in self._parameters:
-            self._parameters[name] = weight_of(
-                name, tensor.shape, tensor.type, tensor.numpy, trained=True, uses=self._uses[name]
-            )
+            origin = self._origins.of(name)
+            trained = origin == "parameter"
+            made = weight_of(name, tensor.shape, tensor.type, tensor.numpy, trained=trained, uses=self._uses[name])
+            self._parameters[name] = None if origin == "constant" else made
         return self._parameters[name]
 
     def emit(self, call: OnnxCall) -> Sequence[OnnxValue]:
         """See `Emitter`."""
+        if self._batches is None:
+            return self._emitted(call)
+        results = self._emitted(self._batches.rewritten(call, partial(self._repeated, call)))
+        self._batches.made(call, results)
+        return results
+
+    def _repeated(self, call: OnnxCall, weight: OnnxWeight, axis: int, times: int) -> Variable:
+        """A parameter repeated along an axis."""
+        repeats = [times if other == axis else 1 for other in range(len(weight.shape))]
+        with self.script.node(call.position.number):
+            context = OnnxContext(self.script, call, self.values, self._readers)
+            return self.variable(context.let("repeat", context.variable(weight), repeats))
+
+    def _emitted(self, call: OnnxCall) -> Sequence[OnnxValue]:
         if call.node.number in self._readers.absorbed and not call.position.way:
             return [next(value for value in call.inputs if isinstance(value, Variable))]
         meaning = meanings().get(call.full_op)

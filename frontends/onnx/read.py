@@ -7,15 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends.base import Program, Request, Source
+from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.onnx.assumed import Assumed, names_of
+from npuc.frontends.onnx.batch import Batches, NewBatch
 from npuc.frontends.onnx.container.load import parse_model
 from npuc.frontends.onnx.container.model import OnnxModel
 from npuc.frontends.onnx.emitter import ScriptEmitter, check_known
+from npuc.frontends.onnx.exported import ExportedShapes
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.names import plain
-from npuc.frontends.onnx.sizes import free_sizes, input_shapes
+from npuc.frontends.onnx.sizes import BATCH, Shapes, batched_shapes, free_sizes, takes_batch
 from npuc.frontends.onnx.values import OnnxValue
 from npuc.frontends.onnx.walk import Walk
 from npuc.frontends.script.distinct import checked_nodes
@@ -39,7 +42,8 @@ class SizesOfModel:
     @property
     def names(self) -> tuple[str, ...]:
         """Their names."""
-        return (*free_sizes(self.model), *names_of(self.model))
+        batch = (BATCH,) if takes_batch(self.model) else ()
+        return (*free_sizes(self.model), *batch, *names_of(self.model))
 
     @property
     def texts(self) -> tuple[tuple[str, str], ...]:
@@ -49,33 +53,21 @@ class SizesOfModel:
     def check(self, defines: Mapping[str, Any]) -> None:
         """Raise `UsageError` for names and values that the model refuses."""
         sizes, _ = _separated(self.model, defines)
-        input_shapes(self.model, sizes)
+        batched_shapes(self.model, sizes)
 
 
 def read_model(model: OnnxModel, request: Request) -> Program:
     """The program of a model. Raises `SourceError`s with the numbers of nodes, `UsageError` for a wrong request."""
     check_known(model)
     sizes, of_data = _separated(model, request.defines)
-    shapes, assumed = input_shapes(model, sizes), Assumed(of_data)
-    name = plain(model.graph.name) if model.graph.name else "network"
-    frozen = Frozen(request.freeze)
-    script = Script(
-        name, model.filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches
-    )
-    emitter = ScriptEmitter(model, script, assumed)
-    walk = Walk(model, emitter, Limits(nodes=request.max_ops))
-    inputs: dict[str, OnnxValue] = {}
-    for value in model.graph.free_inputs:
-        assert value.type is not None
-        assert value.type.element is not None
-        element = value.type.element.language
-        if not element:
-            raise script.error(
-                f"input '{value.name}' is a tensor of {value.type.element.name}, which has no counterpart"
-            )
-        inputs[value.name] = emitter.variable(script.input(plain(value.name), element, shapes[value.name]))
-    outputs = walk.run(inputs)
-    named = {plain(name): emitter.output(name, value) for name, value in outputs.items()}
+    exported, shapes = batched_shapes(model, sizes)
+    assumed, frozen = Assumed(of_data), Frozen(request.freeze)
+    batches = None if shapes == exported else _new_batch(model, request, exported, shapes, Assumed(of_data))
+    script = _script(model, request, frozen)
+    try:
+        emitter, named = _written(model, script, request, shapes, assumed, batches, exported)
+    except SourceError as error:
+        raise error if batches is None else batches.explained(error) from None
     remarks = complete(script, named, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
     assumed.check()
@@ -86,6 +78,51 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     said = [f"{said}, which depends on data" for _, said in assumed.said.values()]
     warnings = (*remarks, *_rewritten(model), *said)
     return Program(module, warnings, emitter.values, script.unneeded(module), unchecked)
+
+
+def _script(model: OnnxModel, request: Request, frozen: Frozen) -> Script:
+    name = plain(model.graph.name) if model.graph.name else "network"
+    training, most = not request.inference, request.max_ops
+    return Script(name, model.filename, training=training, max_ops=most, is_frozen=frozen.matches)
+
+
+def _new_batch(model: OnnxModel, request: Request, exported: Shapes, shapes: Shapes, assumed: Assumed) -> NewBatch:
+    """How the model is written for another batch: what its values are in the export, by a walk for that."""
+    known = ExportedShapes(model)
+    _written(model, _script(model, request, Frozen(())), request, exported, assumed, known, exported)
+    old, new = next((exported[name][0], shapes[name][0]) for name in shapes if shapes[name] != exported[name])
+    return NewBatch(old, new, known)
+
+
+def _written(
+    model: OnnxModel,
+    script: Script,
+    request: Request,
+    shapes: Shapes,
+    assumed: Assumed,
+    batches: Batches | None,
+    exported: Shapes,
+) -> tuple[ScriptEmitter, dict[str, Name]]:
+    """Write a model for inputs of some shapes into a script; its outputs by name."""
+    emitter = ScriptEmitter(model, script, assumed, batches)
+    inputs: dict[str, OnnxValue] = {}
+    for value in model.graph.free_inputs:
+        assert value.type is not None
+        assert value.type.element is not None
+        element = value.type.element.language
+        if not element:
+            raise script.error(
+                f"input '{value.name}' is a tensor of {value.type.element.name}, which has no counterpart"
+            )
+        made = emitter.variable(script.input(plain(value.name), element, shapes[value.name]))
+        inputs[value.name] = made
+        if isinstance(batches, NewBatch):
+            batches.input(made, exported[value.name])
+    outputs = Walk(model, emitter, Limits(nodes=request.max_ops)).run(inputs)
+    if isinstance(batches, NewBatch):
+        for name, value in outputs.items():
+            batches.check_output(name, value)
+    return emitter, {plain(name): emitter.output(name, value) for name, value in outputs.items()}
 
 
 def _rewritten(model: OnnxModel) -> list[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.dialects.tensors import MAX_ELEMENTS
 from npuc.frontends.onnx.container.model import OnnxModel, ValueInfo
+
+Shapes: TypeAlias = "dict[str, tuple[int, ...]]"
 
 
 def free_sizes(model: OnnxModel) -> dict[str, tuple[tuple[str, int], ...]]:
@@ -20,7 +23,50 @@ def free_sizes(model: OnnxModel) -> dict[str, tuple[tuple[str, int], ...]]:
     return {name: tuple(places) for name, places in found.items()}
 
 
-def input_shapes(model: OnnxModel, given: Mapping[str, int]) -> dict[str, tuple[int, ...]]:
+BATCH = "batch"
+"""The size that stands for the first axis of all inputs, unless the model has one of this name."""
+
+
+def takes_batch(model: OnnxModel) -> bool:
+    """Whether `batch` stands for the first axes of the inputs."""
+    return BATCH not in free_sizes(model) and any(_first(value) is not None for value in model.graph.free_inputs)
+
+
+def _first(value: ValueInfo) -> int | str | None:
+    """The first size of an input, None for one without axes."""
+    sizes = value.type.sizes if value.type is not None else None
+    return sizes[0] if sizes else None
+
+
+def exported_batch(model: OnnxModel) -> int | None:
+    """The batch that a model was exported for, as its first input has it; None where it is free."""
+    first = next((size for value in model.graph.free_inputs if (size := _first(value)) is not None), None)
+    return first if isinstance(first, int) else None
+
+
+def batched_shapes(model: OnnxModel, given: Mapping[str, int]) -> tuple[Shapes, Shapes]:
+    """
+    The shapes of the inputs in the export, and those that are asked for, in which `batch` may be another one.
+
+    Raises as `input_shapes`.
+    """
+    if BATCH not in given or not takes_batch(model):
+        shapes = input_shapes(model, given)
+        return shapes, shapes
+    batch, old = given[BATCH], exported_batch(model)
+    others = {name: size for name, size in given.items() if name != BATCH}
+    for value in model.graph.free_inputs:
+        first = _first(value)
+        if isinstance(first, str) and not {first, f"{value.name}.0"} & others.keys():
+            others[first or f"{value.name}.0"] = batch
+    exported = input_shapes(model, others)
+    fixed = {value.name for value in model.graph.free_inputs if old is not None and _first(value) == old}
+    if not 1 <= batch <= MAX_ELEMENTS:
+        raise UsageError(f"-D {BATCH}={batch}: found {batch}, expected a size from 1")
+    return exported, {name: (batch, *shape[1:]) if name in fixed else shape for name, shape in exported.items()}
+
+
+def input_shapes(model: OnnxModel, given: Mapping[str, int]) -> Shapes:
     """
     The shapes of the inputs of a model, for sizes by name or by `INPUT.AXIS`.
 

@@ -97,7 +97,13 @@ class Decoder:
             tuple(self._value(value) for value in message.messages(11, "input")),
             tuple(self._value(value) for value in message.messages(12, "output")),
             initializers,
+            lambda: self._described(message),
         )
+
+    def _described(self, message: Message) -> Mapping[str, ValueInfo]:
+        """What is said of values between nodes, and of outputs."""
+        values = [self._value(value) for field in (13, 12) for value in message.messages(field, "value_info")]
+        return {value.name: value for value in values}
 
     def _add(self, into: dict[str, OnnxTensor | SparseTensor], name: str, tensor: OnnxTensor | SparseTensor) -> None:
         if not name or name in into:
@@ -180,7 +186,8 @@ class Decoder:
         name, type = message.string(1, "name"), message.message(2, "type")
         if not name:
             raise self.file.corrupt("an input or output of a graph has no name")
-        return ValueInfo(name, None if type is None else self._type(type))
+        metadata = Metadata(message, 4) if message.has(4) else _NONE
+        return ValueInfo(name, None if type is None else self._type(type), metadata)
 
     def _type(self, message: Message) -> OnnxType:
         tensor, sparse = message.message(1, "tensor_type"), message.message(8, "sparse_tensor_type")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -106,17 +106,28 @@ class ValueInfo:
 
     name: str
     type: OnnxType | None
+    metadata: Metadata = field(default_factory=Metadata, compare=False)
+
+
+def _nothing() -> Mapping[str, ValueInfo]:
+    return {}
 
 
 @dataclass(frozen=True, slots=True)
 class OnnxGraph:
-    """Nodes with the inputs, outputs and initial values of a graph, as the file orders them."""
+    """
+    Nodes with the inputs, outputs and initial values of a graph, as the file orders them.
+
+    `described` reads what the file says of values between nodes and of outputs, by name: their types, and where
+    initial values come from.
+    """
 
     name: str
     nodes: tuple[OnnxNode, ...]
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     initializers: Mapping[str, OnnxTensor | SparseTensor]
+    described: Callable[[], Mapping[str, ValueInfo]] = field(default=_nothing, compare=False)
 
     @property
     def free_inputs(self) -> tuple[ValueInfo, ...]:
