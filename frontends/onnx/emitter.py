@@ -9,7 +9,7 @@ from functools import partial
 from npuc.compiler.core.errors import Location, SourceError, SourceErrors
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.assumed import Assumed
-from npuc.frontends.onnx.batch import Batches
+from npuc.frontends.onnx.batch.new import Batches
 from npuc.frontends.onnx.calls import OnnxCall, Position
 from npuc.frontends.onnx.container.model import OnnxModel, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor

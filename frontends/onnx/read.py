@@ -11,11 +11,11 @@ from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.onnx.assumed import Assumed, names_of
-from npuc.frontends.onnx.batch import Batches, NewBatch
+from npuc.frontends.onnx.batch.exported import ExportedShapes
+from npuc.frontends.onnx.batch.new import Batches, NewBatch
 from npuc.frontends.onnx.container.load import parse_model
 from npuc.frontends.onnx.container.model import OnnxModel
 from npuc.frontends.onnx.emitter import ScriptEmitter, check_known
-from npuc.frontends.onnx.exported import ExportedShapes
 from npuc.frontends.onnx.fold.limits import Limits
 from npuc.frontends.onnx.names import plain
 from npuc.frontends.onnx.sizes import BATCH, Shapes, batched_shapes, free_sizes, takes_batch

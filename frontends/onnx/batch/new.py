@@ -1,11 +1,4 @@
-"""
-Another batch than the one that a model was exported for.
-
-The model is walked twice. The first walk, at the exported batch, tells the shape of each value there; it is checked
-against the shapes that the file says. In the second one an axis is of the batch where its size differs from that. What
-an exporter wrote as a constant, the new shape of a Reshape or an Expand, and rows that are repeated for the batch, is
-then written anew. Each result must have the exported shape but for one axis, which has grown as the batch has.
-"""
+"""The second walk over a model: what is written anew for another batch, and what is checked."""
 
 from __future__ import annotations
 
@@ -16,9 +9,9 @@ from math import prod
 import numpy as np
 
 from npuc.compiler.core.errors import SourceError
+from npuc.frontends.onnx.batch.exported import ExportedShapes, Shape, shape_of
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import Array
-from npuc.frontends.onnx.exported import ExportedShapes, Shape, shape_of
 from npuc.frontends.onnx.values import Constant, Dynamic, OnnxValue, integers
 from npuc.frontends.onnx.weights import OnnxWeight, weight_of
 
