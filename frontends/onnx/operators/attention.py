@@ -1,4 +1,4 @@
-"""Attention as one operator."""
+"""Attention as one operator, and rotary position embedding by tables of cosines and sines."""
 
 from __future__ import annotations
 
@@ -76,3 +76,76 @@ def _masks(c: OnnxContext, form: Attention, past: int) -> Masks:
     if c.onnx.has(3):
         masks.operand(c.x(3))
     return masks
+
+
+@operator("RotaryEmbedding")
+def rotary(c: OnnxContext) -> Result:
+    """Of [batch, heads, length, size], or [batch, length, heads * size]."""
+    tables = [c.x(index) for index in (1, 2)]
+    if c.onnx.has(3):
+        tables = [c.let("embedding", c.x(3), weight=table) for table in tables]
+    return _embedded(c, tables)
+
+
+@operator("com.microsoft.RotaryEmbedding")
+def contributed(c: OnnxContext) -> Result:
+    """
+    As ONNX's own, with the tables last and the positions before them: one of the first row, or those of all.
+
+    Source: https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md.
+    """
+    if c.onnx.int("is_packed_batching") or c.onnx.float("scale", 1.0) != 1:
+        raise c.error("has packed batches or a scale, which has no counterpart")
+    return _embedded(c, [positioned(c, c.x(index), c.x(1), _length(c)) for index in (2, 3)])
+
+
+def _length(c: OnnxContext) -> int:
+    shape = c.tensor(0).shape
+    return shape[2] if len(shape) == 4 else shape[1]
+
+
+def positioned(c: OnnxContext, table: Name, positions: Name, length: int) -> Name:
+    """The rows of a table at the positions of a batch, [batch, length, …]; one position is that of the first row."""
+    if len(c.shape(positions)) == 1:
+        row = c.let("reshape", c.let("arange", length, dtype=c.element(positions)), [1, length])
+        positions = c.let("add", row, c.let("reshape", positions, [1, 1]))
+    return c.let("embedding", positions, weight=table)
+
+
+def _embedded(c: OnnxContext, tables: list[Name]) -> Result:
+    x = c.x(0)
+    rank = len(c.shape(x))
+    if rank not in (3, 4):
+        raise c.error(f"found a tensor of rank {rank}, expected 3 or 4")
+    heads = c.onnx.int("num_heads")
+    size = c.onnx.int("rotary_embedding_dim")
+    if rank == 3 and not heads:
+        heads = c.shape(x)[2] // (size or 2 * c.shape(tables[0])[-1])
+    apart = head_axis(c, x, heads) if rank == 3 else x
+    turned = turned_by(c, apart, tables, size, c.onnx.int("interleaved") != 0)
+    return joined_heads(c, c.held(turned)) if rank == 3 else turned
+
+
+def turned_by(c: OnnxContext, x: Name, tables: list[Name], size: int, interleaved: bool) -> Name | Call:
+    """The first `size` elements of each head (0: all) turned by the angles of tables [batch, length, size / 2]."""
+    batch, heads, length, whole = c.shape(x)
+    size = size or whole
+    if size % 2 or not 2 <= size <= whole or any(c.shape(table)[-1] != size // 2 for table in tables):
+        raise c.error(f"its tables have {c.shape(tables[0])[-1]} columns, expected half of {size}")
+    rows = [c.let("unsqueeze", table, 1) if len(c.shape(table)) == 3 else table for table in tables]
+    cosine, sine = rows
+    part = x if size == whole else c.let("slice", x, 3, 0, size)
+    if interleaved:
+        pairs = c.let("reshape", part, [batch, heads, length, size // 2, 2])
+        first, second = (c.let("squeeze", c.let("slice", pairs, 4, i, i + 1), 4) for i in range(2))
+    else:
+        first, second = (c.let("slice", part, 3, i * size // 2, (i + 1) * size // 2) for i in range(2))
+    real = c.let("sub", c.let("mul", first, cosine), c.let("mul", second, sine))
+    imaginary = c.let("add", c.let("mul", second, cosine), c.let("mul", first, sine))
+    if interleaved:
+        turned = c.call("reshape", c.let("stack", [real, imaginary], 4), [batch, heads, length, size])
+    else:
+        turned = c.call("concat", [real, imaginary], 3)
+    if size == whole:
+        return turned
+    return c.call("concat", [c.held(turned), c.let("slice", x, 3, size, whole)], 3)

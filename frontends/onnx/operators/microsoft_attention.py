@@ -9,7 +9,7 @@ from __future__ import annotations
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
-from npuc.frontends.onnx.operators.positions import positioned, turned_by
+from npuc.frontends.onnx.operators.attention import positioned, turned_by
 from npuc.frontends.onnx.parts.attending import Attention, Masks, head_axis, joined_heads
 
 MEANINGS: dict[str, Meaning] = {}
