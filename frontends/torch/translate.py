@@ -160,17 +160,17 @@ class _Translator:
         if self.autocast:
             named = autocast(context, node.operator, named)
         if all(0 in shape for shape in context.result_shapes) and context.result_count:
-            result: object = [
-                Empty(shape, element_or_name(type)) for shape, type in zip(context.result_shapes, types, strict=True)
-            ]
-        else:
-            if any(isinstance(value, Complex) for value in named.values()):
-                meaning = of_complex(node.operator, meaning)
-            named = bound(meaning, named)
-            try:
-                result = meaning(context, **named)
-            except (LookupError, ArithmeticError, ValueError) as error:
-                raise Refused("found arguments that contradict the types in the file") from error
+            shapes = zip(context.result_shapes, types, strict=True)
+            empty = [Empty(shape, element_or_name(type)) for shape, type in shapes]
+            self._define(node.outputs, empty, context, memory)  # nothing is written to it, either
+            return
+        if any(isinstance(value, Complex) for value in named.values()):
+            meaning = of_complex(node.operator, meaning)
+        named = bound(meaning, named)
+        try:
+            result: object = meaning(context, **named)
+        except (LookupError, ArithmeticError, ValueError) as error:
+            raise Refused("found arguments that contradict the types in the file") from error
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):

@@ -111,6 +111,7 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "squeeze": (lambda x: x[:, None].squeeze(1) * 2, (3, 4)),
     "stack": (lambda x: torch.stack([x, x * 3], -1), (3, 4)),
     "std": (lambda x: x.std(1), (3, 4)),
+    "empty_writes": (lambda x: _nothing_written(x), (3, 4)),
     "tied_writes": (lambda x: _written(x), (4, 6)),
     "topk": (lambda x: x.topk(2, 1).values * torch.tensor([1.0, 2.0]).double(), (3, 4)),
     "tril": (lambda x: x.tril(-1), (4, 4)),
@@ -134,6 +135,14 @@ def _cell_weights() -> tuple[Any, ...]:
 def _changed(x: Any) -> Any:
     y = x.clone()
     y.t()[1].mul_(2.0)
+    return y
+
+
+def _nothing_written(x: Any) -> Any:
+    y = x.clone()
+    y[:0, 1:] = 2.0
+    y[:, 4:].mul_(3.0)
+    y[1:2] += 1.0
     return y
 
 
