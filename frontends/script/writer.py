@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 Operand: TypeAlias = "Term | Tensor | Sequence[Operand]"
 """What an argument of a call may be: what the script takes, and weights."""
 
+NO_STATISTICS: Mapping[str, Tensor | None] = {}
+
 
 class CallWriter:
     """
@@ -28,6 +31,8 @@ class CallWriter:
     def __init__(self, script: Script, layer: str):
         self.script = script
         self.layer = layer
+        self._frozen = False
+        """Whether the next call makes parameters that are not trained."""
 
     # what is written
 
@@ -38,7 +43,9 @@ class CallWriter:
     def call(self, function: str, *arguments: Operand, **named: Operand) -> Call:
         """A call that is the result, as an expression."""
         given = [self._term(value) for value in arguments]
-        return self.script.call(function, *given, **{name: self._term(value) for name, value in named.items()})
+        call = self.script.call(function, *given, **{name: self._term(value) for name, value in named.items()})
+        frozen, self._frozen = self._frozen, False
+        return replace(call, frozen=True) if frozen else call
 
     def _term(self, value: Operand) -> Term:
         if isinstance(value, Weight | Empty | Uniform):
@@ -87,15 +94,17 @@ class CallWriter:
         listed = [number(value) for value in values.ravel().tolist()]
         return self.script.call("tensor", listed, shape=list(values.shape), **named)
 
-    def adopt(self, **weights: Tensor | None) -> bool:
+    def adopt(self, statistics: Mapping[str, Tensor | None] = NO_STATISTICS, **weights: Tensor | None) -> bool:
         """
-        Name the call's layer after the module that owns its weights, so that it makes them as its own, if one does.
+        Name the call's layer after the module that owns its weights, so that the next call makes them as its own.
 
         `weights` are those of the call by the names that a layer gives its own; missing ones may be any module's. False
-        where one is shared, has another name, or is another module's: then nothing changes.
+        where one is shared, has another name, or is another module's, or where only some are trained: then nothing
+        changes. `statistics` are values that the layer keeps besides.
         """
         paths: set[str] = set()
-        for suffix, weight in weights.items():
+        trained: set[bool] = set()
+        for suffix, weight in (*weights.items(), *statistics.items()):
             if weight is None:
                 continue
             if not isinstance(weight, Weight) or weight.variable is not None or weight.uses > 1:
@@ -103,9 +112,12 @@ class CallWriter:
             if weight.suffix != suffix or not weight.owner:
                 return False
             paths.add(weight.owner)
-        if len(paths) != 1:
+            if suffix in weights:
+                trained.add(weight.trained)
+        if len(paths) != 1 or len(trained) > 1:
             return False
         (self.layer,) = paths
+        self._frozen = trained == {False}
         return True
 
     # what is known

@@ -87,6 +87,37 @@ def test_outputs_are_named_by_the_structures_that_they_stand_in() -> None:
     assert {name: value[0] for name, value in run.outputs.items()} == {"both.twice": 2.0, "both.half": 0.5, "x.0": 2.0}
 
 
+class _Frozen(nn.Module):
+    """Modules of which all, some or no parameters are trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm, self.other = nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.BatchNorm2d(4)
+        self.fc, self.fc2, self.scale = nn.Linear(4, 4), nn.Linear(4, 4), nn.LayerNorm(4)
+        for name in ("conv.weight", "conv.bias", "norm.weight", "norm.bias", "other.weight", "fc.weight", "scale.bias"):
+            self.get_parameter(name).requires_grad_(False)
+
+    def forward(self, x: Any) -> Any:
+        x = self.other(torch.relu(self.norm(self.conv(x))))
+        return self.fc2(self.scale(self.fc(x.movedim(1, 3))))
+
+
+def test_only_parameters_that_require_gradients_are_trained() -> None:
+    torch.manual_seed(2)
+    model, x = _Frozen().double(), torch.randn(2, 2, 5, 5).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn_like(parameter))
+    target = torch.randn_like(model(x))
+    source = from_module(model, (x,))
+    run = run_file(source, inputs={"x": x.numpy(), "y": target.numpy()}, dtype="float64", loss="mse")
+    loss, gradients = _trained(model, x, target)
+    assert run.losses[0] == pytest.approx(loss, rel=1e-9)
+    assert run.gradients.keys() == gradients.keys()
+    for name, gradient in gradients.items():
+        np.testing.assert_allclose(run.gradients[name], gradient, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
 def test_free_sizes_and_names() -> None:
     source = from_module(
         Cnn(), (torch.empty(2, 3, 16, 16),), dynamic_shapes=({0: torch.export.Dim("rows", min=1, max=64)},), name="net"

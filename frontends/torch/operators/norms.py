@@ -29,16 +29,18 @@ def batch_norm(
     statistics = {"running_mean": running_mean, "running_var": running_var}
     if running_mean is None or running_var is None:
         return _of_batch(c, input, weight, bias, eps)
-    if (weight is None) != (bias is None) or not c.adopt(weight=weight, bias=bias, **statistics):
-        if training or c.script.training:
-            raise Refused("found a batch norm in training that shares its parameters or running statistics")
-        return _of_statistics(c, input, (running_mean, running_var), weight, bias, eps)
-    named: dict[str, float | bool] = {} if weight is not None else {"affine": False}
+    named: dict[str, float | bool] = {}
     if momentum != 0.1:
         named["momentum"] = momentum
     if eps != 1e-5:
         named["eps"] = eps
-    return c.call("batch_norm", input, **named)
+    if (weight is None) == (bias is None) and c.adopt(statistics, weight=weight, bias=bias):
+        return c.call("batch_norm", input, **({} if weight is not None else {"affine": False}), **named)
+    if c.adopt(statistics):
+        return _of_channels(c, c.call("batch_norm", input, affine=False, **named), c.shape(input), weight, bias)
+    if training or c.script.training:
+        raise Refused("found a batch norm in training that shares its running statistics")
+    return _of_statistics(c, input, (running_mean, running_var), weight, bias, eps)
 
 
 def _of_batch(c: Context, x: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Call:
