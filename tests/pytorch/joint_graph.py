@@ -21,11 +21,6 @@ def _matrices(a: Sequence[int], b: Sequence[int]) -> list[int]:
     return [prod(a) * b[-1]]
 
 
-def _grouped(a: Sequence[int], b: Sequence[int]) -> list[int]:
-    """Rows in groups by a matrix each, or, in the backward pass, columns in groups by rows in groups."""
-    return [prod(a) * b[-1]]
-
-
 _PRODUCTS: dict[Any, tuple[int, Callable[[Sequence[int], Sequence[int]], list[int]]]] = {
     aten.mm: (0, _matrices),
     aten.bmm: (0, _matrices),
@@ -33,7 +28,7 @@ _PRODUCTS: dict[Any, tuple[int, Callable[[Sequence[int], Sequence[int]], list[in
     aten.baddbmm: (1, _matrices),
     aten.mv: (0, lambda a, b: [prod(a)]),
     aten.dot: (0, lambda a, b: [prod(a)]),
-    aten._grouped_mm: (0, _grouped),
+    aten._grouped_mm: (0, _matrices),
 }
 """Operators by the place of the first matrix among their arguments, and what the product of two shapes takes."""
 
@@ -45,6 +40,9 @@ def _shape(node: Any) -> tuple[int, ...]:
 def _macs(node: Any) -> list[int]:
     """The MACs of the products that a call computes."""
     operator = getattr(node.target, "overloadpacket", None)
+    if str(operator).startswith("transformers.grouped_mm_fallback"):
+        rows, weight = node.args[:2]
+        return _matrices(_shape(rows), _shape(weight)) * (2 if str(operator).endswith("_backward") else 1)
     if operator in _PRODUCTS:
         place, count = _PRODUCTS[operator]
         return count(_shape(node.args[place]), _shape(node.args[place + 1]))

@@ -42,6 +42,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "adaptive_avg_pool2d": (lambda x: F.adaptive_avg_pool2d(x, (3, 2)), (1, 2, 7, 5)),
     "cat": (lambda x: torch.cat([x, x * 2, x[:0]], 0), (3, 4)),
     "celu": (lambda x: F.celu(x, 0.5), (3, 4)),
+    "batch_norm_of_the_batch": (lambda x: F.batch_norm(x, None, None, training=True, eps=1e-3) * x, (3, 2, 4)),
+    "batch_norm_of_weights": (lambda x: F.batch_norm(x, None, None, x[0, :, 0], training=True) * x, (2, 3, 4)),
     "bits": (lambda x: x * ((torch.arange(4) & 1) | 2) * ~torch.arange(4), (3, 4)),
     "chunk": (lambda x: x.chunk(3, 1)[1], (2, 7)),
     "clamp": (lambda x: x.clamp(-0.5, 0.5), (3, 4)),
