@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.container.element_types import ELEMENT_TYPES
 from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
