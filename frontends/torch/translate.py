@@ -36,6 +36,8 @@ from npuc.frontends.torch.values import Complex, Memory, View, element_of, eleme
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
 
+MAX_INLINED = 400_000
+"""The most calls of all blocks and iterations of loops together."""
 _REAL = "torch.view_as_real gives both parts"
 
 
@@ -67,6 +69,7 @@ class _Translator:
         self.sizes = sizes
         self.layers = Layers(list(all_nodes(program.graph)))
         self.autocast = False
+        self._inlined = 0
         self.done = Translation()
 
     def run(self) -> Translation:
@@ -240,6 +243,9 @@ class _Translator:
 
     def inlined(self, graph: TorchGraph, operands: Sequence[object], made: Memory) -> list[object]:
         """The results of a graph's calls, which are written; `made` gets its values."""
+        self._inlined += 1 + len(graph.nodes)
+        if self._inlined > MAX_INLINED:
+            raise Refused(f"found loops and blocks of more than {MAX_INLINED:,} calls, expected at most as many")
         if len(operands) != len(graph.inputs):
             raise Refused(f"found {len(operands)} operands of a graph, expected {len(graph.inputs)}")
         for name, operand in zip(graph.inputs, operands, strict=True):

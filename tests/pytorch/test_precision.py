@@ -18,7 +18,7 @@ from xdsl.context import Context
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers.base import Array
 from npuc.compiler.transforms.autodiff import AutodiffPass
-from tests.calls import Call, all_calls
+from tests.calls import COUNTED, Call, all_calls
 from tests.calls.values import CalledNet, random_values
 from tests.pytorch.autocast import TYPES, autocast, called, exactly, mixed, terms, types_of
 from tests.pytorch.counterparts import RANDOM
@@ -36,6 +36,7 @@ OTHERS = {
         "their counterparts make tensors on another device, or ask for a GPU's driver to index one",
     ),
     **dict.fromkeys(("index_select list", "grouped_mm"), "its counterpart makes a tensor on another device"),
+    **dict.fromkeys(COUNTED, "its counterpart reads values, which fake tensors do not have"),
     "fold": "PyTorch asks for a GPU's driver to add windows of an image",
     **dict.fromkeys(("grid_sample", "grid_sample of three axes"), "PyTorch asks for a GPU's library of convolutions"),
     "unfold": "PyTorch asks for a GPU's driver to unfold an image",

@@ -149,6 +149,45 @@ def test_angles_that_the_model_computes_are_known(form: str) -> None:
     assert sorted(_operations(_file(model, x))) == sorted(_written("", TURNS["llama3"][1] + order, x))
 
 
+@pytest.mark.parametrize("form", ["neighbours", "stacked", "complex"])
+def test_tables_without_values_are_taken_for_those_of_the_usual_base(form: str) -> None:
+    function, order = FORMS[form]
+
+    class Tables(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.p = nn.Parameter(torch.ones(BATCH, LENGTH, HEADS, SIZE).double())
+            angles = _angles(_frequencies())[:, None]
+            self.register_buffer("turn", torch.polar(torch.ones_like(angles), angles))
+            self.register_buffer("table", torch.cat([angles.sin(), angles.cos()], -1))
+
+        def forward(self, x: Any) -> Any:
+            x = x * self.p
+            if form == "complex":
+                pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+                return torch.view_as_real(pairs * self.turn[:LENGTH]).flatten(-2) * x
+            sine, cosine = self.table[:LENGTH].split(HALF, -1)
+            return function(x, _Known(sine, cosine)) * x
+
+    x = torch.zeros(BATCH, LENGTH, HEADS, SIZE).double()
+    with torch.device("meta"):
+        data = _file(Tables().to("meta"), x.to("meta"))
+    assert sorted(_operations(data)) == sorted(_written(", axis=-3", order, x))
+
+
+class _Known:
+    """Angles of which a form takes the cosine and the sine, which are given."""
+
+    def __init__(self, sine: Any, cosine: Any):
+        self._sine, self._cosine = sine, cosine
+
+    def cos(self) -> Any:
+        return self._cosine
+
+    def sin(self) -> Any:
+        return self._sine
+
+
 def _wrong_sign(x: Any, angles: Any) -> Any:
     first, second = x.chunk(2, -1)
     cosine, sine = angles.cos(), angles.sin()

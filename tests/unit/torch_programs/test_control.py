@@ -142,6 +142,16 @@ def test_a_loop_without_end_is_refused() -> None:
         compile_source(_file([ones, call], "y", ["o", "p", "y"]), "pt2", backend="roofline", max_ops=2000)
 
 
+def test_a_loop_without_end_that_writes_nothing_is_refused() -> None:
+    again = _graph([], ["i", "v"], ["i"], ["i", "v"])
+    same = _graph([], ["i", "v"], ["i", "v"], ["i", "v"])
+    graphs = [{"as_graph": {"name": "g", "graph": again}}, {"as_graph": {"name": "h", "graph": same}}]
+    ones = _aten("ones_like.default", "o", self="x")
+    call = _node("higher_order.while_loop", [*graphs, {"as_tensors": [{"name": "o"}, {"name": "x"}]}], "p", "y")
+    with pytest.raises(SourceError, match="found a loop of more than 10,000 iterations"):
+        compile_source(_file([ones, call], "y", ["o", "p", "y"]), "pt2", backend="roofline")
+
+
 def test_other_operators_of_graphs_are_refused_by_name() -> None:
     call = _call("flex_thing", DOUBLED, after=[_tensor("x")])
     with pytest.raises(SourceError, match=r"unsupported operator higher_order\.flex_thing"):
