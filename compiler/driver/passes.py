@@ -33,6 +33,7 @@ from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.transforms import get_all_passes
 
 _ODD_BLANK = re.compile(r"[^\S \t\r\n]")
+_REAL = re.compile(r"\d+e[-+]?\d+")
 UPSTREAM = ("cse", "dce")
 
 
@@ -116,17 +117,22 @@ def _make(spec: ArgSpec, available: Mapping[str, PassFactory]) -> ModulePass:
 
 
 def _with_reals(spec: ArgSpec, found: type[ModulePass]) -> ArgSpec:
-    """A specification in which an option that is a real number may be written as an integer: `tolerance=0`."""
+    """A specification in which an option that is a real number may be written as `0` or `1e-09`, as Python does."""
     types = get_type_hints(found)
     return ArgSpec(
         spec.name,
         {
-            option: tuple(float(value) if type(value) is int else value for value in values)
-            if types[option.replace("-", "_")] is float
-            else values
+            option: tuple(map(_real, values)) if types[option.replace("-", "_")] is float else values
             for option, values in spec.parameters.items()
         },
     )
+
+
+def _real(value: str | bool | float) -> str | bool | float:
+    """The number that a value of an option stands for, if it is one; xDSL reads `1e-09` as a word."""
+    if isinstance(value, bool) or (isinstance(value, str) and not _REAL.fullmatch(value)):
+        return value
+    return float(value)
 
 
 def _check_types(spec: ArgSpec, found: type[ModulePass]) -> None:

@@ -63,6 +63,12 @@ def test_installed_pass_is_found_and_reads_options(outside: Path) -> None:
 def test_an_option_that_is_a_real_number_may_be_written_as_an_integer() -> None:
     (step,) = read_pipeline("schedule{tolerance=0}", available_passes())
     assert write_pipeline([step]) == write_pipeline(read_pipeline("schedule{tolerance=0.0}", available_passes()))
+    for written in ("1e-9", "1e-09", "0.000000001"):
+        found = read_pipeline(f"schedule{{tolerance={written}}}", available_passes())
+        assert write_pipeline(found) == "schedule{tolerance=1e-09}"
+        assert write_pipeline(read_pipeline(write_pipeline(found), available_passes())) == "schedule{tolerance=1e-09}"
+    with pytest.raises(UsageError, match="tolerance: found '1e', expected a number"):
+        read_pipeline("schedule{tolerance=1e}", available_passes())
 
 
 def test_loaded_file_adds_its_passes(outside: Path) -> None:
