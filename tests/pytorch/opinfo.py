@@ -13,7 +13,7 @@ import io
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal import common_methods_invocations
 from torch.utils import _pytree as pytree
 
 from npuc.compiler import describe_source, run_source
@@ -44,6 +44,10 @@ RANDOM = frozenset(
     "torch.ops.aten._flash_attention_forward".split()
 )
 """Operators whose results are random or not defined."""
+
+
+KNOWN: Sequence[Any] = common_methods_invocations.op_db
+"""What PyTorch says of its operators: how they are called, their types, samples of their arguments."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Verdict:
 
 def operators(*globs: str) -> list[Any]:
     """The operators that are compared, by name."""
-    found = [op for op in op_db if op.name not in RANDOM and not op.name.startswith("jiterator")]
+    found = [op for op in KNOWN if op.name not in RANDOM and not op.name.startswith("jiterator")]
     return [op for op in found if not globs or any(fnmatch(op.formatted_name, glob) for glob in globs)]
 
 
@@ -89,11 +93,11 @@ def samples(op: Any) -> Iterator[Sample]:
 class Module(nn.Module):
     """One call, its tensors as parameters and inputs."""
 
-    def __init__(self, sample: Sample):
+    def __init__(self, sample: Sample, function: Callable[..., Any] | None = None):
         super().__init__()
         call = sample.call
         leaves, self.spec = pytree.tree_flatten(((call.input, *call.args), call.kwargs))
-        self.function = sample.op.op
+        self.function = function or sample.op.op
         self.leaves: list[Any] = []
         self.inputs: list[torch.Tensor] = []
         for leaf in leaves:
@@ -133,13 +137,13 @@ class _Slot:
     place: str | int
 
 
-def judged(sample: Sample) -> Verdict:
-    """What npuc makes of a sample."""
+def judged(sample: Sample, told: Callable[..., Any] | None = None) -> Verdict:
+    """What npuc makes of a sample, by PyTorch's own results, or by those of another function that is `told`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             module = Module(sample)
-            expected = module(*[one.clone() for one in module.inputs])
+            expected = (module if told is None else Module(sample, told))(*[one.clone() for one in module.inputs])
             program = torch.export.export(module, tuple(module.inputs), strict=False)
             file = io.BytesIO()
             torch.export.save(program, file)

@@ -79,7 +79,11 @@ def hardtanh(c: Context, x: Tensor, min_val: float = -1, max_val: float = 1) -> 
 
 @operator("aten.softplus")
 def softplus(c: Context, x: Tensor, beta: float = 1, threshold: float = 20) -> Call:
-    return c.call("softplus", x, **({} if beta == 1 else {"beta": beta}))
+    named = {} if beta == 1 else {"beta": beta}
+    if threshold >= 20:  # the function is the line there to the precision of float64
+        return c.call("softplus", x, **named)
+    far = c.let("greater", x if beta == 1 else c.let("mul", x, beta), threshold)
+    return c.call("where", far, x, c.let("softplus", x, **named))
 
 
 @operator("aten.celu")
