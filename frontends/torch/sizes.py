@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
@@ -28,7 +29,10 @@ class Sizes:
         """The value of a size."""
         if isinstance(size, int):
             return size
-        return int(self.number(size))
+        found = self.number(size)
+        if not isfinite(found) or found != int(found):
+            raise SourceError(f"{self._filename}: size {size}: found {found}, expected a whole number")
+        return int(found)
 
     def number(self, value: Scalar) -> int | float | bool:
         """The value of a number of the graph."""

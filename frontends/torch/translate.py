@@ -149,6 +149,9 @@ class _Translator:
                     self._call(graph, node, memory, effects)
                 except Refused as refusal:
                     raise self.program.error(node, refusal.message, refusal.hint) from None
+                except (LookupError, ArithmeticError, ValueError, StopIteration) as error:
+                    problem = "found arguments that contradict the types in the file"
+                    raise self.program.error(node, problem) from error
 
     def _call(self, graph: TorchGraph, node: TorchNode, memory: Memory, effects: Effects) -> None:
         if node.operator in CONTROL:
@@ -170,10 +173,7 @@ class _Translator:
         if any(isinstance(value, Complex) for value in named.values()):
             meaning = of_complex(node.operator, meaning)
         named = bound(meaning, named)
-        try:
-            result: object = meaning(context, **named)
-        except (LookupError, ArithmeticError, ValueError) as error:
-            raise Refused("found arguments that contradict the types in the file") from error
+        result: object = meaning(context, **named)
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
@@ -217,7 +217,8 @@ class _Translator:
         """A result as a value: an expression becomes the variable of the call's layer."""
         if isinstance(value, Name | Weight | Empty | Uniform | Complex):
             return value
-        assert isinstance(value, Call)
+        if not isinstance(value, Call):
+            raise Refused("found a result of a call that computes none")
         return self.script.assign(context.layer, value)
 
     def _written(self, value: object, context: Context) -> Name:
