@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from npuc.compiler.distributed.chain import plan_parallel
     from npuc.compiler.driver.compile import compile_file, compile_source
+    from npuc.compiler.driver.import_text import import_file
     from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
     from npuc.compiler.interpreter.execute import Run
@@ -51,6 +52,7 @@ _HOMES = {
     "compile_source": "driver.compile",
     "describe_file": "driver.run",
     "describe_source": "driver.run",
+    "import_file": "driver.import_text",
     "plan_parallel": "distributed.chain",
     "run_file": "driver.run",
     "run_source": "driver.run",
@@ -74,6 +76,7 @@ __all__ = [
     "compile_source",
     "describe_file",
     "describe_source",
+    "import_file",
     "plan_parallel",
     "run_file",
     "run_source",

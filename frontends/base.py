@@ -134,7 +134,8 @@ class Program:
     `values` holds, by the name of a parameter, constant or statistic, a function that reads its values; a run starts
     with them unless it is given others. `unneeded` names inputs of the source that nothing kept of it reads: a run
     ignores values for them. `unchecked` are assumptions about data that no operation of the module checks: with any, a
-    run is refused.
+    run is refused. `text` writes the program in the network language; None where that is not possible, or its source is
+    in that language.
     """
 
     module: ModuleOp
@@ -142,6 +143,7 @@ class Program:
     values: Mapping[str, Callable[[], Array]] = field(default_factory=dict[str, "Callable[[], Array]"])
     unneeded: frozenset[str] = frozenset()
     unchecked: tuple[str, ...] = ()
+    text: Callable[[], str] | None = None
 
 
 class Parameters(Protocol):

@@ -18,7 +18,22 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from npuc.compiler.cli import check, compile, explain, fmt, lint, listing, map, new, opt, reuse, run, study, sweep
+from npuc.compiler.cli import (
+    check,
+    compile,
+    explain,
+    fmt,
+    import_,
+    lint,
+    listing,
+    map,
+    new,
+    opt,
+    reuse,
+    run,
+    study,
+    sweep,
+)
 from npuc.compiler.cli.once import VerbCommand
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
 from npuc.compiler.core.errors import UsageError
@@ -30,7 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (compile, explain, run, check, fmt, lint, opt, reuse, sweep, map, study, listing, new):
+for verb in (compile, explain, run, check, import_, fmt, lint, opt, reuse, sweep, map, study, listing, new):
     verb.register(app)
 for registered in app.registered_commands:
     registered.cls = VerbCommand

@@ -37,19 +37,7 @@ def read_program(
     from npuc.compiler.core.verify import name_signatures, require_function, verify_module
 
     frontend = source.frontend
-    check_step(frontend, options)
-    request = Request(
-        defines=options.defines,
-        inference=options.inference,
-        max_ops=options.max_ops,
-        choose=_chooser(options) if frontend.lists_layers else None,
-        split_depthwise=split_depthwise,
-        results=options.result,
-        losses=options.loss,
-        optimizer=options.optimizer,
-        freeze=options.freeze,
-    )
-    program = frontend.read(source, request)
+    program = frontend.read(source, request_for(source, options, split_depthwise=split_depthwise))
     for name in () if frontend.parametric else options.defines:
         raise UsageError(f"-D {name}: {frontend.title} has no parameters")
     if remarks is None:
@@ -69,6 +57,22 @@ def read_program(
         require_function(program.module)
         name_signatures(program.module, sources)
     return program.module
+
+
+def request_for(source: Source, options: Options, *, split_depthwise: bool = False) -> Request:
+    """What options ask of the reader of a source. Raises `UsageError` for those that do not apply to it."""
+    check_step(source.frontend, options)
+    return Request(
+        defines=options.defines,
+        inference=options.inference,
+        max_ops=options.max_ops,
+        choose=_chooser(options) if source.frontend.lists_layers else None,
+        split_depthwise=split_depthwise,
+        results=options.result,
+        losses=options.loss,
+        optimizer=options.optimizer,
+        freeze=options.freeze,
+    )
 
 
 def check_step(frontend: Frontend, options: Options) -> None:

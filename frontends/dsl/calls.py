@@ -29,6 +29,7 @@ from npuc.frontends.dsl.binding import (
 from npuc.frontends.dsl.blocks import library_block
 from npuc.frontends.dsl.budget import Budget
 from npuc.frontends.dsl.expressions import MINUS, Expressions
+from npuc.frontends.dsl.given_names import given_name, is_layer_name, without
 from npuc.frontends.dsl.naming import Frame, Names, Slot
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.syntax import Argument, Call, Expr, ListOf, Name
@@ -83,6 +84,20 @@ class Calls(Expressions):
         """The value that a block returns."""
 
     def call(self, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
+        """The value of a call, which may say the name of its layer."""
+        given = given_name(call, self.blocks.get(call.function))
+        if given is None:
+            return self._call(call, frame, slot, outermost)
+        name = self.single(given.value, frame, slot)
+        if not is_layer_name(name, frame):
+            message = f"found {literal_text(name)}, expected the name of a layer"
+            raise frame.source.error(given.value.at, message, 'a name is a string, as in name="conv1"')
+        value = self._call(without(call, given), frame, slot.given(name), True)
+        if is_number(value) or call.function in BUILT_IN - {PARAM.function, *get_functions()}:
+            raise frame.source.error(given.at, f"found a name for {call.function}, which makes no layer here")
+        return value
+
+    def _call(self, call: Call, frame: Frame, slot: Slot, outermost: bool) -> Value:
         """The value of a call; a program's own blocks hide all others, but not from the blocks of the library."""
         name, inside = call.function, frame.caller is not None
         if not inside and name in self.blocks:

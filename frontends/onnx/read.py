@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.core.errors import SourceError, SourceErrors, UsageError
 from npuc.frontends.base import Program, Request, Source
-from npuc.frontends.dsl.syntax import Name
+from npuc.frontends.dsl.syntax import Definition, Name
 from npuc.frontends.onnx.assumed import Assumed, names_of
 from npuc.frontends.onnx.batch.exported import ExportedShapes
 from npuc.frontends.onnx.batch.new import Batches, NewBatch
@@ -24,6 +25,8 @@ from npuc.frontends.onnx.walk import Walk
 from npuc.frontends.script.distinct import checked_nodes
 from npuc.frontends.script.freeze import Frozen
 from npuc.frontends.script.script import Script
+from npuc.frontends.script.text import network_text
+from npuc.frontends.script.text.sizes import FreeSize, parameter_names
 from npuc.frontends.script.training import Wanted, complete
 
 
@@ -59,6 +62,22 @@ class SizesOfModel:
 def read_model(model: OnnxModel, request: Request) -> Program:
     """The program of a model. Raises `SourceError`s with the numbers of nodes, `UsageError` for a wrong request."""
     check_known(model)
+    script, emitter, assumed, remarks = _network(model, request)
+    module = script.finish()
+    checked = checked_nodes(module)
+    unchecked = tuple(said for number, said in assumed.said.values() if number not in checked)
+    said = [f"{said}, which depends on data" for _, said in assumed.said.values()]
+
+    def text() -> str:
+        """The network as text."""
+        return network_text(script.definition, {}, _sizes_of_text(model, request))
+
+    warnings = (*remarks, *_rewritten(model), *said)
+    return Program(module, warnings, emitter.values, script.unneeded(module), unchecked, text)
+
+
+def _network(model: OnnxModel, request: Request) -> tuple[Script, ScriptEmitter, Assumed, list[str]]:
+    """A model as a script, with the training step that is asked for and remarks on it."""
     sizes, of_data = _separated(model, request.defines)
     exported, shapes = batched_shapes(model, sizes)
     assumed, frozen = Assumed(of_data), Frozen(request.freeze)
@@ -72,12 +91,33 @@ def read_model(model: OnnxModel, request: Request) -> Program:
     frozen.check()
     assumed.check()
     assert all(map(script.builder.has, emitter.values)), "a weight of the file became no parameter"
-    module = script.finish()
-    checked = checked_nodes(module)
-    unchecked = tuple(said for number, said in assumed.said.values() if number not in checked)
-    said = [f"{said}, which depends on data" for _, said in assumed.said.values()]
-    warnings = (*remarks, *_rewritten(model), *said)
-    return Program(module, warnings, emitter.values, script.unneeded(module), unchecked)
+    return script, emitter, assumed, remarks
+
+
+def _sizes_of_text(model: OnnxModel, request: Request) -> list[FreeSize]:
+    """The sizes that may be parameters of the network's text: those that the model leaves free, and a fixed batch."""
+    given, _ = _separated(model, request.defines)
+    free = free_sizes(model)
+    now = {name: _given(name, places, given) for name, places in free.items()}
+    named = parameter_names({name: places[0][1] for name, places in free.items()})
+    if takes_batch(model):
+        _, shapes = batched_shapes(model, given)
+        now[BATCH] = next(shape[0] for shape in shapes.values() if shape)
+        named[BATCH] = BATCH
+
+    def at(name: str, value: int) -> Definition | None:
+        """The network with another size; None where that is none."""
+        try:
+            return _network(model, replace(request, defines={**request.defines, name: value}))[0].definition
+        except (SourceError, SourceErrors):
+            return None
+
+    return [FreeSize(named[name], size, (2 * size, 3 * size), partial(at, name)) for name, size in now.items()]
+
+
+def _given(name: str, places: Sequence[tuple[str, int]], given: Mapping[str, int]) -> int:
+    """The size that was given by its name or one of its places."""
+    return next(given[key] for key in (name, *(f"{one}.{axis}" for one, axis in places)) if key in given)
 
 
 def _script(model: OnnxModel, request: Request, frozen: Frozen) -> Script:

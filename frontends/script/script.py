@@ -89,6 +89,8 @@ class Script:
         self.statements: list[Statement] = []
         self.labels: list[str] = []
         self.weights: dict[str, Weight] = {}
+        self.classes: dict[str, str] = {}
+        """The classes of the modules that layers are in, by their paths, as far as the graph tells."""
         self._source = _Graph("", filename)
         self._at = Place(1, 1)
         self._name = name
@@ -138,7 +140,7 @@ class Script:
         own = self._unused(name)
         shape = self._expr(list(sizes))
         assert isinstance(shape, ListOf)
-        self._run(Declaration(self._at, labels, own, Name(self._at, element), shape))
+        self.execute(Declaration(self._at, labels, own, Name(self._at, element), shape))
         self._inputs.append(own.text)
         return own
 
@@ -149,7 +151,7 @@ class Script:
     def assign(self, layer: str, value: Expr) -> Name:
         """`layer = value`: the value's name, which is the layer's, with a number where it is taken."""
         own = self._unused(layer)
-        self._run(Assignment(self._at, (own,), value))
+        self.execute(Assignment(self._at, (own,), value))
         self._written[own.text] = value
         return own
 
@@ -160,28 +162,31 @@ class Script:
     def unpacked(self, layers: Sequence[str], call: Call) -> list[Name]:
         """`a, b = call`: a name for each of its values."""
         if len(layers) == 1:
-            own = self._unused(f"{layers[0]}.{call.function}")
-            self._run(Assignment(self._at, (own,), call))
-            return [self.assign(layers[0], Index(self._at, own, Literal(self._at, 0)))]
-        own = [self._unused(layer) for layer in layers]
-        self._run(Assignment(self._at, tuple(own), call))
+            whole = self._unused(f"{layers[0]}.{call.function}")
+            self.execute(Assignment(self._at, (whole,), call))
+            return [self.assign(layers[0], Index(self._at, whole, Literal(self._at, 0)))]
+        own: list[Name] = []
+        for layer in layers:
+            own.append(self._unused(layer, [one.text for one in own]))
+        self.execute(Assignment(self._at, tuple(own), call))
         self._unpacked |= {name.text: (call, place) for place, name in enumerate(own)}
         return own
 
     def add_loss(self, value: Expr) -> None:
         """`loss value`."""
-        self._run(Loss(self._at, value))
+        self.execute(Loss(self._at, value))
 
     def add_output(self, name: str, value: Name) -> None:
         """`output name`, or `output name = value` where the value has another name."""
         own = Name(self._at, name)
-        self._run(Output(self._at, own, None if value.text == name else value))
+        self.execute(Output(self._at, own, None if value.text == name else value))
 
     def set_optimizer(self, call: Call) -> None:
         """`optimizer call`."""
-        self._run(Optimizer(self._at, call))
+        self.execute(Optimizer(self._at, call))
 
-    def _run(self, statement: Statement) -> None:
+    def execute(self, statement: Statement) -> None:
+        """Write a statement of the language's syntax."""
         elaboration = self._elaboration
         try:
             elaboration.run_body((statement,), elaboration.frame)
@@ -194,13 +199,15 @@ class Script:
         """A name as it is, or with a number where it is taken."""
         return self._unused(name).text
 
-    def _unused(self, name: str) -> Name:
+    def _unused(self, name: str, besides: Sequence[str] = ()) -> Name:
         """A name as it is, or with a number where it is taken."""
-        number, candidate = self._numbers.get(name, 1), name
-        while candidate in self._elaboration.frame.variables:
-            number += 1
+        taken = self._elaboration.frame.variables
+        number, candidate = self._numbers.get(name, 2), name
+        while candidate in taken or candidate in besides:
             candidate = f"{name}_{number}"
-        self._numbers[name] = number
+            number += 1
+        if candidate != name:
+            self._numbers[name] = number - 1
         return Name(self._at, candidate)
 
     # expressions

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from npuc.compiler.core.builder import function_name
@@ -11,20 +13,37 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import show
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.defines import literal
+from npuc.frontends.dsl.syntax import Definition
 from npuc.frontends.script.freeze import Frozen
+from npuc.frontends.script.rebatch import BATCH, batch_size
 from npuc.frontends.script.script import Script
+from npuc.frontends.script.text import network_text
+from npuc.frontends.script.text.sizes import FreeSize, parameter_names
 from npuc.frontends.script.training import Wanted, complete
 from npuc.frontends.torch.archive import ArchiveBytes
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.sizes import FreeSizes, Sizes, assumptions, check_assumed
-from npuc.frontends.torch.translate import translate
+from npuc.frontends.torch.translate import Translation, translate
 
 
 def read_pt2(source: Source, request: Request) -> Program:
     """The program in a source, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
-    filename = source.filename
-    program = load(source.data, filename, source.values)
+    program = load(source.data, source.filename, source.values)
+    script, done, remarks = _written(program, source.filename, request)
+    module = script.finish()
+    values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
+
+    def text() -> str:
+        """The network as text."""
+        return network_text(script.definition, script.classes, _free_sizes(program, source.filename, request, script))
+
+    assumed, unchecked = assumptions(program, symbols_of(program, request.defines), module)
+    return Program(module, (*done.remarks, *remarks, *assumed), values, script.unneeded(module), unchecked, text)
+
+
+def _written(program: ExportedProgram, filename: str, request: Request) -> tuple[Script, Translation, list[str]]:
+    """A program as a script, with the training step that is asked for and remarks on it."""
     frozen = Frozen(request.freeze)
     name = function_name(os.path.splitext(os.path.basename(filename))[0], "network")
     script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
@@ -33,10 +52,26 @@ def read_pt2(source: Source, request: Request) -> Program:
     done = translate(program, script, Sizes(symbols, filename))
     remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
-    module = script.finish()
-    values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
-    assumed, unchecked = assumptions(program, symbols, module)
-    return Program(module, (*done.remarks, *remarks, *assumed), values, script.unneeded(module), unchecked)
+    return script, done, remarks
+
+
+def _free_sizes(program: ExportedProgram, filename: str, request: Request, script: Script) -> list[FreeSize]:
+    """The sizes that may be parameters of the network's text: those that the file leaves free, else the batch."""
+    free = FreeSizes(program)
+    now = symbols_of(program, request.defines)
+
+    def at(symbol: str, value: int) -> Definition:
+        """The network with another size."""
+        defines = {**now, symbol: value}
+        return _written(program, filename, replace(request, defines=defines))[0].definition
+
+    found: list[FreeSize] = []
+    for symbol, name in parameter_names(free.axes).items():
+        least, most = free.range(symbol)
+        others = tuple(v for v in (k * now[symbol] for k in (2, 3, 4, 5)) if least <= v <= most)
+        found.append(FreeSize(name, now[symbol], others, partial(at, symbol)))
+    batch = batch_size(script, max_ops=request.max_ops)
+    return [*found, batch] if batch is not None and all(one.name != BATCH for one in found) else found
 
 
 def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str, int]:

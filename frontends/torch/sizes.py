@@ -88,6 +88,14 @@ class FreeSizes:
         known = name in self.symbols or any(size.symbol == name for size in self.of_data.values())
         return name if known else self._axes.get(name)
 
+    @property
+    def axes(self) -> dict[str, int]:
+        """The first axis of an input that each symbol is."""
+        found: dict[str, int] = {}
+        for place, symbol in self._axes.items():
+            found.setdefault(symbol, int(place.rpartition(".")[2]))
+        return found
+
     def example(self, symbol: str) -> int:
         """The size in the example, or the smallest one that is allowed."""
         return self._examples.get(symbol, self.range(symbol)[0])

@@ -67,7 +67,8 @@ class _Translator:
         self.program = program
         self.script = script
         self.sizes = sizes
-        self.layers = Layers(list(all_nodes(program.graph)))
+        self.layers = Layers([node for node in all_nodes(program.graph) if computes(node)])
+        script.classes.update(self.layers.classes)
         self.autocast = False
         self._inlined = 0
         self.done = Translation()
@@ -161,7 +162,8 @@ class _Translator:
         assert found is not None
         meaning, in_place = found
         types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
-        context = Context(self.script, self.layers.name_of(node), types, [self.sizes.shape(type) for type in types])
+        layer = self.script.unused(self.layers.name_of(node))
+        context = Context(self.script, layer, types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
         if self.autocast:
             named = autocast(context, node.operator, named)

@@ -166,7 +166,7 @@ def parts(c: Context, x: Tensor, axis: int) -> list[Tensor]:
     if len(some) == 1 and sum(sizes) == c.shape(x)[axis]:
         pieces: list[Tensor] = [x]
     else:
-        names = [f"{c.layer}.{number}" for number, size in enumerate(sizes) if size]
+        names = [c.layer for size in sizes if size]
         pieces = [*c.script.several(names, "split", c.variable(x), some, axis)]
     left = iter(pieces)
     return [next(left) if size else Empty(c.result_shape(n), c.element(x)) for n, size in enumerate(sizes)]

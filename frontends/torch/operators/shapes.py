@@ -25,9 +25,28 @@ def view(c: Context, x: Tensor, *_: object, **__: object) -> Tensor | Call:
     return shaped(c, x, c.result_shape())
 
 
-@operator("aten.flatten", "aten.squeeze", "aten.unsqueeze", "aten.ravel")
+@operator("aten.squeeze", "aten.ravel")
 def same_elements(c: Context, x: Tensor, *_: object, **__: object) -> Tensor | Call:
     return shaped(c, x, c.result_shape())
+
+
+@operator("aten.flatten")
+def flatten(c: Context, x: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor | Call:
+    rank = len(c.shape(x))
+    if rank < 2 or c.axis(end_dim, x) != rank - 1 or c.result_shape() == c.shape(x):
+        return shaped(c, x, c.result_shape())
+    start = c.axis(start_dim, x)
+    return c.call("flatten", x, **({} if start == 1 else {"start": start}))
+
+
+@operator("aten.unsqueeze")
+def unsqueeze(c: Context, x: Tensor, dim: int) -> Call:
+    return c.call("unsqueeze", x, dim % len(c.result_shape()))
+
+
+@operator("aten.squeeze.dim")
+def squeeze(c: Context, x: Tensor, dim: int) -> Tensor | Call:
+    return x if c.result_shape() == c.shape(x) else c.call("squeeze", x, c.axis(dim, x))
 
 
 @operator("aten.permute")
@@ -206,8 +225,7 @@ def narrow(c: Context, x: Tensor, dim: int, start: int, length: int) -> Tensor |
 @operator("aten.unbind")
 def unbind(c: Context, x: Tensor, dim: int = 0) -> list[Name]:
     axis = c.axis(dim, x)
-    names = [f"{c.layer}.{i}" for i in range(c.shape(x)[axis])]
-    return c.script.several(names, "unbind", c.variable(x), axis)
+    return c.script.several([c.layer] * c.shape(x)[axis], "unbind", c.variable(x), axis)
 
 
 @operator("aten.flip")

@@ -76,7 +76,7 @@ EXEMPT = {
 
 REFUSES = (
     "check --limit",
-    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "reuse", "sweep", "map")),
+    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map")),
 )
 """Options that are there to refuse."""
 
@@ -135,6 +135,7 @@ BASE = {
     "explain": "explain net.dsl h.linear",
     "run": "run net.dsl --inputs in.npz",
     "check": "check net.dsl",
+    "import": f"import {GRAPH}",
     "fmt": "fmt wide.dsl",
     "lint": "lint odd.dsl",
     "reuse": "reuse net.dsl",
@@ -340,10 +341,13 @@ OF_GRAPHS = {
     "explain": f"explain {GRAPH} tied",
     "run": f"run {GRAPH} --inputs graph.npz --outputs o.npz",
     "check": f"check {GRAPH}",
+    "import": f"import {GRAPH}",
     "reuse": f"reuse {GRAPH}",
     "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
 }
+OWN["import -D"] = Case("-D x.0=8")
+OWN["import --output"] = Case("-o r.dsl")
 OWN["explain --loss"] = Case("--loss mse", command=f"explain {GRAPH} mse")
 CASES_OF_GRAPHS = {
     f"{verb} {option}": Case(given, command=command)

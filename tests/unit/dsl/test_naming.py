@@ -1,9 +1,12 @@
 """The names of layers and weights."""
 
+import re
+
 import pytest
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 
+from npuc.compiler.core.errors import NpucError
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.base import TrainOp
 from npuc.frontends import read_source
@@ -22,11 +25,20 @@ block tower(x, n) {
   for i in 0..n { x = unit(x) }
   return x
 }
+block named(x) {
+  a = relu(x)
+  return gelu(a, name=".")
+}
+block own(x, name) {
+  if name != "k" { error name }
+  return relu(x)
+}
 block weighted(x) {
   w = param([8, 8])
   return linear(x, weight=w, bias=false)
 }
 """
+_SECOND = ["1.u.a", "1.u.gelu", "1.r"]
 
 
 def program(body: str) -> str:
@@ -69,6 +81,17 @@ def layers(body: str) -> list[str]:
         ("for i in 0..1 { x = relu(x) }; for i in 0..1 { x = relu(x) }", ["0.x", "0.x_2"]),
         ("for i in 0..1 { a = relu(x); x = unit(a) }", ["0.a", "0.a_2", "0.gelu"]),
         ("for i in 0..1 { if i == 0 { x = unit(x) } }", ["0.a", "0.gelu"]),
+        ('x = relu(gelu(x), name="0")', ["0.gelu", "0"]),
+        ('x = relu(gelu(x, name="a.1"), name="b")', ["a.1", "b"]),
+        ('x = relu(x, name="h"); h = gelu(x); x = relu(h, name="h")', ["h", "h_2", "h_3"]),
+        ('x = unit(x, name="s"); x = unit(x, name="s")', ["s.a", "s.gelu", "s.a_2", "s.gelu_2"]),
+        ('p, q = split(x, [4, 4], axis=1, name="cut"); x = concat([p, q], 1)', ["cut", "x"]),
+        ('for i in 0..2 { x = relu(unit(x, name="u"), name="r") }', ["0.u.a", "0.u.gelu", "0.r", *_SECOND]),
+        ("s = named(x); x = s", ["s.a", "s"]),
+        ('x = named(x, name="s"); x = named(x, name="s")', ["s.a", "s", "s.a_2", "s_2"]),
+        ("for i in 0..2 { x = named(x) }", ["0.a", "0", "1.a", "1"]),
+        ('n = "k"; x = relu(x, name=n)', ["k"]),
+        ('x = own(x, name="k")', ["x.relu"]),
     ],
 )
 def test_layer_names(body: str, expected: list[str]):
@@ -96,3 +119,20 @@ def test_names_are_unique():
     assert [names.unique("h") for _ in range(3)] == ["h", "h_2", "h_3"]
     assert names.unique("h_2") == "h_2_2"
     assert names.unique("h") == "h_4"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ('x = relu(x, name="")', 'found "", expected the name of a layer'),
+        ('x = relu(x, name="a..b")', 'found "a..b", expected the name of a layer'),
+        ('x = relu(x, name="a b")', 'found "a b", expected the name of a layer'),
+        ('x = relu(x, name=".")', 'found ".", expected the name of a layer'),
+        ("x = relu(x, name=3)", "found 3, expected the name of a layer"),
+        ('n = max(1, 2, name="n"); x = x * n', "found a name for max, which makes no layer here"),
+        ('n = shape(x, name="n"); x = x * n[0]', "found a name for shape, which makes no layer here"),
+    ],
+)
+def test_wrong_names_are_refused(body: str, message: str):
+    with pytest.raises(NpucError, match=re.escape(message)):
+        layers(body)
