@@ -51,7 +51,7 @@ class Constants:
             operands.append(found)
         with np.errstate(all="ignore"):
             results = get_layer(op).evaluate(op, *operands)
-        typed = [_in_type(result, value) for result, value in zip(results, op.results, strict=True)]
+            typed = [_in_type(result, value) for result, value in zip(results, op.results, strict=True)]
         self._known.update(zip(op.results, typed, strict=True))
         return self._known[value]
 
