@@ -15,7 +15,7 @@ from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-from typer.models import OptionInfo
+from typer.models import OptionInfo, ParameterInfo
 
 from npuc.compiler.cli.shared import parse_defines
 from npuc.compiler.core.errors import UsageError
@@ -128,7 +128,7 @@ def _parameters(group: type[Group], takes: Takes) -> list[inspect.Parameter]:
         if option.name in takes.without:
             continue
         kind, info = get_args(hints[option.name])
-        if isinstance(info, OptionInfo):
+        if isinstance(info, ParameterInfo):
             info = copy(info)
             info.help = takes.help.get(option.name, info.help)
             info.metavar = takes.metavar.get(option.name, info.metavar)

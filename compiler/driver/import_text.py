@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from npuc.compiler.core.errors import UsageError
@@ -13,6 +15,8 @@ from npuc.compiler.driver.read import request_for
 from npuc.frontends.source import open_source
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from npuc.frontends.base import Source
     from npuc.frontends.source import SourceLike
 
@@ -58,4 +62,19 @@ def import_program(source: Source, options: Options) -> str:
     found = difference(program.module, again)
     if found is not None:
         raise AssertionError(f"the text of '{source.shown}' is another program: {found}")
-    return text
+    return f"{_head(source, program.module)}\n\n{text}"
+
+
+def _head(source: Source, module: ModuleOp) -> str:
+    """What the text says of itself above the first block."""
+    from npuc.compiler.interpreter.execute import argument_type, the_function
+    from npuc.dialects.train.signature import ArgumentKind, arguments_of
+
+    function = the_function(module)
+    count = sum(
+        prod(argument_type(function, one).get_shape())
+        for one in arguments_of(function)
+        if one.kind is ArgumentKind.PARAM
+    )
+    name = os.path.basename(source.shown).replace("\n", " ")
+    return f"# Imported from {name}: {count:,} parameters."
