@@ -68,6 +68,12 @@ def flattened_pairs(c: CallWriter, value: Any, shape: Any) -> Call | None:
     return _turned(c, parts, "pairs") if list(shape) == [*lead, half * two] else None
 
 
+def flattened_last(c: CallWriter, value: Any, start: int = 1) -> Call | None:
+    """The same where the last two axes are made one by name."""
+    parts = _stacked(c, value)
+    return _turned(c, parts, "pairs") if parts and start % len(c.shape(value)) == len(c.shape(value)) - 2 else None
+
+
 def _stacked(c: CallWriter, value: Any) -> list[Any]:
     """The two parts that a value is the stack of along its last axis; none for another one."""
     found = operands(c, value, "stack")
@@ -80,7 +86,7 @@ def _stacked(c: CallWriter, value: Any) -> list[Any]:
 _MOVES = frozenset(
     "reshape unsqueeze squeeze flatten expand cast index index_select slice split unbind repeat_interleave".split()
 )
-PATTERNS = {"add": [summed], "concat": [joined_halves], "reshape": [flattened_pairs]}
+PATTERNS = {"add": [summed], "concat": [joined_halves], "reshape": [flattened_pairs], "flatten": [flattened_last]}
 
 
 def _call(c: CallWriter, source: Any, order: Order, options: Options) -> Call:
