@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from itertools import islice
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ from npuc import compiler
 from npuc.backends.maestro import evaluate
 from npuc.compiler import InternalError, NpucError
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.import_text import ImportKeywords
 from npuc.compiler.driver.run import RunKeywords
 from npuc.hardware import load_hardware
 
@@ -54,6 +56,7 @@ POOL: list[object] = [
         np.float32(1),
     ),
 ]
+GRAPH = Path(__file__).parents[1] / "oracle" / "data" / "torch" / "writes.pt2"
 GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "compile_source": ({"text": NET}, ("text", "format", "filename", "backend", *CompileKeywords.__annotations__)),
     "compile_file": ({"path": "samples:mlp"}, ("path",)),
@@ -61,6 +64,7 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "run_file": ({"path": "samples:mlp"}, ("path",)),
     "describe_source": ({"text": NET}, ("text", *RunKeywords.__annotations__)),
     "describe_file": ({"path": "samples:mlp"}, ("path",)),
+    "import_file": ({"path": GRAPH}, ("path", *ImportKeywords.__annotations__)),
     "sweep_source": (
         {"text": NET, "vary": {"batch": [2, 4]}},
         ("text", "format", "vary", "jobs", "backend", *CompileKeywords.__annotations__),
