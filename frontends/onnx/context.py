@@ -122,6 +122,8 @@ class OnnxContext(CallContext):
         """
         value = self.onnx.input(index)
         if isinstance(value, Constant) and value.type.language in FLOATS and value.name:
+            if not self._readers.is_parameter(value.name):
+                return None
             return weight_of(value.name, value.shape, value.type, lambda: value.array, trained=True)
         return value if isinstance(value, OnnxWeight) else None
 

@@ -47,7 +47,7 @@ class ScriptEmitter:
         self._uses = Counter(uses(model.graph))
         self._parameters: dict[str, OnnxWeight | None] = {}
         self._origins = Origins(model)
-        self._readers = Readers(model.graph, self.parameter)
+        self._readers = Readers(model.graph, self.parameter, self._origins)
 
     def parameter(self, name: str, tensor: OnnxTensor) -> OnnxWeight | None:
         """See `Emitter`: real numbers are trained, unless there is only one or the file tells another origin."""

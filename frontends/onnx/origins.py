@@ -37,14 +37,23 @@ class Origins:
 
         What the exporter computed of a parameter is one, too, as the transpose of a weight is.
         """
-        if name not in self._said:
+        if not self._tells:
             return "parameter"
-        entries = self._said[name].metadata.entries()
+        entries = self._entries(name)
         kind = entries.get(_KIND)
         if kind is not None:
             return "parameter" if kind == "PARAMETER" else "buffer"
         sources = _names(entries.get(_FOLDED, ""))
-        return "constant" if sources and all(_is_step(source) for source in sources) else "parameter"
+        return "constant" if all(_is_step(source) for source in sources) else "parameter"
+
+    def _entries(self, name: str) -> Mapping[str, str]:
+        said = self._said.get(name)
+        return {} if said is None else said.metadata.entries()
+
+    @cached_property
+    def _tells(self) -> bool:
+        """Whether the file tells of its parameters that they are such."""
+        return any(_KIND in self._entries(name) for name in self._model.graph.initializers if name in self._said)
 
 
 def _names(text: str) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from npuc.frontends.onnx.container.model import OnnxGraph, OnnxNode
 from npuc.frontends.onnx.container.tensors import OnnxTensor
+from npuc.frontends.onnx.origins import Origins
 from npuc.frontends.onnx.weights import OnnxWeight
 
 
@@ -16,8 +17,9 @@ class Readers:
     `absorbed` are the numbers of nodes whose work a node before them has done.
     """
 
-    def __init__(self, graph: OnnxGraph, parameter: Callable[[str, OnnxTensor], OnnxWeight | None]):
+    def __init__(self, graph: OnnxGraph, parameter: Callable[[str, OnnxTensor], OnnxWeight | None], origins: Origins):
         self.absorbed: set[int] = set()
+        self._origins = origins
         self._parameter = parameter
         self._initializers = graph.initializers
         self._outputs = {output.name for output in graph.outputs}
@@ -34,6 +36,10 @@ class Readers:
             self._outputs.update(node.inputs)
             for inner in node.graphs():
                 self._hidden(inner)
+
+    def is_parameter(self, name: str) -> bool:
+        """Whether a constant that is used as a weight is one of the model, as far as the file tells."""
+        return name not in self._initializers or self._origins.of(name) == "parameter"
 
     def take_bias(self, name: str, width: int) -> OnnxWeight | None:
         """The vector that the only reader of a value adds to it; the reader is absorbed then."""
