@@ -92,6 +92,7 @@ class Script:
         self.classes: dict[str, str] = {}
         """The classes of the modules that layers are in, by their paths, as far as the graph tells."""
         self._source = _Graph("", filename)
+        self._functions = function_names()
         self._at = Place(1, 1)
         self._name = name
         self._written: dict[str, Expr] = {}
@@ -214,7 +215,7 @@ class Script:
 
     def call(self, function: str, *arguments: Term, **named: Term) -> Call:
         """The expression `function(arguments)`; no statement is written."""
-        if function not in function_names():
+        if function not in self._functions:
             raise self.error(f"{function} is no function of the language, so that this has no counterpart")
         at = self._at
         given = [Argument(at, None, self._expr(value)) for value in arguments]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from npuc.frontends.script.recognise.matching import (
     operands,
@@ -26,7 +28,7 @@ def attention(c: CallWriter, query: Any, key: Any, value: Any, **named: Any) -> 
         rows, columns = known.shape[-2:]
         if known.all():
             del changed["mask"]
-        elif (known == np.tri(rows, columns, dtype=bool)).all():
+        elif (known == _causal(rows, columns)).all():
             del changed["mask"]
             changed["causal"] = True
     shared = [_unrepeated(c, one) for one in (key, value)]
@@ -35,6 +37,12 @@ def attention(c: CallWriter, query: Any, key: Any, value: Any, **named: Any) -> 
     if changed == dict(named) and shared[0] is key:
         return None
     return c.call(FUNCTION, query, *shared, **changed)
+
+
+@cache
+def _causal(rows: int, columns: int) -> npt.NDArray[np.bool_]:
+    """The mask by which a row sees the columns up to its own; the layers of a network share its size."""
+    return np.tri(rows, columns, dtype=bool)
 
 
 def _unrepeated(c: CallWriter, value: Any) -> Any:
