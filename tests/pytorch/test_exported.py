@@ -57,6 +57,8 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "diff": (lambda x: x.diff(dim=1), (3, 4)),
     "einsum": (lambda x: torch.einsum("bij,bkj->bik", x, x), (2, 3, 4)),
     "elu": (lambda x: F.elu(x, 0.7), (3, 4)),
+    "embedding_bag": (lambda x: F.embedding_bag(torch.tensor([1, 2, 0, 2]), x, torch.tensor([0, 2])), (3, 4)),
+    "embedding_bag_ragged": (lambda x: F.embedding_bag(torch.tensor([1, 2, 0, 2]), x, torch.tensor([0, 1])), (3, 4)),
     "expand": (lambda x: x[:, None].expand(3, 2, 4) * 2, (3, 4)),
     "flip": (lambda x: x.flip(1) * torch.arange(4), (3, 4)),
     "floor": (lambda x: x - x.floor(), (3, 4)),

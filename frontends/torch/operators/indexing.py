@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.distinct import places_of
-from npuc.frontends.script.weights import Refused, Tensor
+from npuc.frontends.script.weights import Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.operators.selection import chosen
@@ -183,3 +184,51 @@ def grouped_mm(
     if y is None or offs is None or len(c.shape(x)) != 2 or len(c.shape(y)) != 3:
         raise Refused("found no rows in groups, each with a matrix")
     return c.call("grouped_mm", x, y, offs)
+
+
+@operator("aten.embedding_bag", "aten._embedding_bag")
+def embedding_bag(
+    c: Context,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> list[Call]:
+    stored = isinstance(offsets, Weight) and offsets.read is not None
+    known = c.numbers(c.variable(offsets) if stored else offsets)
+    if known is None or scale_grad_by_freq or (padding_idx is not None and padding_idx >= 0):
+        raise Refused("found bags that depend on data, or a padding index, expected constant offsets")
+    count = c.shape(indices)[0]
+    starts: list[int] = [int(start) for start in known]
+    sizes = [end - start for start, end in pairwise(starts if include_last_offset else [*starts, count])]
+    if min(sizes) < 1 or sum(sizes) != count:
+        raise Refused("found an empty bag, expected at least one index in each")
+    if len(set(sizes)) > 1:
+        return [_ragged(c, weight, indices, sizes, mode, per_sample_weights)]
+    named: dict[str, Tensor | str] = {"weight": weight, "mode": ("sum", "mean", "max")[mode]}
+    if per_sample_weights is not None:
+        named["per_sample_weights"] = c.let("reshape", per_sample_weights, [len(sizes), sizes[0]])
+    return [c.call("embedding_bag", c.let("reshape", indices, [len(sizes), sizes[0]]), **named)]
+
+
+def _ragged(
+    c: Context, weight: Tensor, indices: Tensor, sizes: Sequence[int], mode: int, shares: Tensor | None
+) -> Call:
+    """The sums or means of rows in bags of unlike sizes: each row is added to its bag's."""
+    if mode > 1:
+        raise Refused("found the maxima of bags of unlike sizes, expected sums or means")
+    rows = c.let("embedding", indices, weight=weight)
+    if shares is not None:
+        rows = c.let("mul", rows, c.let("unsqueeze", shares, 1))
+    bags = c.script.assign(f"{c.layer}.bags", c.listed(np.repeat(np.arange(len(sizes)), sizes), "i64"))
+    zeros = c.let("zeros", [len(sizes), c.shape(weight)[1]], dtype=c.element(weight))
+    total = c.call("index_put", zeros, [bags], rows, reduce="add")
+    if mode == 0:
+        return total
+    counts = c.script.assign(f"{c.layer}.counts", c.listed(np.array(sizes, float).reshape(-1, 1), c.element(weight)))
+    return c.call("div", c.script.assign(f"{c.layer}.total", total), counts)
