@@ -187,7 +187,9 @@ def write_back(operator: str, c: Context, named: Mapping[str, object], whole: Na
         if kind == "permute":
             axes = [int(axis) % rank for axis in cast("Sequence[int]", named["dims"])]
         else:
-            a, b = (int(cast(int, named[name])) for name in ("dim0", "dim1")) if kind == "transpose" else (-2, -1)
+            a, b = (named.get(name) for name in ("dim0", "dim1")) if kind == "transpose" else (-2, -1)
+            if not isinstance(a, int) or not isinstance(b, int):
+                raise Refused("found a transpose without its two axes that is written to")
             axes[a], axes[b] = axes[b], axes[a]
         return c.let("transpose", part, [axes.index(axis) for axis in range(rank)])
     raise Refused(f"found a write to what {operator} gave, which has no counterpart", "write to the whole tensor")
