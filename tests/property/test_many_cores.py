@@ -105,7 +105,7 @@ def test_candidates_grow_with_the_ways_to_share_cores_alone() -> None:
     """Two dimensions share C cores in less than 2 sqrt(C) ways."""
     nest = gemm(HUGE, "forward", (), "none")
     for cores in (16, 528, 4096):
-        found = [loops for loops in partitions_up_to(nest, cores) if core_count(nest, Schedule(loops)) > 8]
+        found = [loops for loops, _ in partitions_up_to(nest, cores) if core_count(nest, Schedule(loops)) > 8]
         assert len(found) <= 3 + 3 * 2 * cores**0.5
 
 
@@ -137,7 +137,7 @@ def test_the_search_is_that_of_all_partitions(seed: int, draw: Draw) -> None:
 def of_all_partitions(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> Schedule:
     """The best of the partitions in the order of what all cores need; stops where that is no less than the best."""
     bounds = PartitionBounds(nest, machine, objective, widths)
-    loops = list(partitions_up_to(nest, machine.cores))
+    loops = [loops for loops, _ in partitions_up_to(nest, machine.cores)]
     best: tuple[float, float, Schedule] | None = None
     for bound, number in sorted((bounds.of_all_cores(one), number) for number, one in enumerate(loops)):
         part = cores_of.first_part(nest, Schedule(loops[number]))
@@ -185,7 +185,9 @@ def near_of_all_partitions(
     search = PartSearch(nest, machine, objective, widths, ())
     options = [least_over_cores(nest, machine, objective, widths, ())]
     most = exact_cost(nest, options[0], machine, objective, widths)[0] * (1 + tolerance)
-    candidates = candidates_by_bound(nest, machine, objective, widths, lambda: MOST)
+    candidates = candidates_by_bound(
+        nest, machine, objective, widths, lambda: MOST, partitions_up_to(nest, machine.cores)
+    )
     for candidate in sorted(candidates, key=lambda candidate: candidate.number):
         found = search.near(candidate, tolerance)
         if found is not None and exact_cost(nest, found, machine, objective, widths)[0] <= most:
@@ -219,7 +221,9 @@ def test_no_schedule_takes_less_than_its_first_part(seed: int, draw: Draw) -> No
         widths = of_bytes(nest, 2, r.choice([2, 4]))
         machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=Fraction(r.choice([1, 3, 12])))
         search = PartSearch(nest, machine, "time", widths, ())
-        for candidate in candidates_by_bound(nest, machine, "time", widths, lambda: MOST):
+        for candidate in candidates_by_bound(
+            nest, machine, "time", widths, lambda: MOST, partitions_up_to(nest, machine.cores)
+        ):
             try:
                 inner = best_on_core(*search.part(candidate), "time", widths, ())
             except CapacityError:

@@ -13,13 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from sys import float_info
+from typing import Protocol
 
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, GridSteps, Objective
+from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.grid_places import GridSteps
 from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
@@ -45,6 +47,23 @@ class FoundSchedule:
     moved: float
 
 
+class Price(Protocol):
+    """What decides about the schedules of a nest, which may be part of what is priced."""
+
+    @property
+    def counts_rest(self) -> bool:
+        """Whether elements of the nest's outputs that no statement touches count."""
+        ...
+
+    def of(self, schedule: Schedule) -> tuple[float, float]:
+        """The score of a schedule of the nest, and the bits that move."""
+        ...
+
+    def limit(self, score: float) -> float:
+        """The most that the nest's own bound may be where the score is at most this one."""
+        ...
+
+
 def best_candidate(
     nest: Nest,
     machine: Machine,
@@ -55,26 +74,31 @@ def best_candidate(
     fine: bool,
     limit: float = MOST,
     every_edge: bool = False,
+    price: Price | None = None,
 ) -> FoundSchedule | None:
     """
     The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`.
 
-    With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`).
+    With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`). With a `price`
+    its scores decide among the candidates that are timed, not those of the nest.
     """
-    space = _space(nest, machine, objective, widths, order, fine, every_edge)
-    if limit < MOST and space.least > ROUNDING * limit:
+    space = _space(nest, machine, objective, widths, order, fine, every_edge, price is None or price.counts_rest)
+
+    def bounded(score: float) -> float:
+        return score if price is None or score == MOST else price.limit(score)
+
+    if limit < MOST and space.least > ROUNDING * bounded(limit):
         return None
-    costs, choices = space.costs, space.choices
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
-    probed = space.candidates(limit, probed=PROBED)
+    probed = space.candidates(bounded(limit), probed=PROBED)
     if not len(probed.row) and len(space.steps.at) <= PROBED:
         return None
     most = limit
     if len(probed.row):
-        most = min(limit, ROUNDING * _exact(costs, choices, probed, int(probed.score.argmin())))
+        most = min(limit, ROUNDING * _exact(space, probed, int(probed.score.argmin()), price))
     while True:
-        found = space.candidates(most)
-        best = _best(costs, choices, found) if len(found.row) else None
+        found = space.candidates(bounded(most))
+        best = _best(space, found, price) if len(found.row) else None
         if best is None or best.score <= most or most == limit:
             return best
         # What was probed is not among those that are timed: its score has pruned too much.
@@ -105,6 +129,14 @@ class Space:
         """The positions of the grid where candidates may fit."""
         return self.costs.steps(self.choices, self.budget)
 
+    def priced(self, row: int, at: int, price: Price | None) -> tuple[Schedule, float, float]:
+        """The candidate of a row of the choices at a position, its exact score, and the bits that move."""
+        costs = self.costs
+        schedule = costs.schedule(self.choices, row, at)
+        if price is not None:
+            return schedule, *price.of(schedule)
+        return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
+
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
         """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
         if probed is not None:
@@ -123,9 +155,10 @@ def _space(
     order: tuple[str, ...],
     fine: bool,
     every_edge: bool,
+    rest: bool,
 ) -> Space:
     """The candidates of a nest that may fit, before any is costed."""
-    costs = CandidateCosts(nest, machine, objective, widths, fine=fine, every_edge=every_edge)
+    costs = CandidateCosts(nest, machine, objective, widths, fine=fine, every_edge=every_edge, rest=rest)
     return Space(costs, order)
 
 
@@ -144,7 +177,7 @@ def near_candidates(
 
     Energy and traffic are no estimates, so that where they decide the first is the best.
     """
-    space = _space(nest, machine, objective, widths, order, fine, False)
+    space = _space(nest, machine, objective, widths, order, fine, False, True)
     costs, choices, found = space.costs, space.choices, space.candidates(most)
     near = np.flatnonzero(found.score <= most)
     measures = [found.moved, *(found.measure(one) for one in reversed(NEXT[objective]))]
@@ -164,41 +197,43 @@ def near_candidates(
                 return
 
 
-def _exact(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates, number: int) -> float:
-    """The exact score of a candidate; for traffic and energy the score is exact already."""
-    if costs.objective not in ("time", "edp"):
+def _exact(space: Space, found: Candidates, number: int, price: Price | None) -> float:
+    """The exact score of a candidate; for traffic and energy the score is exact already, of a nest by itself."""
+    costs = space.costs
+    if price is None and costs.objective not in ("time", "edp"):
         return float(found.score[number])
-    schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
-    return exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)[0]
+    return space.priced(int(found.row[number]), int(found.at[number]), price)[1]
 
 
-def _best(costs: CandidateCosts, choices: ResidencyChoices, found: Candidates) -> FoundSchedule:
+def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule:
     """
     The best candidate by score, then traffic, SPM, and position.
 
     Of time only an estimate is known: all candidates are timed whose bound is not above the best score, but for those
     that need no less of anything than another (`Candidates.needs`).
     """
-    score, bound, moved, room = found.score, found.bound, found.moved, found.room
-    if costs.objective not in ("time", "edp"):
+    costs, score, bound, moved, room = space.costs, found.score, found.bound, found.moved, found.room
+    timed = costs.objective in ("time", "edp")
+    if price is None and not timed:
         first = int(np.lexsort((room, found.time, moved, score))[0])
-        schedule = costs.schedule(choices, int(found.row[first]), int(found.at[first]))
+        schedule = costs.schedule(space.choices, int(found.row[first]), int(found.at[first]))
         return FoundSchedule(schedule, float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    needs = LeastNeeds(found.needs)
+    needs = LeastNeeds(found.needs if timed else np.stack([room, moved, found.joules]))
+    limit = MOST
     for number in map(int, np.lexsort((moved, bound, score))):
-        if bound[number] > ROUNDING * least[0]:
+        if bound[number] > limit:
             continue
         first = needs.take(number)
         if first is None:
             continue
-        schedule = costs.schedule(choices, int(found.row[first]), int(found.at[first]))
-        exact, _ = exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
-        entry = exact, float(moved[first]), float(room[first]), float(first)
+        schedule, exact, bits = space.priced(int(found.row[first]), int(found.at[first]), price)
+        entry = exact, bits, float(room[first]), float(first)
         if entry < least:
-            best, least = FoundSchedule(schedule, exact, float(moved[first])), entry
+            best, least = FoundSchedule(schedule, exact, bits), entry
+            limit = ROUNDING * (exact if price is None else price.limit(exact))
             # What needs less than a candidate has no larger bound.
-            needs.keep(bound <= ROUNDING * exact)
+            needs.keep(bound <= limit)
     assert best is not None, "what needs least is among the candidates"
     return best

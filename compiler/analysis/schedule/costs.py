@@ -19,7 +19,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork, searched_edges
-from npuc.compiler.analysis.schedule.grid_places import Places, values_at
+from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, values_at
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
@@ -29,18 +29,6 @@ from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 Objective = Literal["time", "traffic", "energy", "edp"]
 AT_ONCE = 1 << 18
 """The largest number of candidates that are costed at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class GridSteps:
-    """
-    Combinations of tilings, as positions in the flat grid (`at`), at which the smallest footprint fits.
-
-    `lower_bound` is a lower bound of the score there over all residency choices.
-    """
-
-    at: Grid
-    lower_bound: Reals
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +62,7 @@ class CandidateCosts:
     Costs the candidates of one nest on one machine.
 
     With `every_edge` their needs are the array's cycles with each edge that a search distinguishes, not its own alone.
+    Without `rest` what no statement touches of an output does not count.
     """
 
     def __init__(
@@ -85,8 +74,10 @@ class CandidateCosts:
         *,
         fine: bool,
         every_edge: bool = False,
+        rest: bool = True,
     ):
-        self.nest, self.machine, self.objective = nest, machine, objective
+        self.nest, self.machine = nest, machine
+        self.objective: Objective = objective
         self.groups = groups_of(nest, (machine.array.rows, machine.array.cols), fine=fine)
         self.shape = tuple(len(g.tilings) for g in self.groups)
         self.widths = widths
@@ -96,7 +87,7 @@ class CandidateCosts:
         held, rooms = widths.with_sums(nest), widths.occupied(nest)
         self.residencies = [
             residency_options(
-                replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name]
+                replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name], rest
             )
             for (t, among), w in zip(moved_by, widths.stored, strict=True)
         ]
@@ -135,7 +126,9 @@ class CandidateCosts:
         `inf` where none fits. It needs no residency choices, which take longer.
         """
         fits = self._smallest_room() <= budget
-        moved = np.full((1,) * len(self.shape), float(lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths)))
+        outside = sum(residency.outside for residency in self.residencies)
+        bits = lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths) - outside
+        moved = np.full((1,) * len(self.shape), float(bits))
         bound = self._bound(*self._least_work(orders, moved))
         return float(np.min(np.broadcast_to(bound, self.shape), where=np.broadcast_to(fits, self.shape), initial=inf))
 

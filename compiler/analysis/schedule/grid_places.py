@@ -1,6 +1,7 @@
 """Values of arrays over the grid of a schedule search, at some of its positions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -8,6 +9,18 @@ import numpy as np
 from npuc.compiler.analysis.schedule.space import Grid, Reals
 
 Values = TypeVar("Values", Grid, Reals)
+
+
+@dataclass(frozen=True, eq=False)
+class GridSteps:
+    """
+    Combinations of tilings, as positions in the flat grid (`at`), at which the smallest footprint fits.
+
+    `lower_bound` is a lower bound of the score there over all residency choices.
+    """
+
+    at: Grid
+    lower_bound: Reals
 
 
 class Places:

@@ -21,11 +21,13 @@ terms. Sums and products of floats are monotone in each term too, so that roundi
   it changes, so that a walk down from the machine's SPM meets each once. It ends where the lower bound for so little
   SPM is no better than the best, as all that is left fits there.
 
-*Cores* (`partitions_of_every_count`). On C cores the candidates are pairs (loops over cores, schedule of a part): for
-each c up to C the loops over c cores or fewer, with the schedule that the first part has on a core of a chip of c,
-for each narrower edge, too. They do not depend on C, and their cost on C cores falls with the channel, which grows
-with C. The pair without loops of c = 1 is the result on one core. Of SPM and channel this is not so: a better
-schedule of the first part may be a worse one of another part, which is slower where it adds to partial sums.
+*Cores* (`over_cores/`). On C cores the candidates are pairs of loops over c cores, for each c up to C, and a candidate
+of the first part on one core. What decides is the time of all cores, with unequal parts and partial sums, not that of
+the part. It falls with SPM, channel and edge, as the time of each core does, and with C, with which the channel grows;
+pairs of a smaller machine are pairs of a larger one, of which the pairs without loops are the candidates of one core.
+Where transfers are shared (multicast, sums on chip), a part alone may take longer than in the whole, so that nothing
+bounds the search: there the pairs are, for each c, the loops over c cores or fewer with the schedule that the first
+part has on a core of a chip of c, for each narrower edge, too. These do not depend on C either, but on SPM and channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,10 +38,11 @@ from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import members, placement
+from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate
+from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost
 from npuc.compiler.analysis.schedule.least_traffic import least_tilings
@@ -52,34 +55,45 @@ SIGNIFICANT_BITS = 5
 
 
 def monotone_results(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    price: Price | None = None,
+    limit: float = MOST,
 ) -> Iterator[FoundSchedule]:
-    """The best of each part of the candidates on one core, as far as it may be the best of all."""
-    best: FoundSchedule | None = None
+    """
+    The best of each part of the candidates on one core, as far as it may be the best of all.
+
+    With a `price` its scores decide, and what costs more than `limit` by them is left out.
+    """
+
+    def bounded() -> float:
+        return limit if price is None or limit == MOST else price.limit(limit)
+
     for fine in (False, True):
-        limit = MOST if best is None else best.score
-        found = best_candidate(nest, machine, objective, widths, order, fine=fine, limit=limit, every_edge=True)
+        found = best_candidate(
+            nest, machine, objective, widths, order, fine=fine, limit=limit, every_edge=True, price=price
+        )
         if found is not None:
             yield found
-            best = found if best is None else min(best, found, key=lambda one: one.score)
-        if best is not None and best.score <= _least(nest, machine, objective, widths, machine.spm_bytes):
+            limit = min(limit, found.score)
+        if bounded() <= _least(nest, machine, objective, widths, machine.spm_bytes):
             return
-    if not order and machine.policy != "lru" and objective != "edp":
-        yield from _nested_tilings(nest, machine, objective, widths, best)
-
-
-def _nested_tilings(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, best: FoundSchedule | None
-) -> Iterator[FoundSchedule]:
-    """Each schedule of the least traffic of some SPM that is better than all before it, and than `best`."""
-    score = MOST if best is None else best.score
+    if order or machine.policy == "lru" or objective == "edp":
+        return
     for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
-        for schedule in _of_less_room(nest, machine, objective, widths, edge, lambda: score):
-            if _floor(nest, schedule, machine, objective, widths) < score:
+        for schedule in _of_less_room(nest, machine, objective, widths, edge, bounded):
+            if _floor(nest, schedule, machine, objective, widths) >= bounded():
+                continue
+            if price is None:
                 found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
-                if found.score < score:
-                    score = found.score
-                    yield found
+            else:
+                found = FoundSchedule(schedule, *price.of(schedule))
+            if found.score < limit:
+                limit = found.score
+                yield found
 
 
 def _of_less_room(
@@ -129,8 +143,12 @@ def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective:
 
 
 def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, room: int) -> float:
-    """A lower bound of the objective over all schedules that take so many bytes of SPM."""
-    bits = lower_bound_bits(nest, room, widths)
+    """
+    A lower bound of the objective over all schedules that take so many bytes of SPM, without what no statement touches.
+    """
+    stored, outs = widths.by_name(nest), (*nest.outs, *(start for start in nest.starts if start is not None))
+    rest = sum(stored[t.name] * (t.elements - touched(t, nest.sizes)) for t in outs)
+    bits = lower_bound_bits(nest, room, widths) - rest
     time = max(float(cycles_lower_bound((nest,), machine.array)), float(bits / machine.channel_bits))
     return _cost(nest, machine, time, bits, bits).score(objective)
 

@@ -51,9 +51,10 @@ def residency_options(
     role: Role,
     sum_bits: int,
     spm_bits: int,
+    rest: bool = True,
 ) -> "ResidencyOptions":
     """The residency options of a tensor; nests of equal dimensions share them, whatever the tensor's name."""
-    return ResidencyOptions(tensor, dims, groups, among, stored_bits, role, sum_bits, spm_bits)
+    return ResidencyOptions(tensor, dims, groups, among, stored_bits, role, sum_bits, spm_bits, rest)
 
 
 class ResidencyOptions:
@@ -62,6 +63,7 @@ class ResidencyOptions:
 
     Its `role` is that of an input, an accumulated output ("sum"), or the initial value of one ("start"). An element has
     `stored_bits` in DRAM, `sum_bits` as a partial sum that is written and read back, and occupies `spm_bits` in SPM.
+    Without `rest` elements that no statement touches do not move.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class ResidencyOptions:
         role: Role,
         sum_bits: int,
         spm_bits: int,
+        rest: bool,
     ):
         self.groups, self.stored_bits, self.sum_bits, self.spm_bits = groups, stored_bits, sum_bits, spm_bits
         self.table = table_of(tensor, groups)
@@ -84,7 +87,8 @@ class ResidencyOptions:
         reached = touched(tensor, dict(dims))
         # Independent of the schedule: an accumulator is not read back at first and has its final width when it is
         # written last; elements that no statement touches are written (or their initial value read) once.
-        self.untouched = 0 if role == "input" else stored_bits * (tensor.elements - reached)
+        beside = 0 if role == "input" else stored_bits * (tensor.elements - reached)
+        self.untouched, self.outside = (beside, 0) if rest else (0, beside)
         self.fixed_traffic = self.untouched + (reached * (stored_bits - 2 * sum_bits) if self.accumulates else 0)
         self.outer_loops: dict[tuple[int, int], Grid] = {}
         self.blocks: dict[tuple[int, ...], tuple[Reals, Reals, Reals]] = {}

@@ -17,6 +17,7 @@ from npuc.compiler.analysis.schedule.over_cores.partitions import (
     CandidatePartition,
     PartitionBounds,
     candidates_by_bound,
+    partitions_up_to,
 )
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Schedule
@@ -54,15 +55,17 @@ class NearPartitions:
         self.searched: set[int] = set()
         self.refusal: CapacityError | None = None
         known = search.machine.energy is not None
-        measure: Objective = next(one for one in NEXT[search.objective] if one != "energy" or known)
-        self.next_bounds = PartitionBounds(search.nest, search.machine, measure, search.widths)
+        measures: list[Objective] = [one for one in NEXT[search.objective] if one != "energy" or known]
+        self.next_bounds = PartitionBounds(search.nest, search.machine, measures[0], search.widths)
         self.known_bounds: dict[int, float] = {}
 
     def best(self) -> Schedule:
         """The result; raises `CapacityError` where nothing fits."""
         search = self.search
+        nest, machine = search.nest, search.machine
+        partitions = partitions_up_to(nest, machine.cores)
         for candidate in candidates_by_bound(
-            search.nest, search.machine, search.objective, search.widths, lambda: self.least * self.factor
+            nest, machine, search.objective, search.widths, lambda: self.least * self.factor, partitions
         ):
             if candidate.least * self.factor < self.least:
                 self._search(candidate)

@@ -43,7 +43,7 @@ class PartSearch:
         Raises `CapacityError` where the part does not fit.
         """
         part, core = self.part(candidate)
-        alone = self._alone(part, core) if self._parts_take_less else None
+        alone = self._alone(part, core) if self.parts_take_less else None
         limit = MOST if alone is None or score == MOST else ROUNDING * (score + alone)
         found = core_search(part, core, self.objective, self.widths, self.order, False).within(limit)
         if found is None and limit < MOST:
@@ -81,15 +81,19 @@ class PartSearch:
         return [self.whole(candidate, inner) for inner in found]
 
     @property
-    def _parts_take_less(self) -> bool:
+    def parts_take_less(self) -> bool:
         """
         Whether no schedule takes less than its first part takes alone on its share of the channel, but for `_alone`.
 
         The first core moves at least what it would alone, as sums that others continue are wider; but for what others
         share with it, and for sums that pass on chip.
         """
-        shared = self.machine.multicast or self.machine.reduction == "on-chip"
-        return self.objective == "time" and not shared and narrower_edge(self.machine) is None
+        return self.objective == "time" and not self.is_shared and narrower_edge(self.machine) is None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether a transfer may serve several cores."""
+        return self.machine.multicast or self.machine.reduction == "on-chip"
 
     def _alone(self, part: Nest, core: Machine) -> float:
         """The cycles in which a part alone moves what other parts touch: the rest of an output with windows."""

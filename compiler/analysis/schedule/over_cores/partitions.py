@@ -1,12 +1,13 @@
 """The candidate core partitions of the schedule search, each with a lower bound of its schedules."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import combinations
 from math import isqrt, prod
+from typing import TypeAlias
 
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
@@ -61,16 +62,29 @@ def _first_counts(cores: int) -> tuple[int, ...]:
     return tuple(sorted(counts - {1}))
 
 
-def partitions_up_to(nest: Nest, cores: int) -> Iterator[tuple[Loop, ...]]:
+Partitions: TypeAlias = Iterable[tuple[tuple[Loop, ...], int]]
+"""Loops over cores, with the number of cores of the machine whose schedules the parts have."""
+
+
+def partitions_up_to(nest: Nest, cores: int) -> Partitions:
     """
     The loops over cores for this number and for each smaller one up to `EVERY_COUNT`, each once: what fewer cores do
     more can do.
     """
-    counts = sorted({*range(1, min(cores, EVERY_COUNT) + 1), cores}, reverse=True)
-    yield from dict.fromkeys(loops for count in counts for loops in core_partitions(nest, count))
+    return _partitions(nest, cores, {*range(1, min(cores, EVERY_COUNT) + 1), cores})
 
 
-def partitions_of_every_count(nest: Nest, cores: int) -> Iterator[tuple[tuple[Loop, ...], int]]:
+def partitions_of_up_to(nest: Nest, cores: int) -> Partitions:
+    """The loops over cores for each number up to this one, each once."""
+    return _partitions(nest, cores, range(1, cores + 1))
+
+
+def _partitions(nest: Nest, cores: int, counts: Iterable[int]) -> Partitions:
+    found = (loops for count in sorted(counts, reverse=True) for loops in core_partitions(nest, count))
+    return [(loops, cores) for loops in dict.fromkeys(found)]
+
+
+def partitions_of_every_count(nest: Nest, cores: int) -> Partitions:
     """
     For each number of cores up to this one the loops over them, or over fewer, with that number; `monotone.py` says
     what it is for.
@@ -78,12 +92,15 @@ def partitions_of_every_count(nest: Nest, cores: int) -> Iterator[tuple[tuple[Lo
     Between powers of two above `EVERY_COUNT_TO_SHARE` loops come with the least number alone that has them.
     """
     seen: dict[tuple[Loop, ...], None] = {}
+    found: list[tuple[tuple[Loop, ...], int]] = []
     for count in range(1, cores + 1):
         own = dict.fromkeys(core_partitions(nest, count))
         new = [loops for loops in own if loops not in seen]
         seen |= own
         often = count <= EVERY_COUNT_TO_SHARE or not count & (count - 1)
-        yield from ((loops, count) for loops in (seen if often else new))
+        found += ((loops, count) for loops in (seen if often else new))
+    # A machine of fewer cores comes later, so that the own one's wins among equals.
+    return sorted(found, key=lambda one: -one[1])
 
 
 @dataclass(frozen=True)
@@ -109,22 +126,15 @@ def candidates_by_bound(
     objective: Objective,
     widths: Bits,
     most: Callable[[], float],
-    *,
-    every_count: bool = False,
+    partitions: Partitions,
 ) -> Iterator[CandidatePartition]:
     """
-    The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile;
-    with `every_count` those of each number of cores.
+    The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile.
 
     A bound costs more, the closer it is. So each candidate is put off by cheap bounds first, and a closer one is
     computed when it is the next by the bounds that are known.
     """
     bounds = PartitionBounds(nest, machine, objective, widths)
-    if every_count:
-        # A machine of fewer cores comes later, so that the own one's wins among equals.
-        partitions = sorted(partitions_of_every_count(nest, machine.cores), key=lambda one: -one[1])
-    else:
-        partitions = [(loops, machine.cores) for loops in partitions_up_to(nest, machine.cores)]
     waiting = [
         (0.0, False, 0.0, number, 0, CandidatePartition(loops, number, cores))
         for number, (loops, cores) in enumerate(partitions)

@@ -13,11 +13,19 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
 from npuc.compiler.analysis.schedule.candidates import MOST
+from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.monotone import monotone_results
 from npuc.compiler.analysis.schedule.over_cores.near_partitions import NearPartitions
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
-from npuc.compiler.analysis.schedule.over_cores.partitions import candidates_by_bound
+from npuc.compiler.analysis.schedule.over_cores.partitions import (
+    candidates_by_bound,
+    partitions_of_every_count,
+    partitions_of_up_to,
+    partitions_up_to,
+)
+from npuc.compiler.analysis.schedule.over_cores.whole_price import WholePrice
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -57,8 +65,23 @@ def near_over_cores(
 def monotone_over_cores(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
 ) -> Schedule:
-    """The best schedule on a machine of several cores, on more of which it is no worse (`monotone.py`)."""
-    return _best(PartSearch(nest, machine, objective, widths, order), monotone=True)
+    """The best schedule on a machine of several cores, so thoroughly that more is no worse (`monotone.py`)."""
+    search = PartSearch(nest, machine, objective, widths, order)
+    if search.is_shared:
+        return _best(search, monotone=True)
+    least: tuple[float, ...] = (MOST,)
+    chosen: Schedule | None = None
+    for candidate in candidates_by_bound(
+        nest, machine, objective, widths, lambda: least[0], partitions_of_up_to(nest, machine.cores)
+    ):
+        part, core = search.part(candidate)
+        price = WholePrice(search, candidate)
+        for found in monotone_results(part, core, objective, widths, order, price, least[0]):
+            cost = found.score, found.moved, candidate.bound, candidate.number
+            if cost < least:
+                least, chosen = cost, search.whole(candidate, found.schedule)
+    # The whole nest on one core fits wherever a part does not, or nothing does.
+    return chosen or best_on_core(nest, machine.core(1), objective, widths, order, monotone=True)
 
 
 def _best(search: PartSearch, *, monotone: bool = False) -> Schedule:
@@ -67,8 +90,9 @@ def _best(search: PartSearch, *, monotone: bool = False) -> Schedule:
     chosen = Schedule()
     refusal: CapacityError | None = None
     nest, machine, objective, widths = search.nest, search.machine, search.objective, search.widths
+    partitions = (partitions_of_every_count if monotone else partitions_up_to)(nest, machine.cores)
     for candidate in candidates_by_bound(
-        nest, machine, objective, widths, lambda: MOST if best is None else best[0], every_count=monotone
+        nest, machine, objective, widths, lambda: MOST if best is None else best[0], partitions
     ):
         if best is not None and candidate.bound >= best[0]:
             continue
