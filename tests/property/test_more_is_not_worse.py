@@ -11,15 +11,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler import compile_source
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.table import Energy, Machine
+from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import uniform_widths
+from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.over_cores.partitions import partitions_of_up_to
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.kinds import Reduction
-from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.nest import Nest, Schedule
 from tests.schedules import fused, gemm
 
 MEMORIES = (64, 200, 500, 960, 3000)
@@ -120,3 +124,89 @@ def test_more_cores(
     nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
     machine = replace(chip(dataflow, spm, Fraction(1), edge=edge), multicast=multicast, reduction=reduction)
     assert_falls([best(nest, replace(machine, cores=cores), objective) for cores in (1, 2, 3, 4, 5, 9, 12)])
+
+
+@settings(max_examples=6)
+@given(
+    SIZES,
+    st.booleans(),
+    st.sampled_from(DATAFLOWS),
+    st.sampled_from((64, 200, 500)),
+    st.sampled_from((2, 3, 5)),
+)
+def test_more_of_each_core(sizes: tuple[int, int, int], pair: bool, dataflow: Dataflow, spm: int, cores: int) -> None:
+    """The time of all cores falls with SPM, channel and edge, also where parts are unequal or add to partial sums."""
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    one = chip(dataflow, spm, Fraction(1), cores)
+    assert_falls([best(nest, replace(one, spm_bytes=room), "time") for room in (spm, spm + 24, 2 * spm)])
+    assert_falls([best(nest, replace(one, bytes_per_cycle=rate), "time") for rate in RATES])
+    assert_falls([best(nest, chip(dataflow, spm, Fraction(1), cores, edge), "time") for edge in EDGES])
+
+
+def test_the_best_schedule_of_the_first_part_alone_would_be_slower() -> None:
+    """With a little more SPM, as the other core's part is unequal."""
+    machine = chip("ws", 40, Fraction(3), cores=2)
+    assert_falls([best(gemm(7, 12, 11), replace(machine, spm_bytes=spm), "time") for spm in (40, 44)])
+
+
+@settings(max_examples=6)
+@given(SIZES, st.booleans(), st.sampled_from(DATAFLOWS), st.sampled_from(MEMORIES), st.sampled_from((2, 3, 5)))
+@example((13, 7, 5), False, "os", 64, 3)
+def test_the_time_of_all_cores_decides(
+    sizes: tuple[int, int, int], pair: bool, dataflow: Dataflow, spm: int, cores: int
+) -> None:
+    """It is no more than with the best schedule of the first part alone, of each partition."""
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    machine = chip(dataflow, spm, Fraction(1), cores)
+    widths = uniform_widths(nest, machine)
+    least = best(nest, machine, "time")
+    for loops, _ in partitions_of_up_to(nest, cores):
+        cut = Schedule(loops)
+        try:
+            inner = best_on_core(
+                first_part(nest, cut), machine.core(core_count(nest, cut)), "time", widths, (), monotone=True
+            )
+        except CapacityError:
+            continue
+        whole = Schedule((*loops, *inner.loops), inner.keep, inner.spm)
+        assert least is not None
+        assert least <= exact_cost(nest, whole, machine, "time", widths)[0]
+
+
+STEP = """network step(batch=%d) {
+  input x: f32[batch, %d]
+  labels y: i32[batch]
+  h = layer_norm(relu(linear(x, %d)))
+  loss cross_entropy(linear(h, 5), y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
+TOTALS: dict[Objective, tuple[str, ...]] = {
+    "time": ("cycles",),
+    "traffic": ("dram_read_bytes", "dram_write_bytes"),
+    "energy": ("energy_j",),
+}
+
+
+@settings(max_examples=3)
+@given(SIZES, st.sampled_from(DATAFLOWS), st.sampled_from(tuple(TOTALS)))
+def test_a_whole_step(sizes: tuple[int, int, int], dataflow: Dataflow, objective: Objective) -> None:
+    """The sum of its rows, vector work among them that reads what it cannot hold twice."""
+    base = {"array.rows": 4, "array.cols": 4, "array.dataflow": dataflow, "memory.spm_kib": 0.5, "dram.gb_per_s": 0.5}
+
+    def total(**more: object) -> float:
+        overrides = base | {name.replace("__", "."): value for name, value in more.items()}
+        report = compile_source(
+            STEP % sizes, hardware="igo-small", overrides=overrides, opt_level=0, objective=objective, tolerance=0.0
+        )
+        return sum(float(str(report.totals[key])) for key in TOTALS[objective])
+
+    for name, values in (
+        ("memory__spm_kib", (0.5, 0.75, 1.5)),
+        ("dram__gb_per_s", (0.5, 0.75, 2.0)),
+        ("array__edge_elements", (1, 2, "unlimited")),
+        ("array__cores", (1, 2, 3)),
+    ):
+        totals = [total(**{name: value}) for value in values]
+        for less, more in pairwise(totals):
+            assert more <= less * (1 + 1e-12), f"{name} {totals}"

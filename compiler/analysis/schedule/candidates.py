@@ -48,7 +48,11 @@ class FoundSchedule:
 
 
 class Price(Protocol):
-    """What decides about the schedules of a nest, which may be part of what is priced."""
+    """
+    What decides about the times of schedules of a nest, which may be part of what is priced.
+
+    No schedule of the nest takes longer by itself than its price.
+    """
 
     @property
     def counts_rest(self) -> bool:
@@ -56,11 +60,7 @@ class Price(Protocol):
         ...
 
     def of(self, schedule: Schedule) -> tuple[float, float]:
-        """The score of a schedule of the nest, and the bits that move."""
-        ...
-
-    def limit(self, score: float) -> float:
-        """The most that the nest's own bound may be where the score is at most this one."""
+        """The time with a schedule of the nest, and the bits that move."""
         ...
 
 
@@ -79,25 +79,22 @@ def best_candidate(
     """
     The best schedule of the coarse or the fine candidates; None if none fits, or all cost more than `limit`.
 
-    With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`). With a `price`
-    its scores decide among the candidates that are timed, not those of the nest.
+    With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`). With a `price`,
+    for the objective time, its times decide among the candidates, not those of the nest.
     """
     space = _space(nest, machine, objective, widths, order, fine, every_edge, price is None or price.counts_rest)
 
-    def bounded(score: float) -> float:
-        return score if price is None or score == MOST else price.limit(score)
-
-    if limit < MOST and space.least > ROUNDING * bounded(limit):
+    if limit < MOST and space.least > ROUNDING * limit:
         return None
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
-    probed = space.candidates(bounded(limit), probed=PROBED)
+    probed = space.candidates(limit, probed=PROBED)
     if not len(probed.row) and len(space.steps.at) <= PROBED:
         return None
     most = limit
     if len(probed.row):
         most = min(limit, ROUNDING * _exact(space, probed, int(probed.score.argmin()), price))
     while True:
-        found = space.candidates(bounded(most))
+        found = space.candidates(most)
         best = _best(space, found, price) if len(found.row) else None
         if best is None or best.score <= most or most == limit:
             return best
@@ -198,9 +195,9 @@ def near_candidates(
 
 
 def _exact(space: Space, found: Candidates, number: int, price: Price | None) -> float:
-    """The exact score of a candidate; for traffic and energy the score is exact already, of a nest by itself."""
+    """The exact score of a candidate; for traffic and energy the score is exact already."""
     costs = space.costs
-    if price is None and costs.objective not in ("time", "edp"):
+    if costs.objective not in ("time", "edp"):
         return float(found.score[number])
     return space.priced(int(found.row[number]), int(found.at[number]), price)[1]
 
@@ -213,14 +210,13 @@ def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule
     that need no less of anything than another (`Candidates.needs`).
     """
     costs, score, bound, moved, room = space.costs, found.score, found.bound, found.moved, found.room
-    timed = costs.objective in ("time", "edp")
-    if price is None and not timed:
+    if costs.objective not in ("time", "edp"):
         first = int(np.lexsort((room, found.time, moved, score))[0])
         schedule = costs.schedule(space.choices, int(found.row[first]), int(found.at[first]))
         return FoundSchedule(schedule, float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    needs = LeastNeeds(found.needs if timed else np.stack([room, moved, found.joules]))
+    needs = LeastNeeds(found.needs)
     limit = MOST
     for number in map(int, np.lexsort((moved, bound, score))):
         if bound[number] > limit:
@@ -232,7 +228,7 @@ def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule
         entry = exact, bits, float(room[first]), float(first)
         if entry < least:
             best, least = FoundSchedule(schedule, exact, bits), entry
-            limit = ROUNDING * (exact if price is None else price.limit(exact))
+            limit = ROUNDING * exact
             # What needs less than a candidate has no larger bound.
             needs.keep(bound <= limit)
     assert best is not None, "what needs least is among the candidates"

@@ -25,9 +25,10 @@ terms. Sums and products of floats are monotone in each term too, so that roundi
 of the first part on one core. What decides is the time of all cores, with unequal parts and partial sums, not that of
 the part. It falls with SPM, channel and edge, as the time of each core does, and with C, with which the channel grows;
 pairs of a smaller machine are pairs of a larger one, of which the pairs without loops are the candidates of one core.
-Where transfers are shared (multicast, sums on chip), a part alone may take longer than in the whole, so that nothing
-bounds the search: there the pairs are, for each c, the loops over c cores or fewer with the schedule that the first
-part has on a core of a chip of c, for each narrower edge, too. These do not depend on C either, but on SPM and channel.
+The part by itself takes no longer, which bounds the search. That is not so where a transfer serves several cores
+(multicast, sums on chip), and for traffic and energy too many pairs would be near the bound: there the pairs are, for
+each c, the loops over c cores or fewer with the best schedule of the first part on a core of a chip of c, for each
+narrower edge, too. These do not depend on C either, but they do on SPM and channel.
 """
 
 from collections.abc import Callable, Iterator
@@ -66,11 +67,8 @@ def monotone_results(
     """
     The best of each part of the candidates on one core, as far as it may be the best of all.
 
-    With a `price` its scores decide, and what costs more than `limit` by them is left out.
+    With a `price`, for the objective time, its times decide, and what takes more than `limit` is left out.
     """
-
-    def bounded() -> float:
-        return limit if price is None or limit == MOST else price.limit(limit)
 
     for fine in (False, True):
         found = best_candidate(
@@ -79,13 +77,13 @@ def monotone_results(
         if found is not None:
             yield found
             limit = min(limit, found.score)
-        if bounded() <= _least(nest, machine, objective, widths, machine.spm_bytes):
+        if limit <= _least(nest, machine, objective, widths, machine.spm_bytes):
             return
     if order or machine.policy == "lru" or objective == "edp":
         return
     for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
-        for schedule in _of_less_room(nest, machine, objective, widths, edge, bounded):
-            if _floor(nest, schedule, machine, objective, widths) >= bounded():
+        for schedule in _of_less_room(nest, machine, objective, widths, edge, lambda: limit):
+            if _floor(nest, schedule, machine, objective, widths) >= limit:
                 continue
             if price is None:
                 found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))

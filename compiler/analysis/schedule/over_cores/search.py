@@ -67,13 +67,15 @@ def monotone_over_cores(
 ) -> Schedule:
     """The best schedule on a machine of several cores, so thoroughly that more is no worse (`monotone.py`)."""
     search = PartSearch(nest, machine, objective, widths, order)
-    if search.is_shared:
+    if objective != "time" or search.is_shared:
         return _best(search, monotone=True)
     least: tuple[float, ...] = (MOST,)
     chosen: Schedule | None = None
     for candidate in candidates_by_bound(
         nest, machine, objective, widths, lambda: least[0], partitions_of_up_to(nest, machine.cores)
     ):
+        if candidate.bound >= least[0]:
+            continue
         part, core = search.part(candidate)
         price = WholePrice(search, candidate)
         for found in monotone_results(part, core, objective, widths, order, price, least[0]):
