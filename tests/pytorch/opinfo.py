@@ -190,7 +190,7 @@ def _difference(ours: Any, theirs: torch.Tensor, tolerance: float) -> str:
     """What differs of two arrays; nothing where they are equal to the tolerance."""
     tolerance = max(tolerance, TOLERANCES.get(theirs.dtype, 0.0))
     exact = theirs.detach().resolve_conj().resolve_neg()
-    one, other = np.asarray(ours), (exact.float() if theirs.dtype == torch.bfloat16 else exact).numpy()
+    one, other = np.asarray(ours), (exact.float() if theirs.dtype == torch.bfloat16 else exact).numpy(force=True)
     if one.shape != other.shape:
         return f"shape {list(one.shape)}, expected {list(other.shape)}"
     if one.dtype.kind != other.dtype.kind:
