@@ -43,7 +43,7 @@ class Origins:
         kind = entries.get(_KIND)
         if kind is not None:
             return "parameter" if kind == "PARAMETER" else "buffer"
-        sources = _names(entries.get(_FOLDED, ""))
+        sources = _names(entries.get(_FOLDED, "")) or [name]
         return "constant" if all(_is_step(source) for source in sources) else "parameter"
 
     def _entries(self, name: str) -> Mapping[str, str]:
