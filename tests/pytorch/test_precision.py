@@ -53,6 +53,7 @@ ROUNDED = {
     "fold": "PyTorch adds in another order in bf16",
     "conv_transpose": "PyTorch rounds before the bias where it has no kernel for a window",
     "local_response_norm": "PyTorch squares in bf16",
+    "upsample": "PyTorch rounds between the axes where it smooths",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
 CANCELLING = ("norm",)
