@@ -9,7 +9,7 @@ func.func @f(%x: tensor<4x6xf32>) {
 // -----
 
 func.func @f(%x: tensor<f32>) {
-  %p = train.nonzero %x size 1 : (tensor<f32>) -> tensor<1x0xi32>
+  %p = train.nonzero %x size 1 : (tensor<f32>) -> tensor<1x1xi32>
   // CHECK: x is a scalar, expected a tensor
   func.return
 }
