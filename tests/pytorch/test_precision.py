@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch._subclasses.fake_tensor import FakeTensorMode
 from xdsl.context import Context
@@ -53,7 +53,6 @@ ROUNDED = {
     "fold": "PyTorch adds in another order in bf16",
     "conv_transpose": "PyTorch rounds before the bias where it has no kernel for a window",
     "local_response_norm": "PyTorch squares in bf16",
-    "upsample": "PyTorch rounds between the axes where it smooths",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
 CANCELLING = ("norm",)
@@ -111,6 +110,7 @@ def _is_view_of_a_sum(call: Call, net: CalledNet) -> bool:
 @given(data=st.data())
 def test_values_are_those_of_autocast_on_the_cpu(name: str, short: bool, data: st.DataObject) -> None:
     call = all_calls()[name](data)
+    assume(not (short and call.arguments.get("antialias")))  # PyTorch smooths no bf16
     net = mixed(call, short=short)
     values = random_values(call, net, seed=data.draw(st.integers(0, 1000)))
     judged = autocast(call, net, values, short=short)
