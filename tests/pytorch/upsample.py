@@ -18,7 +18,13 @@ def _upsample(
     corners = None if "nearest" in mode else align_corners
     # Its C++ code takes scales of all axes as doubles.
     factors = [float(s) for s in scale] if isinstance(scale, list) else scale
-    return F.interpolate(x, size=size, scale_factor=factors, mode=mode, align_corners=corners, antialias=antialias)
+    options: dict[str, Any] = {"mode": mode, "align_corners": corners, "antialias": antialias}
+    out = F.interpolate(x, size=size, scale_factor=factors, **options)
+    if not antialias or out.shape[-1] > 1:
+        return out
+    # PyTorch 2.13 repeats the first row where it smooths to one column, but not the first column.
+    turned = [one[::-1] if isinstance(one, list) else one for one in (size, factors)]
+    return F.interpolate(x.mT.contiguous(), size=turned[0], scale_factor=turned[1], **options).mT
 
 
 TORCH: dict[str, Callable[..., torch.Tensor]] = {
