@@ -55,8 +55,8 @@ ROUNDED = {
     "local_response_norm": "PyTorch squares in bf16",
 }
 """Where PyTorch rounds more often, so that units in the last place are those of the largest value."""
-CANCELLING = ("norm",)
-"""Functions whose gradients are small differences of large numbers."""
+CANCELLING = ("norm", "logcumsumexp")
+"""Functions whose gradients are small differences of large numbers, or exponentials of logarithms that are rounded."""
 NAMES = [name for name in all_calls() if name.split()[0] not in RANDOM | TYPED]
 GRADIENT = 2.0**-6
 NOISE = 2.0**-20

@@ -20,7 +20,7 @@ def _upsample(
     factors = [float(s) for s in scale] if isinstance(scale, list) else scale
     options: dict[str, Any] = {"mode": mode, "align_corners": corners, "antialias": antialias}
     out = F.interpolate(x, size=size, scale_factor=factors, **options)
-    if not antialias or out.shape[-1] > 1:
+    if not antialias or out.shape[-1] > 1 or x.device.type != "cpu":
         return out
     # PyTorch 2.13 repeats the first row where it smooths to one column, but not the first column.
     turned = [one[::-1] if isinstance(one, list) else one for one in (size, factors)]
