@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from npuc.compiler.core.builder import function_name
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import SourceError, SourceErrors, UsageError, did_you_mean
 from npuc.compiler.core.kinds import show
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.defines import literal
@@ -60,10 +60,12 @@ def _free_sizes(program: ExportedProgram, filename: str, request: Request, scrip
     free = FreeSizes(program)
     now = symbols_of(program, request.defines)
 
-    def at(symbol: str, value: int) -> Definition:
-        """The network with another size."""
-        defines = {**now, symbol: value}
-        return _written(program, filename, replace(request, defines=defines))[0].definition
+    def at(symbol: str, value: int) -> Definition | None:
+        """The network with another size; None where that is none."""
+        try:
+            return _written(program, filename, replace(request, defines={**now, symbol: value}))[0].definition
+        except (SourceError, SourceErrors, UsageError):
+            return None
 
     found: list[FreeSize] = []
     for symbol, name in parameter_names(free.axes).items():

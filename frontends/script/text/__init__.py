@@ -40,7 +40,7 @@ def network_text(definition: Definition, classes: Mapping[str, str], free: Seque
     skeletons = Skeletons(values, numbers)
     root = skeletons.code(whole)
     loop = skeletons.only_loop()
-    if loop is not None:
+    if loop is not None and loop[0] not in defaults:
         name, count = loop
         defaults[name] = count
         skeletons = Skeletons(values, numbers, name)

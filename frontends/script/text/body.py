@@ -212,7 +212,7 @@ class BodyWriter:
             case Listed():
                 return ListOf(_NOWHERE, tuple(map(self._expr, pattern.items)))
             case Fixed():
-                return ListOf(_NOWHERE, tuple(Literal(_NOWHERE, v) for v in pattern.values))
+                return ListOf(_NOWHERE, tuple(Literal(_NOWHERE, v) for _, v in pattern.values))
             case Picked():
                 return Index(_NOWHERE, self._expr(pattern.sequence), Literal(_NOWHERE, pattern.index))
             case Applied():

@@ -39,15 +39,13 @@ def block_parameters(skeleton: Skeleton, taken: Sequence[str]) -> BlockParameter
     sizes: dict[str, None] = {}
     free: list[int] = []
     for k, column in enumerate(columns):
-        values = {_key(hole.value) for hole in column}
         value = column[0].value
-        if len(values) == 1:
-            exprs[k] = constant(value)
-        else:
+        if len({hole.key for hole in column}) > 1:
             free.append(k)
-        for hole in column:
-            if isinstance(hole.value, Size):
-                sizes[hole.value.parameter] = None
+            continue
+        exprs[k] = constant(value)
+        if isinstance(value, Size):
+            sizes[value.parameter] = None
     names = set(taken) | set(sizes)
     found: list[BlockParameter] = []
     for k in sorted(free, key=lambda k: _magnitude(columns[k])):
@@ -78,10 +76,6 @@ def _times(factor: int, name: str) -> Expr:
     return variable if factor == 1 else Operation(_NOWHERE, Literal(_NOWHERE, factor), (("*", _NOWHERE, variable),))
 
 
-def _key(value: Constant) -> tuple[str, Constant]:
-    return type(value).__name__, value
-
-
 def _magnitude(column: Sequence[Hole]) -> tuple[float, ...]:
     """Smaller columns first, so that larger ones are multiples of them."""
     return tuple(float(h.value) if isinstance(h.value, int | float) else 0.0 for h in column)
@@ -89,11 +83,10 @@ def _magnitude(column: Sequence[Hole]) -> tuple[float, ...]:
 
 def _ratio(column: Sequence[Hole], base: Sequence[Hole]) -> int | None:
     """The factor by which all values of a column are those of another; 1 where they are equal."""
-    pairs = [(a.value, b.value) for a, b in zip(column, base, strict=True)]
-    if all(_key(a) == _key(b) for a, b in pairs):
+    if all(a.key == b.key for a, b in zip(column, base, strict=True)):
         return 1
     ratios: set[int] = set()
-    for a, b in pairs:
+    for a, b in ((a.value, b.value) for a, b in zip(column, base, strict=True)):
         if type(a) is not int or type(b) is not int or b <= 4 or a % b:
             return None
         ratios.add(a // b)
@@ -105,8 +98,9 @@ def _default(column: Sequence[Hole]) -> Literal | None:
     default = column[0].default
     if default is None:
         return None
-    (value, count) = Counter(_key(hole.value) for hole in column).most_common(1)[0]
-    return default if value == _key(default.value) and 2 * count > len(column) else None
+    (key, count) = Counter(hole.key for hole in column).most_common(1)[0]
+    is_default = key == (type(default.value).__name__, default.value)
+    return default if is_default and 2 * count > len(column) else None
 
 
 def _name(columns: Sequence[tuple[Hole, ...]], k: int, free: Sequence[int], names: set[str]) -> str:

@@ -21,6 +21,11 @@ class Hole:
     layer: str
     default: Literal | None = None
 
+    @property
+    def key(self) -> tuple[str, Constant]:
+        """The value with its type, as 1 and true are equal."""
+        return type(self.value).__name__, self.value
+
 
 # ---- expressions with holes
 
@@ -74,7 +79,8 @@ class Picked:
 class Fixed:
     """Constants that are part of the skeleton."""
 
-    values: tuple[int | float | bool | str | None, ...]
+    values: tuple[tuple[str, int | float | bool | str | None], ...]
+    """Each with its type, as 1 and true are equal."""
 
 
 Value: TypeAlias = Operand | Made

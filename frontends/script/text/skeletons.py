@@ -190,7 +190,7 @@ class _Coder:
             case ListOf():
                 literals = [item for item in expr.items if isinstance(item, Literal)]
                 if len(literals) == len(expr.items) > _LISTED and not self.skeletons.sizes.keys() & set(literals):
-                    return Fixed(tuple(item.value for item in literals))
+                    return Fixed(tuple((type(item.value).__name__, item.value) for item in literals))
                 return Listed(tuple(self._pattern(item, role, leaf) for item in expr.items))
             case Call():
                 defaults = {p.name: p.default for p in parameters_of(expr.function)}
@@ -209,8 +209,4 @@ class _Coder:
 
 
 def _equal(a: Sequence[Hole], b: Sequence[Hole]) -> bool:
-    return [_key(hole.value) for hole in a] == [_key(hole.value) for hole in b]
-
-
-def _key(value: Constant) -> tuple[str, Constant]:
-    return type(value).__name__, value
+    return [hole.key for hole in a] == [hole.key for hole in b]

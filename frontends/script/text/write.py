@@ -28,9 +28,7 @@ from npuc.frontends.script.text.body import LOOP, BlockText, BodyWriter
 from npuc.frontends.script.text.flat import Flat
 from npuc.frontends.script.text.names import identifier, is_word, snake_case
 from npuc.frontends.script.text.parameters import block_parameters, constant
-from npuc.frontends.script.text.patterns import (
-    Skeleton,
-)
+from npuc.frontends.script.text.patterns import Skeleton
 from npuc.frontends.script.text.sizes import Size
 from npuc.frontends.script.text.skeletons import Coded
 
@@ -43,7 +41,8 @@ class Blocks:
 
     def __init__(self, classes: Mapping[str, str]):
         self._classes = classes
-        self._names = {*get_functions(), *library_names(), *BUILT_IN}
+        self._taken = frozenset((*get_functions(), *library_names(), *BUILT_IN))
+        self._names = set(self._taken)
         self._of: dict[Skeleton, BlockText] = {}
 
     @property
@@ -77,7 +76,7 @@ class Blocks:
         else:
             words = [identifier(part.rstrip("0123456789_")) for part in path if not part.isdigit()]
             base = words[-1] if words else "part"
-        if base in self._names and base in get_functions():
+        if base in self._taken:
             base = f"{base}_block"
         name, number = base, 2
         while name in self._names:
