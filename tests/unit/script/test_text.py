@@ -227,3 +227,27 @@ def test_another_program_is_noticed(old: str, new: str):
 def test_networks_of_the_language_are_not_imported():
     with pytest.raises(UsageError, match="cannot import 'samples:mlp'"):
         import_file("samples:mlp")
+
+
+def test_multiples_of_the_batch_in_which_calls_differ_are_parameters_of_the_block():
+    script = Script("net", "net.pt2", training=False)
+    h = script.input("x", "f32", [2, 12, 4])
+    for name, rows in (("a", 6), ("b", 12)):
+        flat = script.let(f"{name}.rows", "reshape", h, [2 * rows, 48 // rows])
+        flat = script.let(f"{name}.act", "relu", flat)
+        h = script.let(f"back_{name}", "reshape", flat, [2, 12, 4])
+    script.add_output("out", h)
+    free = batch_size(script, max_ops=100)
+    assert free is not None
+    text = network_text(script.definition, {}, [free])
+    assert "6 * batch" in text
+    assert difference(script.finish(), read_dsl(text, "net.dsl", training=False)) is None
+
+
+def test_constants_that_python_takes_for_equal_stay_apart():
+    script, x = _script((2, 10))
+    for name, values, dtype in (("a", [1] * 9 + [0], "i64"), ("b", [1.0] * 9 + [0.0], "f32")):
+        c = script.let(f"{name}.c", "tensor", values, dtype=dtype)
+        c = script.let(f"{name}.cast", "cast", c, to="f32")
+        x = script.let(f"{name}.add", "add", x, c)
+    _text(script, x)
