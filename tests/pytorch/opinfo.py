@@ -33,6 +33,8 @@ COARSE = {"nn.functional.hardsigmoid": 1e-7}
 """Operators of whose constants PyTorch keeps fewer digits: 1 / 6 in single precision."""
 PLACES = frozenset("argsort sort topk msort max min median nanmedian kthvalue mode".split())
 """Operators whose places are any of those of equal elements: samples of integers have such."""
+TOGETHER = 16
+"""How many samples are judged in one program at most."""
 DTYPES = (torch.float64, torch.int64, torch.bool)
 """The element types of samples."""
 RANDOM = frozenset(
@@ -65,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a sample: equal, refused, wrong, or not exported by PyTorch; and why."""
+    """What became of a sample: equal, refused, wrong, a defect, random, or not exported by PyTorch; and why."""
 
     kind: str
     why: str = ""
@@ -91,40 +93,54 @@ def samples(op: Any) -> Iterator[Sample]:
 
 
 class Module(nn.Module):
-    """One call, its tensors as parameters and inputs."""
+    """Calls, their tensors as parameters and inputs."""
 
-    def __init__(self, sample: Sample, function: Callable[..., Any] | None = None):
+    def __init__(self, samples: Sequence[Sample], function: Callable[..., Any] | None = None):
         super().__init__()
-        call = sample.call
-        leaves, self.spec = pytree.tree_flatten(((call.input, *call.args), call.kwargs))
-        self.function = function or sample.op.op
-        self.leaves: list[Any] = []
         self.inputs: list[torch.Tensor] = []
+        self.calls = [(function or one.op.op, *self._placed(number, one)) for number, one in enumerate(samples)]
+        self.weights: dict[str, torch.Tensor] = {}
+
+    def _placed(self, number: int, sample: Sample) -> tuple[list[Any], Any]:
+        """The arguments of a call with the places of its tensors in their stead, and how they are nested."""
+        call = sample.call
+        leaves, spec = pytree.tree_flatten(((call.input, *call.args), call.kwargs))
+        placed: list[Any] = []
         for leaf in leaves:
             if not isinstance(leaf, torch.Tensor):
-                self.leaves.append(leaf)
+                placed.append(leaf)
             elif leaf.requires_grad:
-                name = f"p{len(self.leaves)}"
+                name = f"p{number}_{len(placed)}"
                 self.register_parameter(name, nn.Parameter(leaf.detach().clone()))
-                self.leaves.append(_Slot(name))
+                placed.append(_Slot(name))
             else:
-                self.leaves.append(_Slot(len(self.inputs)))
+                placed.append(_Slot(len(self.inputs)))
                 self.inputs.append(leaf)
+        return placed, spec
 
     def forward(self, *inputs: torch.Tensor) -> dict[str, torch.Tensor]:
         """The results by name, and a weighted sum of those that are floats."""
-        leaves = [self._value(leaf, inputs) if isinstance(leaf, _Slot) else leaf for leaf in self.leaves]
-        args, kwargs = pytree.tree_unflatten(leaves, self.spec)
-        results = [one for one in pytree.tree_leaves(self.function(*args, **kwargs)) if isinstance(one, torch.Tensor)]
-        found = {f"r{number}": one for number, one in enumerate(results)}
+        found: dict[str, torch.Tensor] = {}
+        for number, (function, placed, spec) in enumerate(self.calls):
+            leaves = [self._value(leaf, inputs) if isinstance(leaf, _Slot) else leaf for leaf in placed]
+            args, kwargs = pytree.tree_unflatten(leaves, spec)
+            results = [one for one in pytree.tree_leaves(function(*args, **kwargs)) if isinstance(one, torch.Tensor)]
+            found |= {f"r{number}_{place}": one for place, one in enumerate(results)}
         sums = [
-            (one * torch.cos(torch.arange(one.numel(), dtype=torch.float64)).reshape(one.shape)).sum()
-            for one in results
+            (one * self._weight(name, one)).sum()
+            for name, one in found.items()
             if one.is_floating_point() and one.requires_grad and one.numel()
         ]
         if sums:
             found["total"] = torch.stack(sums).sum() if len(sums) > 1 else sums[0]
         return found
+
+    def _weight(self, name: str, result: torch.Tensor) -> torch.Tensor:
+        """What the elements of a result count in the sum; a constant when exported, as it is known by then."""
+        if name not in self.weights:
+            places = torch.arange(result.numel(), dtype=torch.float64)
+            self.weights[name] = torch.cos(places).reshape(result.shape)
+        return self.weights[name]
 
     def _value(self, slot: _Slot, inputs: Sequence[torch.Tensor]) -> torch.Tensor:
         return getattr(self, slot.place) if isinstance(slot.place, str) else inputs[slot.place]
@@ -137,14 +153,23 @@ class _Slot:
     place: str | int
 
 
-def judged(sample: Sample, told: Callable[..., Any] | None = None) -> Verdict:
-    """What npuc makes of a sample, by PyTorch's own results, or by those of another function that is `told`."""
+def judged(*samples: Sample, told: Callable[..., Any] | None = None) -> Verdict:
+    """
+    What npuc makes of one or several samples, by PyTorch's own results, or by those of another function that is `told`.
+
+    Several are calls in one program: equal if all are.
+    """
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            module = Module(sample)
-            expected = (module if told is None else Module(sample, told))(*[one.clone() for one in module.inputs])
+            module = Module(samples)
+            teller = module if told is None else Module(samples, told)
+            expected = teller(*[one.clone() for one in module.inputs])
+            module.weights = teller.weights
             program = torch.export.export(module, tuple(module.inputs), strict=False)
+            if _is_random(program, module):
+                return Verdict("random")
             file = io.BytesIO()
             torch.export.save(program, file)
         except Exception as error:  # whatever PyTorch does not export is none of ours
@@ -152,10 +177,66 @@ def judged(sample: Sample, told: Callable[..., Any] | None = None) -> Verdict:
     names = program.graph_signature.user_inputs
     values = {str(name): one.detach().numpy() for name, one in zip(names, module.inputs, strict=True)}
     values |= {name: one.detach().numpy() for name, one in module.named_parameters()}
+    tolerance = max(COARSE.get(one.op.name, 0.0) for one in samples)
     try:
-        return _compared(module, file.getvalue(), values, expected, COARSE.get(sample.op.name, 0.0))
+        return _compared(module, file.getvalue(), values, expected, tolerance)
     except NpucError as error:
         return Verdict("refused", str(error).splitlines()[0])
+    except Exception as error:  # a defect, told with the others
+        return Verdict("defect", f"{type(error).__name__}: {error}"[:300])
+
+
+def _is_random(program: torch.export.ExportedProgram, module: Module) -> bool:
+    """Whether a program's results differ from run to run; OpInfo's functions set the seed, the program does not."""
+    tags = [getattr(node.target, "tags", ()) for node in program.graph.nodes]
+    if not any(torch.Tag.nondeterministic_seeded in each for each in tags):
+        return False
+    exported: Any = program.module()
+    one, other = [exported(*[each.clone() for each in module.inputs]) for _ in range(2)]
+    return any(_difference(other[name].numpy(force=True), result, 0.0) != "" for name, result in one.items())
+
+
+def verdicts(op: Any) -> Iterator[tuple[Sample, Verdict]]:
+    """
+    What becomes of each sample of an operator.
+
+    Where the first of those that are called alike is equal, the others are judged many at a time; of those that are not
+    all equal, smaller parts.
+    """
+
+    for alike in _alike(op):
+        first = judged(alike[0])
+        yield alike[0], first
+        size = TOGETHER if first.kind == "equal" else 1
+        for start in range(1, len(alike), size):
+            yield from _parted(alike[start : start + size])
+
+
+def _alike(op: Any) -> Iterator[list[Sample]]:
+    """The samples of an operator, those together whose arguments differ in numbers and sizes alone."""
+    found: dict[str, list[Sample]] = {}
+    for sample in samples(op):
+        leaves, spec = pytree.tree_flatten(((sample.call.input, *sample.call.args), sample.call.kwargs))
+        kinds = [
+            (one.dtype, one.numel() > 0)
+            if isinstance(one, torch.Tensor)
+            else type(one)
+            if isinstance(one, int | float) and not isinstance(one, bool)
+            else one
+            for one in leaves
+        ]
+        found.setdefault(f"{sample.dtype} {spec} {kinds}", []).append(sample)
+    yield from found.values()
+
+
+def _parted(some: Sequence[Sample]) -> Iterator[tuple[Sample, Verdict]]:
+    """The verdicts of samples that are judged together where that tells enough."""
+    verdict = judged(*some)
+    if len(some) == 1 or verdict.kind == "equal":
+        yield from ((sample, verdict) for sample in some)
+    else:
+        yield from _parted(some[: len(some) // 2])
+        yield from _parted(some[len(some) // 2 :])
 
 
 def _compared(
@@ -215,18 +296,8 @@ def main(globs: Sequence[str]) -> None:
     for op in operators(*globs):
         counts: Counter[str] = Counter()
         reasons: dict[str, Sample] = {}
-        unknown: set[torch.dtype] = set()
-        for sample in samples(op):
-            if sample.dtype in unknown:
-                counts["not tried"] += 1
-                continue
-            try:
-                verdict = judged(sample)
-            except Exception as error:  # a defect, told with the others
-                verdict = Verdict("defect", f"{type(error).__name__}: {error}"[:300])
+        for sample, verdict in verdicts(op):
             counts[verdict.kind] += 1
-            if "unsupported operator" in verdict.why:
-                unknown.add(sample.dtype)
             reasons.setdefault(f"{verdict.kind}: {verdict.why}", sample)
         total += counts
         print(op.formatted_name, dict(counts), flush=True)
