@@ -27,15 +27,14 @@ did not.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import groupby, islice
-from operator import itemgetter
-from typing import Literal
+from itertools import repeat, zip_longest
+from typing import Literal, TypeVar
 
-from npuc.compiler.analysis.lru.folds import Folds, with_waits
+from npuc.compiler.analysis.lru.folds import with_waits
 from npuc.compiler.analysis.lru.loops import Split, Walk
 from npuc.compiler.analysis.lru.tiles import Operation, PoolTiles
 from npuc.compiler.analysis.machine.facts import Machine
@@ -46,6 +45,7 @@ from npuc.compiler.core.errors import CapacityError
 
 __all__ = ["Mode", "Pooled", "Split", "Walk", "Walked", "walk_pool"]
 
+T = TypeVar("T")
 Mode = Literal["sequential", "round-robin"]
 
 
@@ -100,7 +100,7 @@ def walk_pool(walks: tuple[Walk, ...], machine: Machine, mode: Mode = "sequentia
     return _Pool(walks, machine).run(len(walks) if mode == "round-robin" else by)
 
 
-@dataclass
+@dataclass(slots=True)
 class _Count:
     """The counters of a walk; `read` are bits by the number of the tensor, `end` is in ticks."""
 
@@ -119,7 +119,9 @@ class _Pool:
     def __init__(self, walks: tuple[Walk, ...], machine: Machine):
         self.walks, self.machine = walks, machine
         self.tiles = PoolTiles(walks, machine.array)
+        self.rate, self.room = BYTE * machine.bytes_per_cycle, machine.spm_bits
         self.sizes, self.prior, self.visits = self.tiles.sizes, self.tiles.prior, self.tiles.visits
+        self.value_of = self.tiles.value_of
         self.counts = [_Count([0] * len(self.tiles.values)) for _ in walks]
         self.spilled = [0] * len(self.tiles.values)
         self.finished = [0] * len(self.tiles.values)
@@ -137,54 +139,44 @@ class _Pool:
 
     def run(self, by: int) -> Pooled:
         """Run all walks, `by` of them at a time."""
-        turns = [(n, len(w.nest.statements), self.tiles.operations(n)) for n, w in enumerate(self.walks)]
-        for first in range(0, len(turns), by):
-            now = turns[first : first + by]
-            if self.machine.array.most_shift:
-                for number, operations in groupby(self._waiting(range(first, first + len(now))), key=itemgetter(0)):
-                    self._advance(number, (operation for _, operation in operations))
-                continue
-            if len(now) == 1:
-                self._advance(now[0][0], now[0][2])
-                continue
-            while now:
-                now = [turn for turn in now if self._advance(turn[0], islice(turn[2], turn[1]))]
+        numbers = range(len(self.walks))
+        for first in numbers[::by]:
+            self._advance(self._in_turn(numbers[first : first + by]))
         return self._result()
 
-    def _waiting(self, numbers: Sequence[int]) -> Iterator[tuple[int, Operation]]:
-        """The operations of walks in turn, with the waits for the array's edge added to their cycles."""
+    def _in_turn(self, numbers: Sequence[int]) -> Iterator[tuple[int, Operation]]:
+        """The operations of walks in turn, each walk's of one iteration; with the array's waits in their cycles."""
         array, alone = self.machine.array, len(numbers) == 1
-        left = [(n, self.tiles.operations(n), self.tiles.folds(n, alone=alone)) for n in numbers]
+        if array.most_shift:
+            found = (zip(self.tiles.operations(n), self.tiles.folds(n, alone=alone), strict=True) for n in numbers)
+            return with_waits(self._turns(numbers, found), array)
+        return self._turns(numbers, map(self.tiles.operations, numbers))
 
-        def in_turn() -> Iterator[tuple[tuple[int, Operation], Folds]]:
-            turns = left
-            while turns:
-                others: list[tuple[int, Iterator[Operation], Iterator[Folds]]] = []
-                for turn in turns:
-                    number, operations, folds = turn
-                    size = len(self.walks[number].nest.statements)
-                    some = list(islice(zip(operations, folds, strict=True), size))
-                    yield from (((number, operation), own) for operation, own in some)
-                    others += [turn] if some else []
-                turns = others
+    def _turns(self, numbers: Sequence[int], found: Iterable[Iterator[T]]) -> Iterator[tuple[int, T]]:
+        """What is `found` of each walk, one of each of its statements in turn, with the number of the walk."""
+        own = [zip(repeat(number), each, strict=False) for number, each in zip(numbers, found, strict=True)]
+        if len(own) == 1:
+            return own[0]
+        # An iterator occurs once for each statement, so that a turn takes as many from it.
+        turn = [each for number, each in zip(numbers, own, strict=True) for _ in self.walks[number].nest.statements]
+        return (one for each in zip_longest(*turn) for one in each if one is not None)
 
-        for (number, (*tiles, cycles)), waited in with_waits(in_turn(), array):
-            first, second, start, out = tiles
-            yield number, (first, second, start, out, cycles + waited)
-
-    def _advance(self, number: int, operations: Iterator[Operation]) -> bool:
-        """Run operations of a walk; returns whether there were any."""
-        pool, visits, pending, count = self.pool, self.visits, self.pending, self.counts[number]
-        rate, room = BYTE * self.machine.bytes_per_cycle, self.machine.spm_bits
-        per_cycle, per_bit = rate.numerator, rate.denominator
+    def _advance(self, operations: Iterable[tuple[int, Operation]]) -> None:
+        """Run operations, each of the walk of a number."""
+        pool, visits, begun, pending = self.pool, self.visits, self.begun, self.pending
+        room, per_cycle, per_bit = self.room, self.rate.numerator, self.rate.denominator
         load, comp, coming = self.load, self.comp, self.coming
-        done = compute = total = 0
-        count.peak = max(count.peak, self.used)
-        for first, second, start, out, cycles in operations:
-            need = (first, second, out)
-            if start >= 0 and out not in self.begun:
-                self.begun.add(out)
+        at, count = -1, _Count([])
+        for number, (first, second, start, out, cycles) in operations:
+            if number != at:
+                count.end, at, count = comp, number, self.counts[number]
+                if self.used > count.peak:
+                    count.peak = self.used
+            if start >= 0 and out not in begun:
+                begun.add(out)
                 need = (first, second, start, out)
+            else:
+                need = (first, second, out)
             moved = 0
             for tile in need:
                 if tile in pool:
@@ -194,12 +186,12 @@ class _Pool:
             visits[out] -= 1
             if not visits[out]:
                 moved += self._finish(out)
-            done += 1
-            compute += cycles
+            count.operations += 1
+            count.compute += cycles
             if count.head < 0:
                 count.head = moved
             if moved:
-                total += moved
+                count.moved += moved
                 coming += moved
                 wait = 0
                 while coming > room and pending:
@@ -211,20 +203,20 @@ class _Pool:
                 comp += cycles * per_cycle
                 pending.append((moved, comp))
             else:
-                comp = max(comp, load) + cycles * per_cycle
+                if load > comp:
+                    comp = load
+                comp += cycles * per_cycle
+        count.end = comp
         self.load, self.comp, self.coming = load, comp, coming
-        count.operations, count.compute = count.operations + done, count.compute + compute
-        count.moved, count.end = count.moved + total, comp if done else count.end
-        return done > 0
 
     def _load(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
         """Load a tile into the pool; returns the bits that move."""
-        size, value, moved = self.sizes[tile], self.tiles.value_of[tile], 0
+        size, value, moved = self.sizes[tile], self.value_of[tile], 0
         if value in self.overlaps:
             for other in self.tiles.overlapping(tile):
                 if other in self.pool:
                     moved += self._evict(other)
-        while self.used + size > self.machine.spm_bits:
+        while self.used + size > self.room:
             for victim in self.pool:
                 if victim not in need:
                     break
@@ -237,7 +229,8 @@ class _Pool:
             moved += self._evict(victim)
         self.pool[tile] = None
         self.used += size
-        count.peak = max(count.peak, self.used)
+        if self.used > count.peak:
+            count.peak = self.used
         # Of a sum, what its first visit finds in DRAM; from then on all of it.
         found, self.prior[tile] = self.prior[tile], size
         count.read[value] += found
@@ -246,7 +239,7 @@ class _Pool:
     def _evict(self, tile: int) -> int:
         """Evict a tile; returns the bits that are written: those of an incomplete sum."""
         del self.pool[tile]
-        size, value = self.sizes[tile], self.tiles.value_of[tile]
+        size, value = self.sizes[tile], self.value_of[tile]
         self.used -= size
         if value not in self.outputs:
             return 0
@@ -256,13 +249,13 @@ class _Pool:
     def _finish(self, tile: int) -> int:
         """Write and evict a sum whose last operation is done; returns the bits that are written."""
         self._evict(tile)
-        value, ended = self.tiles.value_of[tile], self.tiles.finished[tile]
+        value, ended = self.value_of[tile], self.tiles.finished[tile]
         self.finished[value] += ended
         self.spilled[value] -= ended * self.widths[value]
         return self.tiles.done[tile]
 
     def _result(self) -> Pooled:
-        rate, walked, compute, moved = BYTE * self.machine.bytes_per_cycle, list[Walked](), 0, 0
+        rate, walked, compute, moved = self.rate, list[Walked](), 0, 0
         billed: set[int] = set()
         for walk, count in zip(self.walks, self.counts, strict=True):
             tensors, spare = self._traffic(walk, count, billed)

@@ -6,8 +6,7 @@ The folds of a stream of tile operations, and the waits of their groups for the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,11 +17,11 @@ from npuc.compiler.analysis.nest.blocks import Ints
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Statement
 
-T = TypeVar("T")
+Operation: TypeAlias = tuple[int, int, int, int, int]
+"""The tiles of both operands, of the start (-1: none) and of the sum, and the cycles."""
 
 
-@dataclass(frozen=True)
-class Folds:
+class Folds(NamedTuple):
     """
     The folds of one operation: each streams `streamed` cycles, and the transfer across the edge of the first (os: last)
     takes `shift` cycles; `waits` are the waits among them. `tile` numbers the stationary tile of a single fold, which
@@ -35,36 +34,52 @@ class Folds:
     tile: int
 
 
-def with_waits(operations: Iterable[tuple[T, Folds]], array: Array) -> Iterator[tuple[T, int]]:
+def with_waits(
+    operations: Iterable[tuple[int, tuple[Operation, Folds]]], array: Array
+) -> Iterator[tuple[int, Operation]]:
     """
-    Operations in order, each with its waits for the edge; the wait of a group belongs to the operation where it begins.
+    Operations in order, of walks by number, with their waits for the edge in their cycles; the wait of a group belongs
+    to the operation where it begins.
 
     The lookahead ends where a group is long enough not to wait.
     """
-    forward, pending = is_forward(array), list[tuple[T, int]]()
-    tile, streamed, before, last, begun = -1, 0, 0, 0, False
+    forward, longest = is_forward(array), array.most_shift
+    pending = list[tuple[int, Operation, int]]()
+    group, total, before, last = -1, 0, 0, 0
 
-    def closed(crossing: int) -> Iterator[tuple[T, int]]:
+    def closed(crossing: int) -> Iterator[tuple[int, Operation]]:
         """The operations of the open group, which lasts at least as long as the transfer beside it."""
-        for number, (operation, own) in enumerate(pending):
-            yield operation, own + (0 if number else wait(crossing, streamed))
+        waited = wait(crossing, total)
+        for number, operation, waits in pending:
+            yield number, _longer(operation, waits + waited)
+            waited = 0
         pending.clear()
 
-    for operation, folds in operations:
-        if begun and folds.tile >= 0 and folds.tile == tile:
-            streamed += folds.streamed
+    for number, (operation, (streamed, shift, waits, tile)) in operations:
+        if tile >= 0 and tile == group:
+            total += streamed
             if not pending:
-                yield operation, 0
+                yield number, operation
                 continue
         else:
-            yield from closed(folds.shift if forward else before)
-            before, begun = last, True
-            tile, streamed = folds.tile, folds.streamed
-        last = folds.shift
-        pending.append((operation, folds.waits))
-        if streamed >= (array.most_shift if forward else before):
+            if pending:
+                yield from closed(shift if forward else before)
+            before, group, total = last, tile, streamed
+        last = shift
+        enough = longest if forward else before
+        # Nothing continues the group of an operation without a tile: what it waits for a drain before it is known.
+        if not pending and (total >= enough or (tile < 0 and not forward)):
+            yield number, _longer(operation, waits + max(0, enough - total))
+            continue
+        pending.append((number, operation, waits))
+        if total >= enough:
             yield from closed(0)
     yield from closed(0 if forward else before)
+
+
+def _longer(operation: Operation, cycles: int) -> Operation:
+    """An operation that takes so many more cycles."""
+    return (*operation[:4], operation[4] + cycles) if cycles else operation
 
 
 def folds_of(

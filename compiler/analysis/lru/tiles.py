@@ -11,11 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 
-from npuc.compiler.analysis.lru.folds import Folds, folds_of, stationary
+from npuc.compiler.analysis.lru.folds import Folds, Operation, folds_of, stationary
 from npuc.compiler.analysis.lru.loops import Loops, Walk, loops_of
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import members, placement
@@ -23,9 +22,6 @@ from npuc.compiler.analysis.nest.blocks import Ints, inside, is_plain
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Statement
-
-Operation: TypeAlias = tuple[int, int, int, int, int]
-"""The tiles of both operands, of the start (-1: none) and of the sum, and the cycles."""
 
 
 @dataclass
@@ -41,24 +37,24 @@ class _AxisBlocks:
     masks: list[int] = field(default_factory=list[int])
 
     def number(self, axis: Axis, lows: Mapping[str, int], extents: Mapping[str, int]) -> int:
-        """The number of the block that these intervals of the dimensions reach."""
-        mask = 0
-        if is_plain(axis):
-            dim = axis.terms[0][0]
-            count = extents[dim]
-            key = lows[dim], count
-        else:
-            base = axis.offset + sum(c * lows[d] for d, c in axis.terms)
-            mask = inside(positions(tuple((c, extents[d]) for d, c in axis.terms)), base, self.size)
-            count = mask.bit_count()
-            low = (mask & -mask).bit_length() - 1
-            # Positions without gaps are known by the first and their number, as those of a plain dimension.
-            key = (low, count) if mask >> max(0, low) == (1 << count) - 1 else mask
+        """The number of the block that these intervals of the dimensions reach, of an axis that is not plain."""
+        base = axis.offset + sum(c * lows[d] for d, c in axis.terms)
+        mask = inside(positions(tuple((c, extents[d]) for d, c in axis.terms)), base, self.size)
+        low, count = (mask & -mask).bit_length() - 1, mask.bit_count()
+        # Positions without gaps are known by the first and their number, as those of a plain dimension.
+        found = self._numbered((low, count) if mask >> max(0, low) == (1 << count) - 1 else mask, count)
+        self.masks[found] |= mask
+        return found
+
+    def interval(self, low: int, count: int) -> int:
+        """The number of the block of so many positions from the first one on, of a plain axis."""
+        return self._numbered((low, count), count)
+
+    def _numbered(self, key: tuple[int, int] | int, count: int) -> int:
         found = self.known.setdefault(key, len(self.counts))
         if found == len(self.counts):
             self.counts.append(count)
-            self.masks.append(mask)
-        self.masks[found] |= mask
+            self.masks.append(0)
         return found
 
 
@@ -213,12 +209,13 @@ class PoolTiles:
         for at in loops.chunks():
             sizes = {d: extents[d][a] for d, a in at.items()}
             rows = len(next(iter(at.values())))
-            columns = [folds_of(walk.nest, s, self.array, sizes, rows) for s in walk.nest.statements]
-            names = [stationary(walk.nest, s, self.array, at, counts, rows) for s in walk.nest.statements]
-            for row in range(rows):
-                for (streamed, shift, waits, single), name in zip(columns, names, strict=True):
-                    tile = int(name[row]) if joins and single[row] else -1
-                    yield Folds(int(streamed[row]), int(shift[row]), int(waits[row]), tile)
+            statements: list[Iterator[Folds]] = []
+            for s in walk.nest.statements:
+                *columns, single = folds_of(walk.nest, s, self.array, sizes, rows)
+                tile = stationary(walk.nest, s, self.array, at, counts, rows) if joins else np.full(rows, -1)
+                columns = [column.tolist() for column in (*columns, np.where(single, tile, -1))]
+                statements.append(map(Folds, *columns))
+            yield from chain.from_iterable(zip(*statements, strict=True))
 
     def overlapping(self, tile: int) -> list[int]:
         """The other tiles of the same sum that share elements with a tile."""
@@ -245,8 +242,10 @@ def _use(loops: Loops, axis: Axis, blocks: _AxisBlocks) -> _Use:
     for d in axis.dims:
         dims.append((d, combinations))
         combinations *= len(loops.dims[d].lows)
+    if is_plain(axis):
+        return _plain_use(loops, tuple(dims), blocks)
     use = _Use(tuple(dims), np.zeros(combinations, dtype=np.int64), {}, {}, {})
-    reached, plain = 0, is_plain(axis)
+    reached = 0
     visited: list[int] = []
     for at in loops.chunks(frozenset(axis.dims)):
         for intervals in zip(*(at[d].tolist() for d, _ in dims), strict=True) if dims else [()]:
@@ -257,13 +256,22 @@ def _use(loops: Loops, axis: Axis, blocks: _AxisBlocks) -> _Use:
             use.times[block] = use.times.get(block, 0) + 1
             visited.append(block)
             if block not in use.fresh:
-                use.fresh[block] = blocks.counts[block] if plain else (blocks.masks[block] & ~reached).bit_count()
+                use.fresh[block] = (blocks.masks[block] & ~reached).bit_count()
                 reached |= blocks.masks[block]
     after = 0
     for block in dict.fromkeys(reversed(visited)):
-        use.final[block] = blocks.counts[block] if plain else (blocks.masks[block] & ~after).bit_count()
+        use.final[block] = (blocks.masks[block] & ~after).bit_count()
         after |= blocks.masks[block]
     return use
+
+
+def _plain_use(loops: Loops, dims: tuple[tuple[str, int], ...], blocks: _AxisBlocks) -> _Use:
+    """One dimension, whose intervals are visited once each and have no position in common."""
+    ((dim, _),) = dims
+    own = loops.dims[dim]
+    found = [blocks.interval(low, extent) for low, extent in zip(own.lows, own.extents, strict=True)]
+    counts = dict(zip(found, own.extents, strict=True))
+    return _Use(dims, np.array(found, dtype=np.int64), dict.fromkeys(found, 1), counts, counts)
 
 
 def _overlap(blocks: _AxisBlocks) -> bool:
