@@ -16,7 +16,7 @@ from npuc.compiler.layers.arguments import Operand, Value
 from npuc.compiler.layers.arithmetic import binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
 from npuc.dialects.tensors import tensor_type
-from npuc.dialects.train.arithmetic import BinaryOp, DivOp, MulOp, constant
+from npuc.dialects.train.arithmetic import BinaryOp, DivOp, MulOp, SubOp, constant
 from npuc.dialects.train.stepwise import CeilOp, FloorOp, FmodOp, RemainderOp, RoundOp, SignOp, TruncOp
 from npuc.dialects.train.unary import UnaryOp
 
@@ -38,14 +38,13 @@ class _StepLayer(PerElementLayer[UnaryOp]):
 
 
 class _RemainderLayer(PerElementLayer[BinaryOp]):
-    """What a division leaves that rounds its quotient by the operation `rounded`."""
+    """What a division leaves that rounds its quotient: x - quotient y."""
 
     elementwise = True
 
-    def __init__(self, op: type[BinaryOp], compute: Callable[[Array, Array], Array], rounded: type[UnaryOp]):
+    def __init__(self, op: type[BinaryOp], compute: Callable[[Array, Array], Array]):
         self.op = op
         self.compute = compute
-        self.rounded = rounded
 
     def evaluate(self, op: BinaryOp, *arrays: Array) -> tuple[Array, ...]:
         a, b = arrays
@@ -59,7 +58,8 @@ class _RemainderLayer(PerElementLayer[BinaryOp]):
         da = reduce_to(g, op.lhs, emit) if needs[0] else None
         db = None
         if needs[1]:
-            quotient = emit(self.rounded(emit(DivOp(op.lhs, op.rhs)).out)).out
+            whole = emit(SubOp(op.lhs, op.out)).out  # x / y may round to a whole number that it does not reach
+            quotient = emit(RoundOp(emit(DivOp(whole, op.rhs)).out)).out
             db = negated(reduce_to(emit(MulOp(g, quotient)).out, op.rhs, emit), emit)
         return [da, db]
 
@@ -105,7 +105,7 @@ LAYERS = (
     _StepLayer(RoundOp, np.rint),
     _StepLayer(TruncOp, np.trunc),
     _StepLayer(SignOp, np.sign),
-    _RemainderLayer(RemainderOp, np.remainder, FloorOp),
-    _RemainderLayer(FmodOp, np.fmod, TruncOp),
+    _RemainderLayer(RemainderOp, np.remainder),
+    _RemainderLayer(FmodOp, np.fmod),
 )
 FUNCTIONS = (floor, ceil, round, trunc, sign, remainder, fmod)

@@ -6,7 +6,8 @@ PyTorch's exported programs (`torch.export.save`), read without PyTorch; nothing
     program.py     what an exported program says, as frozen data without any meaning
     weights.py     the values of parameters, read when a run asks for them
     expressions.py sizes that are expressions; sizes.py gives free ones their values
-    translate.py   each call in order, as statements of a script; effects.py and values.py, where calls write in place
+    translate.py   each call in order, as statements of a script
+    memory/        calls that write in place, as values that change
     graphs/        calls that take graphs: blocks under a mode, branches, loops
     operators/     what each ATen operator means, a function an operator
     exporting/     a module at hand, exported by PyTorch, which decomposes what has no meaning here

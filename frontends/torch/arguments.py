@@ -12,7 +12,7 @@ from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import Empty, Refused, Uniform, Weight
 from npuc.frontends.torch.operators import Meaning
 
-_ALIASES = {"self": "x", "input": "x"}
+_ALIASES = {"self": "x", "input": "x", "A": "x"}
 """How meanings call the tensor that an operator is of, where they do not take its own name."""
 
 

@@ -12,11 +12,13 @@ from npuc.frontends.script.weights import Empty, Refused, Tensor, Uniform, Weigh
 from npuc.frontends.script.writer import CallWriter
 from npuc.frontends.torch.arguments import bound
 from npuc.frontends.torch.context import Context
-from npuc.frontends.torch.effects import Effects, computes, functional, leaves, write_back
 from npuc.frontends.torch.graphs.autocast import autocast
 from npuc.frontends.torch.graphs.call import GraphCall
 from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.graphs.known import all_nodes, check_known
+from npuc.frontends.torch.memory.effects import Effects, computes, functional
+from npuc.frontends.torch.memory.values import Memory, View
+from npuc.frontends.torch.memory.views import leaves, write_back
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
@@ -31,7 +33,7 @@ from npuc.frontends.torch.program import (
     TorchValue,
 )
 from npuc.frontends.torch.sizes import Sizes
-from npuc.frontends.torch.values import Complex, Memory, View, element_of, element_or_name, stored
+from npuc.frontends.torch.values import Complex, element_of, element_or_name, stored
 
 if TYPE_CHECKING:
     from npuc.frontends.torch.program import ExportedProgram
@@ -191,7 +193,9 @@ class _Translator:
     def _share(self, node: TorchNode, base: str, result: object, call: _Call, memory: Memory) -> None:
         """Name the results of a call that share the memory of a value which is written in place."""
         meaning, context, named = call
-        operand = next(name for name, value in named.items() if value is memory[base])
+        operand = next((name for name, value in named.items() if value is memory[base]), None)
+        if operand is None:  # one of a list
+            raise Refused("found results that share memory which is written in place", "write to clones of them")
         results = _listed(result)
         for place, output in enumerate(_tensors(node.outputs)):
 

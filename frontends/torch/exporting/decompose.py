@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, cast
 
-from npuc.frontends.torch.effects import functional
+from npuc.frontends.torch.memory.effects import functional
 
 _MOST_ROUNDS = 8
 

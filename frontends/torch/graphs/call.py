@@ -10,8 +10,8 @@ from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import FLOATS, Refused, Weight
 from npuc.frontends.script.writer import CallWriter
 from npuc.frontends.torch.graphs.control import Mode, operands_of
+from npuc.frontends.torch.memory.values import Memory
 from npuc.frontends.torch.program import TensorName, TorchGraph, TorchNode
-from npuc.frontends.torch.values import Memory
 
 if TYPE_CHECKING:
     from npuc.frontends.script.script import Script

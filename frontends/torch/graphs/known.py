@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, SourceErrors
-from npuc.frontends.torch.effects import computes, functional
 from npuc.frontends.torch.graphs.control import CONTROL
+from npuc.frontends.torch.memory.effects import computes, functional
 from npuc.frontends.torch.operators.refused import reason_of
 
 if TYPE_CHECKING:

@@ -187,6 +187,30 @@ def _areas(c: Context, y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tens
     return c.let("mul", c.let("mul", both, steps), 0.5)
 
 
+@operator("aten.diff")
+def diff(
+    c: Context,
+    x: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor | Call:
+    if n == 0:
+        return x
+    axis = c.axis(dim, x)
+    parts = [one for one in (prepend, x, append) if one is not None and 0 not in c.shape(one)]
+    whole: Tensor = parts[0] if len(parts) == 1 else c.let("concat", parts, axis)
+    function = "logical_xor" if c.element(x) == "bool" else "sub"
+    for number in range(n):
+        size = c.shape(whole)[axis]
+        step = c.call(function, c.let("slice", whole, axis, 1, size), c.let("slice", whole, axis, 0, size - 1))
+        if number == n - 1:
+            return step
+        whole = c.script.assign(f"{c.layer}.{function}", step)
+    return whole
+
+
 @operator("aten._weight_norm", "aten._weight_norm_interface")
 def weight_norm(c: Context, v: Tensor, g: Tensor, dim: int = 0) -> Call:
     axes = [axis for axis in range(len(c.shape(v))) if axis != c.axis(dim, v)]

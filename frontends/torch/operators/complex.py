@@ -49,8 +49,8 @@ def polar(c: Context, abs: Tensor, angle: Tensor) -> Complex:
 
 
 @operator("aten.real")
-def real(c: Context, x: Complex) -> Tensor:
-    return x.real
+def real(c: Context, x: Complex | Tensor) -> Tensor:
+    return x.real if isinstance(x, Complex) else x
 
 
 @operator("aten.imag")
@@ -59,12 +59,12 @@ def imag(c: Context, x: Complex) -> Tensor:
 
 
 @operator("aten._conj", "aten.conj", "aten.conj_physical")
-def conj(c: Context, x: Complex) -> Complex:
-    return Complex(x.real, c.let("neg", x.imaginary))
+def conj(c: Context, x: Complex | Tensor) -> Complex | Tensor:
+    return Complex(x.real, c.let("neg", x.imaginary)) if isinstance(x, Complex) else x
 
 
 @operator("aten.resolve_conj", "aten.resolve_neg")
-def resolve_conj(c: Context, x: Complex) -> Complex:
+def resolve_conj(c: Context, x: Complex | Tensor) -> Complex | Tensor:
     return x
 
 

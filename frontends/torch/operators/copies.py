@@ -32,7 +32,8 @@ def to(
 
 @operator("aten.detach", "aten.detach_", "aten.lift_fresh_copy", "aten.lift_fresh")
 def detach(c: Context, x: Tensor) -> Tensor | Call:
-    return c.call("detach", x) if c.element(x) in FLOATS and not isinstance(x, Weight) else x
+    trained = not isinstance(x, Weight) or x.trained
+    return c.call("detach", x) if trained and c.element(x) in FLOATS else x
 
 
 @operator("aten.clone", "aten.contiguous")

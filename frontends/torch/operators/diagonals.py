@@ -31,16 +31,15 @@ def _places(c: Context, count: int, offset: int) -> list[Name]:
     return [c.let("arange", start + count, start, dtype="i64") for start in first]
 
 
-def _diagonal(first: int, second: int) -> Meaning:
-    def meaning(c: Context, x: Tensor, offset: int = 0, dim1: int = first, dim2: int = second) -> Call:
-        whole, rank = _last(c, x, [dim1, dim2]), len(c.shape(x))
-        return c.call("index", whole, _places(c, c.result_shape()[-1], offset), [rank - 2, rank - 1])
-
-    return meaning
+@operator("aten.diagonal")
+def along_diagonal(c: Context, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Call:
+    whole, rank = _last(c, x, [dim1, dim2]), len(c.shape(x))
+    return c.call("index", whole, _places(c, c.result_shape()[-1], offset), [rank - 2, rank - 1])
 
 
-MEANINGS["aten.diagonal"] = _diagonal(0, 1)
-MEANINGS["aten.linalg_diagonal"] = _diagonal(-2, -1)
+@operator("aten.linalg_diagonal")
+def diagonal_of_matrices(c: Context, x: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Call:
+    return along_diagonal(c, x, offset, dim1, dim2)
 
 
 @operator("aten.diag_embed")
@@ -59,7 +58,7 @@ def diag_embed(c: Context, x: Tensor, offset: int = 0, dim1: int = -2, dim2: int
 def diag(c: Context, x: Tensor, diagonal: int = 0) -> Tensor | Call:
     if len(c.shape(x)) == 1:
         return diag_embed(c, x, diagonal)
-    return _diagonal(0, 1)(c, x, diagonal)
+    return along_diagonal(c, x, diagonal)
 
 
 @operator("aten.diagflat")

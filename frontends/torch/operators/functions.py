@@ -160,18 +160,31 @@ def float_power(c: Context, x: Operand, exponent: Operand) -> Call:
 @operator("aten.isclose")
 def isclose(
     c: Context, x: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Call:
+) -> Tensor | Call:
     a, b = common(c, x, other)
     same = c.let("equal", a, b)
     if equal_nan and isinstance(b, Tensor) and c.element(a) in FLOATS:
         same = c.let("logical_or", same, c.let("logical_and", c.let("isnan", a), c.let("isnan", b)))
     if rtol == atol == 0:
-        return c.call("logical_or", same, same)
+        return same
     wide = [one if c.element(one) in FLOATS else c.cast(one, "f64") for one in (a, b) if isinstance(one, Tensor)]
     distance = c.let("abs", c.let("sub", *wide))
     allowed = c.let("add", c.let("mul", c.let("abs", wide[1]), rtol), atol)
     near = c.let("logical_and", c.let("isfinite", distance), c.let("less_equal", distance, allowed))
     return c.call("logical_or", same, near)
+
+
+def _finite(function: str, *, of_integers: bool) -> Meaning:
+    def meaning(c: Context, x: Tensor) -> Call:
+        if c.element(x) in FLOATS:
+            return c.call(function, x)
+        return c.call("full", list(c.shape(x)), int(of_integers), dtype="bool")
+
+    return meaning
+
+
+MEANINGS.update({f"aten.{name}": _finite(name, of_integers=False) for name in ("isnan", "isinf")})
+MEANINGS["aten.isfinite"] = _finite("isfinite", of_integers=True)
 
 
 @operator("aten.isposinf")
@@ -216,7 +229,7 @@ def isin(
     test_element: Operand | None = None,
     assume_unique: bool = False,
     invert: bool = False,
-) -> Call:
+) -> Tensor | Call:
     sought = elements if elements is not None else element
     among = test_elements if test_elements is not None else test_element
     if not isinstance(sought, Tensor):
@@ -227,7 +240,7 @@ def isin(
         found = c.let("any", c.let("equal", a, b), axis=-1)
     else:
         found = c.let("equal", *common(c, sought, among if among is not None else 0))
-    return c.call("logical_not", found) if invert else c.call("logical_or", found, found)
+    return c.call("logical_not", found) if invert else found
 
 
 @operator("aten.bucketize.Tensor", "aten.searchsorted.Tensor")

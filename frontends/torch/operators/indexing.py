@@ -9,6 +9,7 @@ import numpy as np
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.distinct import places_of
+from npuc.frontends.script.recognise.matching import uncast
 from npuc.frontends.script.weights import Refused, Tensor, Weight
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
@@ -164,10 +165,19 @@ def index_fill(c: Context, x: Tensor, dim: int, index: Tensor, value: float) -> 
 
 @operator("aten.histc")
 def histc(c: Context, x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Call:
-    if min != 0 or max != bins - 1:
-        raise Refused(f"found a histogram from {min} to {max}, expected one of the numbers 0 to {bins - 1}")
-    flat = c.let("reshape", c.cast(x, "i64"), [-1])
-    return c.call("sum", c.let("one_hot", flat, bins, dtype=c.result_element()), axis=0)
+    if min >= max:
+        raise Refused(f"found a histogram from {min} to {max}, whose ends depend on data or are none")
+    integers = uncast(c, x)
+    if (min, max) == (0, bins - 1) and c.element(integers) in ("i8", "i32", "i64"):  # each number is its bin
+        places = c.let("reshape", c.cast(integers, "i64"), [-1])
+        return c.call("sum", c.let("one_hot", places, bins, dtype=c.result_element()), axis=0)
+    flat = c.let("reshape", x, [-1])
+    inside = c.let("logical_and", c.let("greater_equal", flat, min), c.let("less_equal", flat, max))
+    along = c.let("div", c.let("mul", c.let("sub", flat, min), float(bins)), float(max - min))
+    places = c.cast(c.let("clip", c.let("floor", along), low=0.0, high=bins - 1.0), "i64")
+    hot = c.let("one_hot", places, bins, dtype=c.result_element())
+    counted = c.let("unsqueeze", c.let("cast", inside, to=c.result_element()), 1)
+    return c.call("sum", c.let("mul", hot, counted), axis=0)
 
 
 @operator("aten._grouped_mm", "transformers.grouped_mm_fallback")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import inf
+from math import frexp, inf
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform
@@ -189,13 +189,27 @@ def _times(c: Context, value: Operand, alpha: float) -> Operand:
 
 @operator("aten.div", "aten.divide", "aten.true_divide")
 def div(c: Context, x: Operand, other: Operand, rounding_mode: str | None = None) -> Call:
-    if rounding_mode is None or (rounding_mode == "trunc" and c.result_element() not in FLOATS):
+    of_floats = c.result_element() in FLOATS
+    if rounding_mode is None or (rounding_mode == "trunc" and not of_floats):
         return arithmetic(c, "div", x, other)
-    if c.result_element() in FLOATS:
-        quotient = c.script.assign(f"{c.layer}.div", arithmetic(c, "div", x, other))
-        return c.call(rounding_mode, quotient)
+    if rounding_mode == "trunc" or (of_floats and isinstance(other, int | float) and abs(frexp(other)[0]) in (0.5, 0)):
+        return c.call(rounding_mode, c.script.assign(f"{c.layer}.div", arithmetic(c, "div", x, other)))
+    # a quotient that is rounded may reach a whole number that the exact one does not: without the rest, none is near
     rest = c.script.assign(f"{c.layer}.remainder", arithmetic(c, "remainder", x, other))
-    return arithmetic(c, "div", c.let("sub", c.operand(x, c.result_element()), rest), other)
+    whole = c.let("sub", c.operand(x, c.result_element()), rest)
+    quotient = arithmetic(c, "div", whole, other)
+    if not of_floats:
+        return quotient
+    rounded = c.call("round", c.script.assign(f"{c.layer}.div", quotient))
+    if isinstance(other, int | float):
+        return rounded
+    plain = c.let("floor", c.script.assign(f"{c.layer}.plain", arithmetic(c, "div", x, other)))
+    return c.call(
+        "where",
+        c.let("equal", c.operand(other, c.result_element()), 0.0),
+        plain,
+        c.script.assign(f"{c.layer}.round", rounded),
+    )
 
 
 @operator("aten.floor_divide")
@@ -286,19 +300,6 @@ def number(c: Context, value: Operand, element: str) -> Operand:
 
 LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
 """The largest finite number of each type: the language writes no infinity."""
-
-
-def _finite(function: str, *, of_integers: bool) -> Meaning:
-    def meaning(c: Context, x: Tensor) -> Call:
-        if c.element(x) in FLOATS:
-            return c.call(function, x)
-        return c.call("full", list(c.shape(x)), int(of_integers), dtype="bool")
-
-    return meaning
-
-
-MEANINGS.update({f"aten.{name}": _finite(name, of_integers=False) for name in ("isnan", "isinf")})
-MEANINGS["aten.isfinite"] = _finite("isfinite", of_integers=True)
 
 
 @operator("aten.addcdiv")

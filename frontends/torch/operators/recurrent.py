@@ -99,6 +99,8 @@ def _sequence(
     """A recurrent layer: its outputs and last states."""
     layers, dropout, bidirectional, batch_first = shape
     each = 4 if has_biases else 2
+    if len(params) != each * layers * (2 if bidirectional else 1):
+        raise Refused(f"found {len(params)} weights, expected {each} for each layer and direction, without proj_size")
     weights = [params[at : at + each] for at in range(0, len(params), each)]
     hidden = c.shape(weights[0][1])[1]
     inputs: Tensor = x if batch_first else c.let("transpose", x, [1, 0, 2])

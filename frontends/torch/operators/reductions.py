@@ -121,7 +121,9 @@ def std(
     keepdim: bool = False,
 ) -> Call:
     spread = var(c, x, dim, unbiased, correction, keepdim)
-    return c.call("sqrt", c.script.assign(f"{c.layer}.variance", spread) if isinstance(spread, Call) else spread)
+    root = spread if isinstance(spread, Tensor) else c.script.assign(f"{c.layer}.variance", spread)
+    equal = c.let("equal", root, 0.0)  # there the gradient is 0, that of the root alone has no value
+    return c.call("where", equal, 0.0, c.let("sqrt", c.let("where", equal, 1.0, root)))
 
 
 @operator("aten.linalg_vector_norm", "aten.norm")

@@ -51,8 +51,31 @@ def squeeze(c: Context, x: Tensor, dim: int) -> Tensor | Call:
 
 @operator("aten.permute")
 def permute(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
-    axes = [c.axis(axis, x) for axis in dims]
+    return _moved(c, x, "permute", dims=dims)
+
+
+def _moved(c: Context, x: Tensor, kind: str, **named: object) -> Tensor | Call:
+    axes = moved_axes(kind, len(c.shape(x)), named)
     return x if axes == list(range(len(axes))) else transposed(c, x, axes)
+
+
+def moved_axes(kind: str, rank: int, named: Mapping[str, object]) -> list[int]:
+    """The axes of an operand in the order that an operator which moves them gives them, by its named arguments."""
+    axes = list(range(rank))
+    if kind == "permute":
+        return [axis % rank for axis in cast("Sequence[int]", named["dims"])]
+    if kind == "numpy_T":
+        return axes[::-1]
+    if kind in ("movedim", "moveaxis"):
+        pairs = zip(_listed(named["source"]), _listed(named["destination"]), strict=True)
+        there = {new % rank: old % rank for old, new in pairs}
+        others = iter(axis for axis in axes if axis not in there.values())
+        return [there[axis] if axis in there else next(others) for axis in axes]
+    swapped = [named[name] for name in ("dim0", "dim1", "axis0", "axis1") if named.get(name) is not None] or [-2, -1]
+    if rank > 1:
+        a, b = cast("list[int]", swapped)
+        axes[a], axes[b] = axes[b], axes[a]
+    return axes
 
 
 def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
@@ -66,6 +89,10 @@ def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
     return c.call("transpose", x, list(axes))
 
 
+def _listed(value: object) -> list[int]:
+    return cast("list[int]", value) if isinstance(value, list) else [cast(int, value)]
+
+
 @operator("aten.transpose.int", "aten.swapaxes", "aten.swapdims")
 def transpose(
     c: Context,
@@ -75,38 +102,27 @@ def transpose(
     axis0: int | None = None,
     axis1: int | None = None,
 ) -> Tensor | Call:
-    a = c.axis(dim0 if dim0 is not None else axis0 or 0, x)
-    b = c.axis(dim1 if dim1 is not None else axis1 or 0, x)
-    axes = list(range(len(c.shape(x))))
-    if axes:
-        axes[a], axes[b] = b, a
-    return x if a == b else transposed(c, x, axes)
+    return _moved(c, x, "transpose", dim0=dim0, dim1=dim1, axis0=axis0, axis1=axis1)
 
 
 @operator("aten.t", "aten.mT", "aten.mH", "aten.matrix_H", "aten.adjoint")
 def t(c: Context, x: Tensor) -> Tensor | Call:
-    rank = len(c.shape(x))
-    return x if rank < 2 else transposed(c, x, [*range(rank - 2), rank - 1, rank - 2])
+    return _moved(c, x, "t")
 
 
 @operator("aten.numpy_T")
 def numpy_transpose(c: Context, x: Tensor) -> Tensor | Call:
-    rank = len(c.shape(x))
-    return x if rank < 2 else transposed(c, x, list(reversed(range(rank))))
+    return _moved(c, x, "numpy_T")
 
 
 @operator("aten.movedim.intlist", "aten.moveaxis.intlist")
 def movedims(c: Context, x: Tensor, source: Sequence[int], destination: Sequence[int]) -> Tensor | Call:
-    there = {c.axis(new, x): c.axis(old, x) for old, new in zip(source, destination, strict=True)}
-    others = iter(axis for axis in range(len(c.shape(x))) if axis not in there.values())
-    return permute(c, x, [there[axis] if axis in there else next(others) for axis in range(len(c.shape(x)))])
+    return _moved(c, x, "movedim", source=source, destination=destination)
 
 
 @operator("aten.movedim.int", "aten.moveaxis.int")
 def movedim(c: Context, x: Tensor, source: int, destination: int) -> Tensor | Call:
-    axes = list(range(len(c.shape(x))))
-    axes.insert(c.axis(destination, x), axes.pop(c.axis(source, x)))
-    return permute(c, x, axes)
+    return _moved(c, x, "movedim", source=source, destination=destination)
 
 
 @operator("aten.expand", "aten.expand_as", "aten.broadcast_to")
@@ -278,27 +294,3 @@ def alias(c: Context, x: Tensor, dtype: Keyword | None = None) -> Tensor:
     if dtype is not None:
         raise Refused("found the bits of a tensor as another type, which has no counterpart")
     return x
-
-
-@operator("aten.diff")
-def diff(
-    c: Context,
-    x: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor | Call:
-    if n == 0:
-        return x
-    axis = c.axis(dim, x)
-    parts = [one for one in (prepend, x, append) if one is not None and 0 not in c.shape(one)]
-    whole: Tensor = parts[0] if len(parts) == 1 else c.let("concat", parts, axis)
-    function = "logical_xor" if c.element(x) == "bool" else "sub"
-    for number in range(n):
-        size = c.shape(whole)[axis]
-        step = c.call(function, c.let("slice", whole, axis, 1, size), c.let("slice", whole, axis, 0, size - 1))
-        if number == n - 1:
-            return step
-        whole = c.script.assign(f"{c.layer}.{function}", step)
-    return whole

@@ -16,7 +16,7 @@ from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.frontends.base import Request
 from npuc.frontends.source import text_source
 from npuc.frontends.torch import from_module
-from npuc.frontends.torch.effects import is_view
+from npuc.frontends.torch.memory.views import is_view
 
 DATA = Path(__file__).parents[2] / "oracle" / "data" / "torch"
 CNN = DATA / "cnn.pt2"
