@@ -57,7 +57,8 @@ def command(
                 found += _lint(source, defines, rules, max_ops)
             except NpucError as error:
                 status = max(status, report_error(error))
-        if json is not None:
+        # Findings of some sources alone would pass for those of all.
+        if json is not None and status == 0:
             write_result(json, _document(found))
         if json != "-":
             _print(found, len(dict.fromkeys(sources)), whole=status == 0)

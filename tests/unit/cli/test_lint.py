@@ -92,6 +92,16 @@ def test_errors_do_not_hide_the_findings_of_others(npuc: Npuc, folder: Path) -> 
     assert npuc("lint", "bad.dsl", "net.dsl").out == ""
 
 
+@pytest.mark.usefixtures("doubt")
+@pytest.mark.parametrize(("wrong", "status"), [("bad.dsl", 1), ("net.mlir", 2)])
+def test_no_document_of_a_part_of_the_sources(npuc: Npuc, folder: Path, wrong: str, status: int) -> None:
+    (folder / wrong).write_text("network n( {}")
+    (folder / "old.json").write_text("old")
+    assert npuc("lint", wrong, "doubt.dsl", "--json", "old.json").status == status
+    assert (folder / "old.json").read_text() == "old"
+    assert npuc("lint", "doubt.dsl", wrong, "--json", "-").out == ""
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
