@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.errors import SourceError, either
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.assumed import Assumed
 from npuc.frontends.onnx.calls import OnnxCall
@@ -58,6 +58,19 @@ class OnnxContext(CallContext):
         value = self.onnx.tensor(index)
         assert isinstance(value, Constant | Variable | OnnxWeight)
         return value
+
+    def check_rank(self, index: int, expected: int | tuple[int, ...]) -> None:
+        """Raise `SourceError` for an operand of another rank than expected; one that is left out has none."""
+        ranks = (expected,) if isinstance(expected, int) else expected
+        if self.onnx.has(index) and (rank := len(self.tensor(index).shape)) not in ranks:
+            raise self.error(f"operand {index} has rank {rank}, expected {either([str(one) for one in ranks])}")
+
+    def sizes(self, value: Name, rank: int) -> tuple[int, ...]:
+        """The sizes of a variable of that rank. Raises `SourceError` for another one."""
+        shape = self.shape(value)
+        if len(shape) != rank:
+            raise self.error(f"found a tensor of rank {len(shape)}, expected {rank}")
+        return shape
 
     def optional(self, index: int) -> Name | None:
         """An operand as a variable; None where it is left out."""

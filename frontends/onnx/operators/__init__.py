@@ -4,6 +4,9 @@ What ONNX's operators mean, as calls of the language's functions: a function an 
     @operator("Relu")
     def relu(c: OnnxContext) -> Result: …
 
+    @operator("Col2Im", ranks={0: 3})
+    def columns_to_image(c: OnnxContext) -> Result: …
+
 Calls have the form of the newest operators (`versions.py`). The result is an expression, a variable, a constant (of no
 elements), or a list of them where the operator has several results.
 """
@@ -14,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import MappingProxyType
 
 from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.context import OnnxContext
@@ -21,6 +25,8 @@ from npuc.frontends.onnx.values import Constant
 
 Result = Call | Name | Constant | Sequence[Call | Name | Constant | None]
 Meaning = Callable[[OnnxContext], Result]
+Ranks = Mapping[int, int | tuple[int, ...]]
+NO_RANKS: Ranks = MappingProxyType({})
 
 
 @cache
@@ -31,11 +37,20 @@ def meanings() -> Mapping[str, Meaning]:
 
 
 def registry(meanings: dict[str, Meaning]) -> Callable[..., Callable[[Meaning], Meaning]]:
-    """A decorator that enters the meaning of operators into a table."""
+    """
+    A decorator that enters the meaning of operators into a table.
 
-    def operator(*names: str) -> Callable[[Meaning], Meaning]:
+    `ranks` says which ranks an operand may have, by its number: others are refused before the meaning is asked for.
+    """
+
+    def operator(*names: str, ranks: Ranks = NO_RANKS) -> Callable[[Meaning], Meaning]:
         def enter(function: Meaning) -> Meaning:
-            meanings.update(dict.fromkeys(names, function))
+            def checked(c: OnnxContext) -> Result:
+                for index, expected in ranks.items():
+                    c.check_rank(index, expected)
+                return function(c)
+
+            meanings.update(dict.fromkeys(names, checked if ranks else function))
             return function
 
         return enter

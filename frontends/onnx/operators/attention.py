@@ -12,7 +12,7 @@ MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
 
-@operator("Attention")
+@operator("Attention", ranks={0: (3, 4), 1: (3, 4), 2: (3, 4), 4: 4, 5: 4})
 def attention(c: OnnxContext) -> Result:
     """Of [batch, heads, length, size], or of [batch, length, heads * size] with the numbers of heads as attributes."""
     three = len(c.tensor(0).shape) == 3
@@ -79,7 +79,7 @@ def _masks(c: OnnxContext, form: Attention, past: int) -> Masks:
     return masks
 
 
-@operator("RotaryEmbedding")
+@operator("RotaryEmbedding", ranks={0: (3, 4), 1: (2, 3), 2: (2, 3), 3: 2})
 def rotary(c: OnnxContext) -> Result:
     """Of [batch, heads, length, size], or [batch, length, heads * size]."""
     tables = [c.x(index) for index in (1, 2)]
@@ -88,7 +88,7 @@ def rotary(c: OnnxContext) -> Result:
     return _embedded(c, tables)
 
 
-@operator("com.microsoft.RotaryEmbedding")
+@operator("com.microsoft.RotaryEmbedding", ranks={0: (3, 4), 1: (1, 2), 2: 2, 3: 2})
 def contributed(c: OnnxContext) -> Result:
     """
     As ONNX's own, with the tables last and the positions before them: one of the first row, or those of all.
@@ -116,8 +116,6 @@ def positioned(c: OnnxContext, table: Name, positions: Name, length: int) -> Nam
 def _embedded(c: OnnxContext, tables: list[Name]) -> Result:
     x = c.x(0)
     rank = len(c.shape(x))
-    if rank not in (3, 4):
-        raise c.error(f"found a tensor of rank {rank}, expected 3 or 4")
     heads = c.onnx.int("num_heads")
     size = c.onnx.int("rotary_embedding_dim")
     if rank == 3 and not heads:
@@ -129,7 +127,7 @@ def _embedded(c: OnnxContext, tables: list[Name]) -> Result:
 
 def turned_by(c: OnnxContext, x: Name, tables: list[Name], size: int, interleaved: bool) -> Name | Call:
     """The first `size` elements of each head (0: all) turned by the angles of tables [batch, length, size / 2]."""
-    batch, heads, length, whole = c.shape(x)
+    batch, heads, length, whole = c.sizes(x, 4)
     size = size or whole
     if size % 2 or not 2 <= size <= whole or any(c.shape(table)[-1] != size // 2 for table in tables):
         raise c.error(f"its tables have {c.shape(tables[0])[-1]} columns, expected half of {size}")

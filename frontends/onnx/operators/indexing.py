@@ -67,6 +67,7 @@ def _taken(c: OnnxContext, axis: int, index: Constant) -> Result:
 def gather_elements(c: OnnxContext) -> Result:
     x, index = c.x(0), c.x(1)
     axis = c.axis_of(x)
+    c.check_rank(1, len(c.shape(x)))
     for other, (size, wanted) in enumerate(zip(c.shape(x), c.shape(index), strict=True)):
         if other != axis and wanted < size:
             x = c.let("slice", x, other, 0, wanted)
@@ -110,7 +111,7 @@ def reverse_sequence(c: OnnxContext) -> Result:
     """The first elements of each row in reverse order, as many as are said."""
     x, lengths = c.x(), c.onnx.ints_at(1) or ()
     time, batch = c.onnx.int("time_axis"), c.onnx.int("batch_axis", 1)
-    if {time, batch} != {0, 1} or len(lengths) != c.shape(x)[batch]:
+    if len(c.shape(x)) < 2 or {time, batch} != {0, 1} or len(lengths) != c.shape(x)[batch]:
         raise c.error("lengths and axes do not fit")
     rows: list[Name] = []
     for row, length in enumerate(lengths):
@@ -129,7 +130,7 @@ def nonzero(c: OnnxContext) -> Result:
     return c.call("transpose", c.let("cast", c.let("nonzero", x, size), to="i64"), [1, 0])
 
 
-@operator("Compress")
+@operator("Compress", ranks={1: 1})
 def compress(c: OnnxContext) -> Result:
     """The elements along an axis, or of all in row-major order, where a condition is true."""
     x, condition = c.x(), c.onnx.input(1)
@@ -171,7 +172,7 @@ def unique(c: OnnxContext) -> Result:
     return results[: len(c.onnx.outputs)]
 
 
-@operator("NonMaxSuppression")
+@operator("NonMaxSuppression", ranks={0: 3, 1: 3})
 def non_max_suppression(c: OnnxContext) -> Result:
     """The boxes that stay, by batch, class and place."""
     boxes, scores = c.x(0), c.x(1)

@@ -13,7 +13,7 @@ _RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, Tru
 """Whether a rule fades the state, and whether it corrects what the state holds for a key."""
 
 
-@operator("LinearAttention")
+@operator("LinearAttention", ranks={0: 3, 1: 3, 2: 3, 3: 4, 4: 3, 5: 3})
 def linear_attention(c: OnnxContext) -> Result:
     """
     Queries, keys and values [batch, length, heads * size]; the state is [batch, heads, size of keys, size of values].

@@ -154,7 +154,7 @@ def skip_rms_norm(c: OnnxContext) -> Result:
     return [rms_normed(c, total, 2, 1, c.onnx.float("epsilon", 1e-12)), None, None, total]
 
 
-@operator("com.microsoft.EmbedLayerNormalization")
+@operator("com.microsoft.EmbedLayerNormalization", ranks={0: 2, 1: 2, 2: 2, 3: 2, 8: 2})
 def embed_layer_norm(c: OnnxContext) -> Result:
     """Rows of the tables of words, positions and segments, added and normalised."""
     if any(c.onnx.outputs[1:2]):

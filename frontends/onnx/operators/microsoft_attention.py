@@ -21,7 +21,7 @@ def _scale(c: OnnxContext) -> float | None:
     return float(f"{scale:.7g}") if scale else None
 
 
-@operator("com.microsoft.Attention")
+@operator("com.microsoft.Attention", ranks={0: 3, 1: 2, 2: 1})
 def attention(c: OnnxContext) -> Result:
     """One product for queries, keys and values of [batch, length, features], then attention."""
     if any(c.onnx.has(index) for index in (4, 6)) or any(c.onnx.outputs[1:]) or c.onnx.int("do_rotary"):
@@ -72,7 +72,7 @@ def _hide(c: OnnxContext, masks: Masks, index: int) -> None:
     masks.allow(c.let("reshape", seen, wide))
 
 
-@operator("com.microsoft.MultiHeadAttention")
+@operator("com.microsoft.MultiHeadAttention", ranks={0: (3, 5), 1: (3, 4, 5), 2: (3, 4), 3: 1, 6: 4, 7: 4})
 def multi_head(c: OnnxContext) -> Result:
     """Queries, keys and values apart, packed, or keys and values as [batch, heads, length, size]."""
     heads = c.onnx.int("num_heads")
@@ -116,7 +116,7 @@ def _operands(c: OnnxContext, heads: int) -> list[Name]:
     return apart
 
 
-@operator("com.microsoft.GroupQueryAttention")
+@operator("com.microsoft.GroupQueryAttention", ranks={0: 3, 1: 3, 2: 3, 3: 4, 4: 4, 7: 2, 8: 2, 9: 2})
 def grouped(c: OnnxContext) -> Result:
     """Causal attention with fewer keys than queries; `seqlens_k` of each sample is its number of keys less one."""
     heads, groups = c.onnx.int("num_heads"), c.onnx.int("kv_num_heads")

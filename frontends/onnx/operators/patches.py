@@ -98,6 +98,8 @@ def norm(c: OnnxContext, window: Window) -> Result:
 
 def _lowest(c: OnnxContext, x: Name) -> float:
     element = c.element(x)
+    if element == "bool":
+        raise c.error("found a tensor of bool, expected numbers")
     return FAR[element] if element in FAR else float(-(2 ** (int(element.removeprefix("i")) - 1)))
 
 
@@ -134,7 +136,7 @@ def max_with_places(c: OnnxContext, window: Window) -> Result:
     return [c.call("amax", views, axis=0), c.call("add", c.let("add", place, base), image)]
 
 
-@operator("Col2Im")
+@operator("Col2Im", ranks={0: 3})
 def columns_to_image(c: OnnxContext) -> Result:
     """Columns [batch, channels * kernel, windows] added where the windows of an image lie."""
     x, image, kernel = c.x(0), c.onnx.ints_at(1) or (), c.onnx.ints_at(2) or ()

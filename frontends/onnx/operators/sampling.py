@@ -21,7 +21,7 @@ def grid_sample(c: OnnxContext) -> Result:
     shape, places = c.shape(x), c.shape(grid)
     axes = len(shape) - 2
     mode, padding = c.onnx.string("mode", "linear"), c.onnx.string("padding_mode", "zeros")
-    if axes < 1 or places[-1] != axes or len(places) != len(shape) or places[0] != shape[0]:
+    if axes < 1 or len(places) != len(shape) or places[-1] != axes or places[0] != shape[0]:
         raise c.error(f"its grid is {list(places)}, which does not fit {list(shape)}")
     if mode not in ("linear", "nearest", "cubic", "bilinear", "bicubic") or padding not in _PADDINGS:
         raise c.error(f"found mode '{mode}' and padding '{padding}', which has no counterpart")
@@ -109,7 +109,7 @@ def _cubic(c: OnnxContext, ratio: Name, number: int) -> Name:
     return c.let("sub", c.let("mul", inner, t), 4 * a)
 
 
-@operator("AffineGrid")
+@operator("AffineGrid", ranks={0: 3})
 def affine_grid(c: OnnxContext) -> Result:
     """Places [batch, …, axes] of an affine map [batch, axes, axes + 1], for the sizes of an image."""
     theta, sizes = c.x(0), (c.onnx.ints_at(1) or ())[2:]
@@ -131,7 +131,7 @@ def affine_grid(c: OnnxContext) -> Result:
     return c.call("reshape", c.let("matmul", base, theta, transpose_b=True), [batch, *sizes, axes])
 
 
-@operator("RoiAlign")
+@operator("RoiAlign", ranks={0: 4, 1: 2, 2: 1})
 def roi_align(c: OnnxContext) -> Result:
     x, rois, images = c.x(0), c.x(1), c.x(2)
     ratio, mode = c.onnx.int("sampling_ratio"), c.onnx.string("coordinate_transformation_mode", "half_pixel")

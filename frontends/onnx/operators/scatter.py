@@ -44,6 +44,7 @@ def write_cache(c: OnnxContext) -> Result:
     axis, mode = c.axis_of(past, -2), c.onnx.string("mode", "linear")
     if axis == 0 or mode not in ("linear", "circular"):
         raise c.error(f"found axis {axis} and mode '{mode}', expected a later axis, linear or circular")
+    c.check_rank(1, len(c.shape(past)))
     length, steps = c.shape(past)[axis], c.shape(new)[axis]
     if not c.onnx.has(2):
         return c.call("slice_scatter", past, new, axis, 0, steps)

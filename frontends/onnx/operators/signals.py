@@ -78,7 +78,7 @@ def fourier(c: OnnxContext) -> Result:
     return out if axis == last - 1 else c.call("transpose", out, [order.index(other) for other in range(last + 1)])
 
 
-@operator("STFT")
+@operator("STFT", ranks={0: 3, 2: 1})
 def short_time_fourier(c: OnnxContext) -> Result:
     """The transform of each frame of a signal [batch, length, 1 or 2]."""
     x, step = c.x(), c.onnx.int_at(1)
@@ -96,7 +96,7 @@ def short_time_fourier(c: OnnxContext) -> Result:
     return _transformed(c, frames, frame, inverse=False, onesided=c.onnx.int("onesided", 1) != 0 and parts == 1)
 
 
-@operator("CausalConvWithState")
+@operator("CausalConvWithState", ranks={0: 3, 1: 3, 3: 3})
 def causal_convolution(c: OnnxContext) -> Result:
     """Each channel of [batch, channels, length] convolved with its past, which is passed on."""
     x, weight = c.x(0), c.weight(1)

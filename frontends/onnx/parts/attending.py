@@ -13,7 +13,7 @@ FAR = {"f32": -3.4028234663852886e38, "f64": -1.7976931348623157e308, "f16": -65
 
 def head_axis(c: OnnxContext, x: Name, heads: int) -> Name:
     """[batch, length, heads * size] as [batch, heads, length, size]."""
-    batch, length, width = c.shape(x)
+    batch, length, width = c.sizes(x, 3)
     if heads < 1 or width % heads:
         raise c.error(f"{width} elements do not go into {heads} heads")
     return c.let("transpose", c.let("reshape", x, [batch, length, heads, width // heads]), [0, 2, 1, 3])
@@ -49,6 +49,8 @@ class Masks:
     def operand(self, mask: Name) -> None:
         """A mask of the file: of bool, or added to the scores; what it lacks of the keys is hidden."""
         c = self.c
+        if not c.shape(mask):
+            raise c.error("its mask has rank 0, expected at least 1")
         missing = self.columns - c.shape(mask)[-1]
         if missing < 0 or (missing and c.shape(mask)[-1] == 1 < self.columns):
             missing = 0
