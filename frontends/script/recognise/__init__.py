@@ -5,7 +5,7 @@ What the language has a function for, recognised where a graph spells it out: th
     activations.py     gelu, silu
     normalisations.py  rms_norm
     attention.py       keys and values repeated for groups of queries, masks
-    rotary.py          rotary positions; rotary_tables.py, their frequencies
+    rotary.py          rotary positions; rotary_angles.py, how they are made; rotary_tables.py, what numbers say
 
 What only the replaced calls needed is left without a use, and so without a cost.
 """

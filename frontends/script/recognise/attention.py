@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from npuc.frontends.script.recognise.matching import (
-    operands,
-)
+from npuc.frontends.script.recognise.matching import operands
 
 if TYPE_CHECKING:
     from npuc.frontends.dsl.syntax import Call
@@ -32,7 +30,7 @@ def attention(c: CallWriter, query: Any, key: Any, value: Any, **named: Any) -> 
             del changed["mask"]
             changed["causal"] = True
     shared = [_unrepeated(c, one) for one in (key, value)]
-    if None in shared:
+    if None in shared or len({c.shape(one)[1] for one in shared}) > 1:
         shared = [key, value]
     if changed == dict(named) and shared[0] is key:
         return None
@@ -57,9 +55,8 @@ def _unrepeated(c: CallWriter, value: Any) -> Any:
         return None
     batch, groups, length, size = own
     each = repeated[2]
-    if repeated == (batch, groups, each, length, size) and shape == (batch, groups * each, length, size):
-        return narrow[0]
-    return None
+    whole_groups = repeated == (batch, groups, each, length, size) and shape == (batch, groups * each, length, size)
+    return narrow[0] if whole_groups and c.shape(wide[0]) == (batch, groups, 1, length, size) else None
 
 
 PATTERNS = {FUNCTION: [attention]}

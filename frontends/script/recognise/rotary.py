@@ -10,27 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-import numpy as np
-
 from npuc.frontends.dsl.syntax import Call, Name
-from npuc.frontends.script.recognise.matching import (
-    either_way,
-    is_number,
-    joined,
-    made_by,
-    operands,
-    same,
-    uncast,
-    unshaped,
-)
-from npuc.frontends.script.recognise.rotary_tables import (
-    Options,
-    Order,
-    axis_of,
-    options_of_frequencies,
-    options_of_tables,
-)
-from npuc.frontends.script.weights import Weight
+from npuc.frontends.script.recognise.matching import either_way, joined, made_by, operands, same, unshaped
+from npuc.frontends.script.recognise.rotary_angles import by_structure, by_tables
+from npuc.frontends.script.recognise.rotary_tables import Options, Order
 
 if TYPE_CHECKING:
     from npuc.frontends.script.writer import CallWriter
@@ -44,9 +27,9 @@ def summed(c: CallWriter, x: Any, y: Any) -> Call | None:
                 order = _order_of_swapped(c, swapped, source)
                 if order is None:
                     continue
-                found = _by_structure(c, cosine, sine, source) if order == "halves" else None
+                found = by_structure(c, cosine, sine, source) if order == "halves" else None
                 if found is None:
-                    found = _by_tables(c, cosine, sine, source, order, tiled=True)
+                    found = by_tables(c, cosine, sine, source, order, tiled=True)
                 if found is not None:
                     return _call(c, source, order, found)
     return None
@@ -83,9 +66,6 @@ def _stacked(c: CallWriter, value: Any) -> list[Any]:
     return cast("list[Any]", found[0]) if found[1] % rank == rank - 1 else []
 
 
-_MOVES = frozenset(
-    "reshape unsqueeze squeeze flatten expand cast index index_select slice split unbind repeat_interleave".split()
-)
 PATTERNS = {"add": [summed], "concat": [joined_halves], "reshape": [flattened_pairs], "flatten": [flattened_last]}
 
 
@@ -102,7 +82,7 @@ def _turned(c: CallWriter, parts: list[Any], order: Order) -> Call | None:
             if not _is_sum(c, plus, (first, sine), (second, cosine)):
                 continue
             source = _whole(c, first, second, order)
-            found = None if source is None else _by_tables(c, cosine, sine, source, order, tiled=False)
+            found = None if source is None else by_tables(c, cosine, sine, source, order, tiled=False)
             if source is not None and found is not None:
                 return _call(c, source, order, found)
     return None
@@ -199,82 +179,3 @@ def _whole_of_neighbours(c: CallWriter, first: Any, second: Any) -> Any:
     root = operands(c, even.source, "reshape")
     source, whole = root[0] if root else even.source, [*shape[:-2], shape[-2] * 2]
     return source if list(c.shape(source)) == whole else c.let("reshape", source, whole)
-
-
-# which angles
-
-
-def _by_tables(c: CallWriter, cosine: Any, sine: Any, x: Any, order: Order, *, tiled: bool) -> Options | None:
-    """The options by the tables; None where they are not known, or belong to no rotary positions."""
-    if len(c.shape(x)) < 2:
-        return None
-    if all(_is_unread(c, table) for table in (cosine, sine)):
-        axes = [axis_of(c.shape(table), c.shape(x), tiled=tiled) for table in (cosine, sine)]
-        known = axes[0] is not None and axes[0] == axes[1]
-        return ({} if axes[0] == -2 else {"axis": axes[0]}) if known else None
-    names = tuple(value.text if isinstance(value, Name) else getattr(value, "name", "") for value in (cosine, sine))
-    key = ("rotary", *names, c.shape(x), order, tiled)
-    if key not in c.script.facts:
-        cosines, sines = (c.known(value) if isinstance(value, Name | Weight) else None for value in (cosine, sine))
-        found = None
-        if cosines is not None and sines is not None:
-            found = options_of_tables(cosines, sines, c.shape(x), order, tiled=tiled)
-        c.script.facts[key] = found
-    return c.script.facts[key]
-
-
-def _is_unread(c: CallWriter, table: Any) -> bool:
-    """Whether a table is some of the numbers of a buffer that the file has no values of."""
-    for _ in range(20):
-        weight = table if isinstance(table, Weight) else c.script.weights.get(getattr(table, "text", ""))
-        if weight is not None:
-            return not weight.trained and weight.read is None
-        origin = c.script.origin(table) if isinstance(table, Name) else None
-        call = origin[0] if origin is not None else c.script.written(table) if isinstance(table, Name) else None
-        if not isinstance(call, Call) or call.function not in _MOVES or not call.arguments:
-            return False
-        table = c.script.constant(call.arguments[0].value)
-    return False
-
-
-def _by_structure(c: CallWriter, cosine: Any, sine: Any, x: Any) -> Options | None:
-    """The options by the calls that make the tables, whose frequencies may be unknown."""
-    angles = [_angle(c, table, name) for table, name in ((cosine, "cos"), (sine, "sin"))]
-    if None in angles or not same(angles[0], angles[1]):
-        return None
-    doubled = joined(c, angles[0])
-    if len(doubled) != 2 or not same(*doubled):
-        return None
-    length, size = c.shape(x)[-2:]
-    half = unshaped(c, doubled[0])
-    if transposed := operands(c, half, "transpose"):
-        half = transposed[0]
-    for function in ("mul", "matmul"):
-        for positions, frequencies in either_way(operands(c, half, function)):
-            counted = c.numbers(positions) if not isinstance(unshaped(c, uncast(c, positions)), Weight) else None
-            if counted is not None and np.array_equal(np.unique(counted), np.arange(length)):
-                return _of_frequencies(c, unshaped(c, uncast(c, unshaped(c, frequencies))), size)
-    return None
-
-
-def _angle(c: CallWriter, table: Any, function: str) -> Any:
-    """The angle whose cosine or sine a table holds, scaled by 1 or not at all."""
-    table = unshaped(c, uncast(c, unshaped(c, table)))
-    for inner, scale in either_way(operands(c, table, "mul")):
-        if is_number(scale, 1.0):
-            table = inner
-    found = operands(c, table, function)
-    return found[0] if found else None
-
-
-def _of_frequencies(c: CallWriter, frequencies: Any, size: int) -> Options | None:
-    """The options by frequencies; the usual base where their values are not known."""
-    weight = frequencies if isinstance(frequencies, Weight) else None
-    if isinstance(frequencies, Name) and made_by(c, frequencies, "param") is not None:
-        weight = c.script.weights.get(frequencies.text)
-    if weight is not None and weight.read is None:
-        return {}
-    values = weight.read() if weight is not None and weight.read is not None else c.numbers(frequencies)
-    if values is None or values.size != size // 2:
-        return None
-    return options_of_frequencies(values.ravel().astype(np.float64))
