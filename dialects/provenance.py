@@ -159,7 +159,22 @@ def derive(source: Operation, new: OpT, *, role: Role | None = None) -> OpT:
 @lru_cache(maxsize=4096)
 def source_location(file: str, line: int, col: int) -> LocationAttr:
     """The location attribute of a place in a source file, shared by all that come from there."""
-    return FileLineColLoc(StringAttr(file), IntAttr(line), IntAttr(col))
+    return FileLineColLoc(_text(file), IntAttr(line), _number(col))
+
+
+@lru_cache(maxsize=256)
+def _text(text: str) -> StringAttr:
+    return StringAttr(text)
+
+
+@lru_cache(maxsize=256)
+def _number(number: int) -> IntAttr:
+    return IntAttr(number)
+
+
+def source_attr(line: str) -> StringAttr:
+    """The shared attribute of a line of the program that the source was made of."""
+    return _text(line)
 
 
 def location_text(op: Operation) -> str | None:

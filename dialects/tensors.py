@@ -43,6 +43,7 @@ def is_short(value: SSAValue) -> bool:
     return isinstance(element, AnyFloat) and element.bitwidth < f32.bitwidth
 
 
+@lru_cache(maxsize=256)
 def element_text(element: Attribute) -> str:
     """An element type as the language and its messages write it."""
     return "bool" if element == i1 else str(element)

@@ -85,7 +85,7 @@ class Diagnostics:
 
     def raise_if_any(self) -> None:
         """Raise the mistakes found, in the order of the source."""
-        found = self.found
+        found = self.found if self._errors else ()
         if len(found) == 1:
             raise found[0]
         if found:

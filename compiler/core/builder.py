@@ -34,7 +34,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 from npuc.compiler.core.errors import Location
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.blocks import gather, loose_argument, needed
-from npuc.dialects.provenance import SOURCE, Role, role_attr, source_location
+from npuc.dialects.provenance import SOURCE, Role, role_attr, source_attr, source_location
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import encode
@@ -115,7 +115,7 @@ class GraphBuilder:
 
     @source_line.setter
     def source_line(self, line: str | None) -> None:
-        self._source_attr = None if line is None else StringAttr(line)
+        self._source_attr = None if line is None else source_attr(line)
 
     @contextmanager
     def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:

@@ -10,7 +10,7 @@ and the types. A concrete operation only declares its operands, properties and r
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import copysign, isfinite, prod
 from typing import ClassVar, Protocol, Self, TypeAlias, cast
 
@@ -88,6 +88,12 @@ class _Inferring(Protocol):
     infer: Callable[..., Types]
 
 
+@cache
+def _properties(cls: type[TrainOp]) -> frozenset[str]:
+    """The names of the properties of a class of operations."""
+    return frozenset(cls.get_irdl_definition().properties)
+
+
 class TrainOp(StructurallyComparable, IRDLOperation):
     """
     Base of the operations of the `train` dialect.
@@ -104,9 +110,9 @@ class TrainOp(StructurallyComparable, IRDLOperation):
     """Operand number -> unit property that prints as `t` behind that operand."""
 
     def __init__(self, *operands: SSAValue, results: Sequence[Attribute] | None = None, **params: Param):
-        given = {k: v for k, v in params.items() if v is not False}
-        unknown = params.keys() - type(self).get_irdl_definition().properties.keys()
-        if unknown:
+        given = {k: v for k, v in params.items() if v is not False} if params else params
+        if not params.keys() <= _properties(type(self)):
+            unknown = params.keys() - _properties(type(self))
             raise VerifyException(f"{self.name} has no property '{min(unknown)}'")
         properties = {k: encode(v) for k, v in given.items()}
         result_types = self._infer([tensor_type(v) for v in operands], given, results)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
 
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
-from npuc.compiler.core.errors import either
+from npuc.compiler.core.errors import SourceError, either
 from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
 from npuc.frontends.dsl.values import Fault, Value, describe, is_integer, is_number, literal_text
@@ -34,6 +34,17 @@ class Formal:
     kind: object = None
     default: str | Required = REQUIRED
 
+    @cached_property
+    def as_they_are(self) -> frozenset[type]:
+        """The types whose values it takes without a change."""
+        found: set[type] = set()
+        for one in _alternatives(self.kind):
+            if one is SSAValue:
+                found |= {OpResult, BlockArgument}
+            elif isinstance(one, type) and not (one is int and float in _alternatives(self.kind)):
+                found.add(one)
+        return frozenset(found)
+
 
 @dataclass(frozen=True)
 class Signature:
@@ -42,9 +53,24 @@ class Signature:
     function: str
     formals: tuple[Formal, ...]
 
+    @cached_property
+    def by_name(self) -> Mapping[str, Formal]:
+        """The parameters by their names, in order."""
+        return {formal.name: formal for formal in self.formals}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters."""
+        return tuple(self.by_name)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The names of the parameters without a default."""
+        return tuple(f.name for f in self.formals if isinstance(f.default, Required))
+
     def formal(self, name: str) -> Formal:
         """The parameter of a name."""
-        return next(f for f in self.formals if f.name == name)
+        return self.by_name[name]
 
     @property
     def text(self) -> str:
@@ -72,31 +98,42 @@ def _listed(default: Value) -> Value:
 
 def match_arguments(signature: Signature, call: Call, source: SourceText) -> dict[str, Argument]:
     """The argument of each given parameter; a located error for a surplus, unknown, repeated or missing one."""
-    names = [f.name for f in signature.formals]
+    names, known = signature.names, signature.by_name
     given: dict[str, Argument] = {}
-    usage = f"signature: {signature.text}"
+    is_named = False
     for number, argument in enumerate(call.arguments):
-        if argument.name is None:
-            if number >= len(names):
-                count = f"at most {len(names)} argument{'s' * (len(names) != 1)}" if names else "no arguments"
-                raise source.error(argument.at, f"{call.function} takes {count}, found {len(call.arguments)}", usage)
-            if any(a.name is not None for a in call.arguments[:number]):
-                raise source.error(argument.at, "found an argument without a name after one with a name", usage)
+        name = argument.name
+        if name is None:
+            if number >= len(names) or is_named:
+                raise _misplaced(signature, call, argument, source, surplus=number >= len(names))
             name = names[number]
-        elif argument.name not in names:
-            near = argument_hint(call.function, argument.name, names)
+        elif name not in known:
+            near, usage = argument_hint(call.function, name, names), f"signature: {signature.text}"
             hint = f"{near} {usage}" if near else usage
-            raise source.error(argument.at, f"{call.function} has no argument '{argument.name}'", hint)
+            raise source.error(argument.at, f"{call.function} has no argument '{name}'", hint)
         else:
-            name = argument.name
+            is_named = True
         if name in given:
-            raise source.error(argument.at, f"argument '{name}' of {call.function} is given twice", usage)
+            message = f"argument '{name}' of {call.function} is given twice"
+            raise source.error(argument.at, message, f"signature: {signature.text}")
         given[name] = argument
-    missing = [f.name for f in signature.formals if isinstance(f.default, Required) and f.name not in given]
+    missing = [name for name in signature.required if name not in given]
     if missing:
         listed = ", ".join(f"'{name}'" for name in missing)
-        raise source.error(call.at, f"{call.function} needs the argument{'s' * (len(missing) > 1)} {listed}", usage)
+        message = f"{call.function} needs the argument{'s' * (len(missing) > 1)} {listed}"
+        raise source.error(call.at, message, f"signature: {signature.text}")
     return given
+
+
+def _misplaced(
+    signature: Signature, call: Call, argument: Argument, source: SourceText, *, surplus: bool
+) -> SourceError:
+    """The error of an argument without a name that there is no parameter for, or that follows one with a name."""
+    names, usage = signature.names, f"signature: {signature.text}"
+    if surplus:
+        count = f"at most {len(names)} argument{'s' * (len(names) != 1)}" if names else "no arguments"
+        return source.error(argument.at, f"{call.function} takes {count}, found {len(call.arguments)}", usage)
+    return source.error(argument.at, "found an argument without a name after one with a name", usage)
 
 
 # ---- kinds
@@ -109,6 +146,11 @@ def _alternatives(kind: object) -> tuple[object, ...]:
 def takes_strings(kind: object) -> bool:
     """True when a parameter of this kind may be a string."""
     return str in _alternatives(kind)
+
+
+def fitted(value: Value, formal: Formal) -> Value:
+    """A value as a parameter wants it; see `convert`."""
+    return value if type(value) in formal.as_they_are else convert(value, formal.kind)
 
 
 def convert(value: Value, kind: object) -> Value:

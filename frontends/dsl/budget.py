@@ -48,7 +48,9 @@ class Budget:
         """Go one level deeper into expressions, statements or blocks; a located error if that is too deep."""
         if self.nesting >= MAX_NESTING:
             raise frame.source.error(at, f"expressions, statements and blocks are nested more than {MAX_NESTING} deep")
-        self.spend(frame, at)
+        self.steps += 1
+        if self.steps > self.max_steps:
+            self.spend(frame, at, 0)
         self.nesting += 1
 
     def abort(self, frame: Frame, at: Place, message: str) -> None:

@@ -21,7 +21,7 @@ from npuc.frontends.dsl.arithmetic import NUMBER_FUNCTIONS, takes_numbers
 from npuc.frontends.dsl.binding import (
     Formal,
     Signature,
-    convert,
+    fitted,
     match_arguments,
     signature_of,
     takes_strings,
@@ -140,7 +140,8 @@ class Calls(Expressions):
         }
         layer = slot.layer(call.function, outermost)
         try:
-            result = self._build(function, values, frame, call.at, layer, frozen=call.frozen)
+            with self._building(frame, call.at, layer, frozen=call.frozen):
+                result: Value = function(self.builder, **values)
         except ArgumentError as error:
             at = matched[error.argument].value.at if error.argument in matched else call.at
             hint = error.hint or f"signature: {signature.text}"
@@ -157,12 +158,6 @@ class Calls(Expressions):
             self.budget.spend(frame, call.at, len(results))
             return checked_list(results)
         return result
-
-    def _build(
-        self, function: Function, values: Mapping[str, Value], frame: Frame, at: Place, layer: str, *, frozen: bool
-    ) -> Value:
-        with self._building(frame, at, layer, frozen=frozen):
-            return function(self.builder, **values)
 
     @contextmanager
     def _building(self, frame: Frame, at: Place, layer: str, *, frozen: bool) -> Generator[None]:
@@ -190,12 +185,12 @@ class Calls(Expressions):
             value = expr.text
         else:
             value = self.evaluate(expr, frame, slot)
-        return self._fit(signature, name, argument, value, frame)
+        return value if type(value) in formal.as_they_are else self._fit(signature, name, argument, value, frame)
 
     def _fit(self, signature: Signature, name: str, argument: Argument, value: Value, frame: Frame) -> Value:
         """The value of an argument as its parameter takes it."""
         try:
-            return convert(value, signature.formal(name).kind)
+            return fitted(value, signature.formal(name))
         except Fault as fault:
             at, usage = argument.value.at, f"signature: {signature.text}"
             raise argument_mistake(frame.source, at, name, signature.function, None, fault.message, usage) from None
@@ -217,9 +212,10 @@ class Calls(Expressions):
                 raise Fault(f"found {describe(value)} beside '{symbol}', expected a tensor or a number")
         function = get_operators()[symbol] if len(operands) == 2 else get_functions()[MINUS]
         formals = signature_of(function).formals[: len(operands)]
-        values = {f.name: convert(value, f.kind) for f, value in zip(formals, operands, strict=True)}
+        values = {f.name: fitted(value, f) for f, value in zip(formals, operands, strict=True)}
         try:
-            return self._build(function, values, frame, at, name, frozen=False)
+            with self._building(frame, at, name, frozen=False):
+                return function(self.builder, **values)
         except ArgumentError as error:
             raise Fault(error.message, error.hint) from None
         except VerifyException as error:

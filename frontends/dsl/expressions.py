@@ -29,6 +29,7 @@ from npuc.frontends.source_text import Place
 
 MINUS = "neg"
 """The function that a minus before a tensor stands for."""
+_UNKNOWN = Poison()
 _BUILDING = "conditions are decided while the network is built; "
 _TENSOR_HINTS = {
     "if": f"{_BUILDING}where(condition, a, b) chooses elements",
@@ -71,6 +72,9 @@ class Expressions(ABC):
         error, or Poisoned if the expression depends on a mistake reported before.
         """
         self.budget.enter(frame, expr.at)
+        if type(expr) is Literal:
+            self.budget.nesting -= 1
+            return expr.value
         try:
             return self._evaluate(expr, frame, slot, outermost)
         except Fault as fault:
@@ -82,8 +86,6 @@ class Expressions(ABC):
         match expr:
             case Name():
                 return self._variable(expr, frame)
-            case Literal():
-                return expr.value
             case Call():
                 return self.call(expr, frame, slot, outermost)
             case Operation():
@@ -102,6 +104,8 @@ class Expressions(ABC):
                 return any(self.condition(e, frame, slot, expr.word) == decisive for e in expr.parts) == decisive
             case Unary():
                 return self._unary(expr, frame, slot, outermost)
+            case Literal():
+                return expr.value
 
     def condition(self, expr: Expr, frame: Frame, slot: Slot, word: str = "if") -> bool:
         """The value of an expression that must be true or false; `word` is what asks for it."""
@@ -113,10 +117,10 @@ class Expressions(ABC):
             raise frame.source.error(expr.at, fault.message, hint) from None
 
     def _variable(self, name: Name, frame: Frame) -> Value:
-        if name.text not in frame.variables:
+        value = frame.variables.get(name.text, _UNKNOWN)
+        if value is _UNKNOWN:
             hint = value_hint(name.text) or did_you_mean(name.text, sorted(frame.variables))
             raise frame.source.error(name.at, f"found the unknown name '{name.text}'", hint)
-        value = frame.variables[name.text]
         if isinstance(value, Poison):
             raise Poisoned
         return value

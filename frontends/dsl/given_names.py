@@ -16,10 +16,11 @@ _LAYER_NAME = re.compile(r'[^\s".]+(\.[^\s".]+)*')
 
 def given_name(call: Call, routine: Routine | None) -> Argument | None:
     """The argument with the name of a call; None where there is none, or its block has a parameter of that name."""
-    given = next((a for a in call.arguments if a.name == _NAME), None)
-    if given is None or routine is None:
-        return given
-    return None if any(p.name == _NAME for p in routine.definition.parameters) else given
+    for argument in call.arguments:
+        if argument.name == _NAME:
+            taken = routine is not None and any(p.name == _NAME for p in routine.definition.parameters)
+            return None if taken else argument
+    return None
 
 
 def without(call: Call, argument: Argument) -> Call:

@@ -9,6 +9,7 @@ import msgspec
 
 from npuc.compiler.core.errors import SourceError
 from npuc.frontends.torch.archive import Archive, ArchiveBytes
+from npuc.frontends.torch.arguments_json import unreadable
 from npuc.frontends.torch.convert import program_of
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.schema import MAJOR, HeadJson, ProgramJson
@@ -36,10 +37,8 @@ def load(data: ArchiveBytes, filename: str, values: Mapping[str, Callable[[], Ar
         if head.schema_version.major != MAJOR:
             raise _other_version(filename, head)
         json = msgspec.json.decode(text, type=ProgramJson)
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise archive.corrupt(f"cannot read the exported program: {error}") from None
-    except RecursionError:
-        raise archive.corrupt("the exported program is nested too deep") from None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise unreadable(archive, error) from None
     return program_of(archive, models[0], json, weights_of(archive, values))
 
 

@@ -17,9 +17,10 @@ class Layers:
     """
 
     def __init__(self, nodes: Sequence[TorchNode]):
-        self._outer = {path for node in nodes for path, _ in node.modules[:-1]}
+        stacks = dict.fromkeys(node.modules for node in nodes)
+        self._outer = {path for stack in stacks for path, _ in stack[:-1]}
         self._last = {a.name for a, b in pairwise(nodes) if a.module != b.module} | {node.name for node in nodes[-1:]}
-        self.classes = {_plain(path): kind.rpartition(".")[2] for node in nodes for path, kind in node.modules}
+        self.classes = {_plain(path): kind.rpartition(".")[2] for stack in stacks for path, kind in stack}
         """The classes of modules, by their paths."""
 
     def name_of(self, node: TorchNode) -> str:

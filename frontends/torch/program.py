@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from npuc.compiler.core.errors import Location, SourceError
 from npuc.frontends.torch.expressions import SizeExpression
@@ -73,6 +72,11 @@ class TensorType:
     device: str = ""
     requires_grad: bool = False
 
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The free sizes in its shape."""
+        return tuple(symbol for size in self.shape if isinstance(size, SizeExpression) for symbol in size.symbols)
+
 
 @dataclass(frozen=True, slots=True)
 class TorchArgument:
@@ -83,16 +87,6 @@ class TorchArgument:
     is_keyword: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SourceLine:
-    """A line of the model's source that a call comes from."""
-
-    file: str
-    line: int
-    function: str
-    text: str
-
-
 @dataclass(frozen=True)
 class TorchNode:
     """
@@ -100,7 +94,9 @@ class TorchNode:
 
     `number` counts the nodes of the top graph from 1; a node of a subgraph has that of the node around it.
     `target` is the operator's full name, as in `torch.ops.aten.add.Tensor`. `arguments` are those that were given: an
-    operator's defaults are not written. An output that is a list of tensors is a tuple.
+    operator's defaults are not written. An output that is a list of tensors is a tuple. `modules` are path and class of
+    the modules around the call, from the model ("") inwards, `line` is the line of source as reports show it (None
+    where the file has no traces).
     """
 
     number: int
@@ -108,19 +104,13 @@ class TorchNode:
     target: str
     arguments: tuple[TorchArgument, ...]
     outputs: tuple[TorchValue, ...]
-    metadata: Mapping[str, str]
+    modules: tuple[tuple[str, str], ...] = ()
+    line: str | None = None
 
-    @property
+    @cached_property
     def operator(self) -> str:
         """The operator without `torch.ops.`, as in `aten.add.Tensor`."""
         return self.target.removeprefix("torch.ops.")
-
-    @cached_property
-    def modules(self) -> tuple[tuple[str, str], ...]:
-        """Path and class of the modules around the call, from the model ("") inwards."""
-        stack = self.metadata.get("nn_module_stack", "")
-        entries = (entry.split(",") for entry in stack.split(";") if entry)
-        return tuple((parts[1], parts[-1]) for parts in entries if len(parts) >= 3)
 
     @property
     def module(self) -> str:
@@ -128,40 +118,51 @@ class TorchNode:
         return self.modules[-1][0] if self.modules else ""
 
     @cached_property
-    def frames(self) -> tuple[SourceLine, ...]:
-        """The lines of source that the call comes from, the innermost last; none where the file has no traces."""
-        found = _FRAME.finditer(self.metadata.get("stack_trace", ""))
-        return tuple(SourceLine(f[1], int(f[2]), f[3], (f[4] or "").strip()) for f in found)
+    def reads(self) -> tuple[str, ...]:
+        """The tensors of the graph that the call takes, those in lists included, in order."""
+        return names_in([argument.value for argument in self.arguments]).tensors
+
+    @cached_property
+    def makes(self) -> tuple[str, ...]:
+        """The tensors of the graph that the call gives, those in lists included, in order."""
+        return names_in(self.outputs).tensors
 
     @property
-    def source(self) -> SourceLine | None:
-        """
-        The line of source that a reader looks for: the innermost one of the user's own files.
+    def scalars(self) -> tuple[str, ...]:
+        """The numbers of the graph that the call takes or gives."""
+        return names_in([*(argument.value for argument in self.arguments), *self.outputs]).scalars
 
-        Without any, that of a library which is not PyTorch itself, or the innermost line; none of generated code.
-        """
-        for foreign in (_LIBRARY, _PYTORCH):
-            own = [frame for frame in self.frames if not foreign.search(frame.file)]
-            if own:
-                return own[-1]
-        return next((frame for frame in reversed(self.frames) if not frame.file.startswith("<")), None)
-
-    @property
-    def line(self) -> str | None:
-        """The line of source as reports show it, `model.py:41`; None where the file has no traces."""
-        found = self.source
-        return None if found is None else f"{re.split(_SEPARATOR, found.file)[-1]}:{found.line}"
-
-    def subgraphs(self) -> Iterator[Subgraph]:
+    @cached_property
+    def subgraphs(self) -> tuple[Subgraph, ...]:
         """The graphs that it takes."""
-        yield from (a.value for a in self.arguments if isinstance(a.value, Subgraph))
+        return tuple(a.value for a in self.arguments if isinstance(a.value, Subgraph))
 
 
-_FRAME = re.compile(r'File "([^"\n]*)", line (\d{1,9}), in ([^\n]*)(?:\n(?!\s*File ")([^\n]*))?')
-_SEPARATOR = r"[/\\]"
-_MODULES = r"[/\\]torch[/\\]nn[/\\]|^(?:module|functional|container)\.py$|^<"
-_LIBRARY = re.compile(rf"[/\\](?:site|dist)-packages[/\\]|{_MODULES}")
-_PYTORCH = re.compile(rf"[/\\](?:site|dist)-packages[/\\]torch[/\\]|{_MODULES}")
+class GraphNames(NamedTuple):
+    """The names of values of a graph, in the order in which they stand."""
+
+    tensors: tuple[str, ...]
+    scalars: tuple[str, ...]
+
+
+def names_in(values: Iterable[TorchValue]) -> GraphNames:
+    """The names of tensors and numbers among values, in lists and dictionaries of them, too."""
+    tensors: list[str] = []
+    scalars: list[str] = []
+    _gather(values, tensors, scalars)
+    return GraphNames(tuple(tensors), tuple(scalars))
+
+
+def _gather(values: Iterable[TorchValue], tensors: list[str], scalars: list[str]) -> None:
+    for value in values:
+        if isinstance(value, TensorName):
+            tensors.append(value.name)
+        elif isinstance(value, tuple):
+            _gather(value, tensors, scalars)
+        elif isinstance(value, ScalarName):
+            scalars.append(value.name)
+        elif isinstance(value, dict):
+            _gather(value.values(), tensors, scalars)
 
 
 @dataclass(frozen=True)

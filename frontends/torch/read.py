@@ -30,40 +30,46 @@ from npuc.frontends.torch.translate import Translation, translate
 def read_pt2(source: Source, request: Request) -> Program:
     """The program in a source, with the training step that is asked for. Raises `SourceError`s and `UsageError`."""
     program = load(source.data, source.filename, source.values)
-    script, done, remarks = _written(program, source.filename, request)
+    free = FreeSizes(program)
+    script, done, remarks = _written(program, free, source.filename, request)
     module = script.finish()
     values = {weight.name: weight.read for weight in done.weights if weight.read is not None}
 
     def text() -> str:
         """The network as text."""
-        return network_text(script.definition, script.classes, _free_sizes(program, source.filename, request, script))
+        return network_text(
+            script.definition, script.classes, _free_sizes(program, free, source.filename, request, script)
+        )
 
-    assumed, unchecked = assumptions(program, symbols_of(program, request.defines), module)
+    assumed, unchecked = assumptions(free, symbols_of(free, request.defines), module)
     return Program(module, (*done.remarks, *remarks, *assumed), values, script.unneeded(module), unchecked, text)
 
 
-def _written(program: ExportedProgram, filename: str, request: Request) -> tuple[Script, Translation, list[str]]:
+def _written(
+    program: ExportedProgram, free: FreeSizes, filename: str, request: Request
+) -> tuple[Script, Translation, list[str]]:
     """A program as a script, with the training step that is asked for and remarks on it."""
     frozen = Frozen(request.freeze)
     name = function_name(os.path.splitext(os.path.basename(filename))[0], "network")
     script = Script(name, filename, training=not request.inference, max_ops=request.max_ops, is_frozen=frozen.matches)
-    symbols = symbols_of(program, request.defines)
-    check_assumed(program, symbols)
+    symbols = symbols_of(free, request.defines)
+    check_assumed(program, free, symbols)
     done = translate(program, script, Sizes(symbols, filename))
     remarks = complete(script, done.outputs, Wanted(request.results, request.losses, request.optimizer))
     frozen.check()
     return script, done, remarks
 
 
-def _free_sizes(program: ExportedProgram, filename: str, request: Request, script: Script) -> list[FreeSize]:
+def _free_sizes(
+    program: ExportedProgram, free: FreeSizes, filename: str, request: Request, script: Script
+) -> list[FreeSize]:
     """The sizes that may be parameters of the network's text: those that the file leaves free, else the batch."""
-    free = FreeSizes(program)
-    now = symbols_of(program, request.defines)
+    now = symbols_of(free, request.defines)
 
     def at(symbol: str, value: int) -> Definition | None:
         """The network with another size; None where that is none."""
         try:
-            return _written(program, filename, replace(request, defines={**now, symbol: value}))[0].definition
+            return _written(program, free, filename, replace(request, defines={**now, symbol: value}))[0].definition
         except (SourceError, SourceErrors, UsageError):
             return None
 
@@ -76,9 +82,8 @@ def _free_sizes(program: ExportedProgram, filename: str, request: Request, scrip
     return [*found, batch] if batch is not None and all(one.name != BATCH for one in found) else found
 
 
-def symbols_of(program: ExportedProgram, defines: Mapping[str, Any]) -> dict[str, int]:
+def symbols_of(free: FreeSizes, defines: Mapping[str, Any]) -> dict[str, int]:
     """The values of free sizes: those of the example, or those that are asked for. Raises `UsageError`."""
-    free = FreeSizes(program)
     found = {symbol: free.example(symbol) for symbol in free.symbols}
     for name, value in defines.items():
         symbol = free.symbol(name)
@@ -103,11 +108,11 @@ class SizeParameters:
     """The free sizes of a program, by symbol, `s27`, and by input and axis, `ids.0`."""
 
     def __init__(self, data: ArchiveBytes, filename: str):
-        self._program = load(data, filename)
-        self.names: tuple[str, ...] = tuple(FreeSizes(self._program).names)
+        self._free = FreeSizes(load(data, filename))
+        self.names: tuple[str, ...] = tuple(self._free.names)
         self.texts: tuple[tuple[str, str], ...] = ()
         """None: the file is no text, and holds all of the program."""
 
     def check(self, defines: Mapping[str, Any]) -> None:
         """Raise `UsageError` for names and values that the program refuses."""
-        symbols_of(self._program, defines)
+        symbols_of(self._free, defines)

@@ -1,10 +1,14 @@
-"""The JSON of graphs in an exported program: values, types, calls. See `schema`."""
+"""
+The JSON of graphs in an exported program: values, types, calls. See `schema`.
+
+What calls repeat (arguments, types, traces) stays as it is written, `Raw`: equal texts are read once.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 
 class JsonObject(Struct):
@@ -130,27 +134,34 @@ class NamedArgumentJson(JsonObject):
     """An argument of a call."""
 
     name: str
-    arg: ArgumentJson
+    arg: Raw
     kind: int | None = None
 
 
+class MetadataJson(JsonObject):
+    """Where a call comes from: texts of the modules around it, and of the lines of source."""
+
+    nn_module_stack: Raw = Raw()
+    stack_trace: Raw = Raw()
+
+
 class NodeJson(JsonObject):
-    """A call of an operator."""
+    """A call of an operator; inputs are named arguments, outputs `ArgumentJson`."""
 
     target: str
     inputs: list[NamedArgumentJson]
-    outputs: list[ArgumentJson]
-    metadata: dict[str, str] = field(default_factory=dict[str, str])
+    outputs: list[Raw]
+    metadata: MetadataJson = field(default_factory=MetadataJson)
     name: str | None = None
 
 
 class GraphJson(JsonObject):
-    """A graph: calls in order, and the types of all values."""
+    """A graph: calls in order, and the types of all values; inputs and outputs are `ArgumentJson`."""
 
-    inputs: list[ArgumentJson]
-    outputs: list[ArgumentJson]
+    inputs: list[Raw]
+    outputs: list[Raw]
     nodes: list[NodeJson]
-    tensor_values: dict[str, TensorJson]
+    tensor_values: dict[str, Raw]
     sym_int_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])
     sym_bool_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])
     sym_float_values: dict[str, SizeJson] = field(default_factory=dict[str, SizeJson])

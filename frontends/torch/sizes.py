@@ -109,6 +109,9 @@ class FreeSizes:
 
 def _sizes_of_data(program: ExportedProgram) -> Iterator[DataSize]:
     """The symbols that are in no input, each with the first call whose results have it."""
+    types = {id(type): type for type in program.graph.tensors.values()}  # which calls of equal modules share
+    if not program.graph.scalars and not any(type.symbols for type in types.values()):
+        return
     known = {symbol for value in program.graph.inputs for symbol in _symbols(program, value)}
     for node in program.graph.nodes:
         for value in node.outputs:
@@ -125,13 +128,15 @@ def _symbols(program: ExportedProgram, value: TorchValue) -> Iterator[str]:
             yield from _symbols(program, one)
     elif isinstance(value, TensorName | ScalarName):
         graph = program.graph
-        sizes = graph.tensors[value.name].shape if isinstance(value, TensorName) else (graph.scalars[value.name],)
-        yield from (symbol for size in sizes if isinstance(size, SizeExpression) for symbol in size.symbols)
+        if isinstance(value, TensorName):
+            yield from graph.tensors[value.name].symbols
+        elif isinstance(scalar := graph.scalars[value.name], SizeExpression):
+            yield from scalar.symbols
 
 
-def check_assumed(program: ExportedProgram, symbols: Mapping[str, int]) -> None:
+def check_assumed(program: ExportedProgram, free: FreeSizes, symbols: Mapping[str, int]) -> None:
     """Raise an error that names all sizes which depend on data and have no value."""
-    free, problems = FreeSizes(program), list[SourceError]()
+    problems: list[SourceError] = []
     for name, size in free.of_data.items():
         if size.symbol not in symbols:
             least, most = free.range(size.symbol)
@@ -144,14 +149,12 @@ def check_assumed(program: ExportedProgram, symbols: Mapping[str, int]) -> None:
         raise problems[0] if len(problems) == 1 else SourceErrors(tuple(problems[:20]))
 
 
-def assumptions(
-    program: ExportedProgram, symbols: Mapping[str, int], module: ModuleOp
-) -> tuple[list[str], tuple[str, ...]]:
+def assumptions(free: FreeSizes, symbols: Mapping[str, int], module: ModuleOp) -> tuple[list[str], tuple[str, ...]]:
     """Remarks on the sizes that are assumed, and those of them that a run does not check."""
-    checked = checked_nodes(module)
+    checked = checked_nodes(module) if free.of_data else set[int]()
     remarks: list[str] = []
     unchecked: list[str] = []
-    for size in FreeSizes(program).of_data.values():
+    for size in free.of_data.values():
         said = f"{size.node.operator} (node {size.node.number}) is assumed to give the size {symbols[size.symbol]}"
         remarks.append(f"{said}, which depends on data")
         if size.node.number not in checked:

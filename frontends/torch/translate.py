@@ -18,7 +18,7 @@ from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.graphs.known import all_nodes, check_known
 from npuc.frontends.torch.memory.effects import Effects, computes, functional
 from npuc.frontends.torch.memory.values import Memory, View
-from npuc.frontends.torch.memory.views import leaves, write_back
+from npuc.frontends.torch.memory.views import write_back
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
@@ -163,7 +163,7 @@ class _Translator:
         found = functional(node.operator)
         assert found is not None
         meaning, in_place = found
-        types = [graph.tensors[value.name] for value in leaves(node.outputs) if isinstance(value, TensorName)]
+        types = [graph.tensors[name] for name in node.makes]
         layer = self.script.unused(self.layers.name_of(node))
         context = Context(self.script, layer, types, [self.sizes.shape(type) for type in types])
         named = {a.name: self._value(graph, a.value, memory) for a in node.arguments}
@@ -197,7 +197,7 @@ class _Translator:
         if operand is None:  # one of a list
             raise Refused("found results that share memory which is written in place", "write to clones of them")
         results = _listed(result)
-        for place, output in enumerate(_tensors(node.outputs)):
+        for place, output in enumerate(node.makes):
 
             def make(whole: object, place: int = place) -> Name:
                 again = _listed(meaning(context, **{**named, operand: whole}))
@@ -288,11 +288,7 @@ def _listed(result: object) -> list[object]:
 
 def _only(node: TorchNode) -> str:
     """The name of the one result of a call that writes in place."""
-    return next(iter(_tensors(node.outputs)))
-
-
-def _tensors(values: Sequence[TorchValue]) -> list[str]:
-    return [value.name for value in leaves(values) if isinstance(value, TensorName)]
+    return next(iter(node.makes))
 
 
 def _itself(whole: object) -> Name:

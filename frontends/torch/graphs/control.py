@@ -81,13 +81,11 @@ def uses_of(graph: TorchGraph) -> Counter[str]:
     """How often calls take each tensor of a graph, those in the graphs that calls take included."""
     found: Counter[str] = Counter()
     for node in graph.nodes:
-        subgraphs = list(node.subgraphs())
-        if not subgraphs:
-            values = (value for argument in node.arguments for value in flat([argument.value]))
-            found.update(value.name for value in values if isinstance(value, TensorName))
+        if not node.subgraphs:
+            found.update(node.reads)
             continue
         inside: Counter[int] = Counter()
-        for subgraph in subgraphs:
+        for subgraph in node.subgraphs:
             inner = uses_of(subgraph.graph)
             for place, value in enumerate(subgraph.graph.inputs):
                 inside[place] += inner[value.name] if isinstance(value, TensorName) else 0

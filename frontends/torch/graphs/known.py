@@ -38,5 +38,5 @@ def all_nodes(graph: TorchGraph) -> Iterator[TorchNode]:
     """The calls of a graph and of the graphs in it."""
     for node in graph.nodes:
         yield node
-        for inner in node.subgraphs():
+        for inner in node.subgraphs:
             yield from all_nodes(inner.graph)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from npuc.frontends.torch.graphs.control import CONTROL, operands_of
-from npuc.frontends.torch.memory.views import bases_of, leaves
+from npuc.frontends.torch.memory.views import bases_of
 from npuc.frontends.torch.operators import Meaning, meaning_of
-from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue
+from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue, names_in
 from npuc.frontends.torch.sizes import Sizes
 
 
+@lru_cache(maxsize=1024)
 def functional(operator: str) -> tuple[Meaning, bool] | None:
     """The meaning of an operator, and whether it writes its first argument in place."""
     found = meaning_of(operator)
@@ -29,16 +31,12 @@ def written_by(node: TorchNode) -> str | None:
     found = functional(node.operator)
     if found is None or not found[1] or not node.arguments:
         return None
-    return next((value.name for value in leaves(node.arguments[0].value) if isinstance(value, TensorName)), None)
+    return next(iter(names_in([node.arguments[0].value]).tensors), None)
 
 
 def computes(node: TorchNode) -> bool:
     """Whether a call computes tensors: numbers are known of their expressions."""
     return not node.outputs or any(not isinstance(value, ScalarName) for value in node.outputs)
-
-
-def _names(values: TorchValue | Sequence[TorchValue]) -> set[str]:
-    return {value.name for value in leaves(values) if isinstance(value, TensorName)}
 
 
 class Effects:
@@ -62,7 +60,7 @@ class Effects:
                 continue
             if in_place := written_by(node):
                 written[node.name] = [in_place]
-                shares = dict.fromkeys(_names(node.outputs), in_place)
+                shares = dict.fromkeys(node.makes, in_place)
             else:
                 shares = bases_of(graph, node, sizes)
                 bases[node.name] = list(shares.values())
@@ -81,14 +79,14 @@ class Effects:
         self.shared = {
             node: base for node, names in bases.items() for base in reversed(names) if self._root_of(base) in changed
         }
-        self.needed = self._needed(graph, _names(results), written)
+        self.needed = self._needed(graph, set(names_in(results).tensors), written)
 
     def _of_graphs(self, node: TorchNode, sizes: Sizes) -> tuple[list[str], set[str]]:
         """The operands of a call of graphs that it writes, and those whose memory its results share."""
         writes: list[str] = []
         shares: set[str] = set()
         operands = operands_of(node)
-        for subgraph in node.subgraphs():
+        for subgraph in node.subgraphs:
             inner = Effects(subgraph.graph, subgraph.graph.outputs, sizes)
             names = [value.name if isinstance(value, TensorName) else "" for value in subgraph.graph.inputs]
             outer = {
@@ -106,10 +104,9 @@ class Effects:
         needed: set[str] = set()
         roots = {self._root_of(name) for name in names}
         for node in reversed(graph.nodes):
-            targets = {self._root_of(name) for name in written.get(node.name, ())}
-            if _names(node.outputs) & names or targets & roots:
+            targets = written.get(node.name, ())
+            if not names.isdisjoint(node.makes) or any(self._root_of(name) in roots for name in targets):
                 needed.add(node.name)
-                operands = {name for argument in node.arguments for name in _names(argument.value)}
-                names |= operands
-                roots |= {self._root_of(name) for name in operands}
+                names.update(node.reads)
+                roots.update(map(self._root_of, node.reads))
         return frozenset(needed)

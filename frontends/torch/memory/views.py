@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import cast
 
@@ -11,7 +11,7 @@ from npuc.frontends.script.weights import FLOATS, Refused
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators.diagonals import diagonal_scatter
 from npuc.frontends.torch.operators.shapes import moved_axes, written
-from npuc.frontends.torch.program import TensorName, TorchGraph, TorchNode, TorchValue
+from npuc.frontends.torch.program import TorchGraph, TorchNode, names_in
 from npuc.frontends.torch.sizes import Sizes
 
 _SAME = frozenset("view view_as alias detach squeeze unsqueeze unflatten positive lift_fresh _unsafe_view".split())
@@ -33,27 +33,13 @@ VIEWS = _SAME | _PERMUTES | _PARTS | _OTHERS | _WHERE_POSSIBLE | _WHERE_EQUAL | 
 _RESHAPES = _SAME | _WHERE_POSSIBLE | _WHERE_EQUAL | _EACH
 
 
-def leaves(value: TorchValue | Sequence[TorchValue]) -> Iterator[TorchValue]:
-    """The values in an argument, those of lists included."""
-    if isinstance(value, Mapping):
-        for one in value.values():
-            yield from leaves(one)
-    elif isinstance(value, Sequence) and not isinstance(value, str):
-        for one in value:
-            yield from leaves(one)
-    else:
-        yield value
-
-
-def _tensors(value: TorchValue | Sequence[TorchValue]) -> list[str]:
-    return [one.name for one in leaves(value) if isinstance(one, TensorName)]
-
-
 def bases_of(graph: TorchGraph, node: TorchNode, sizes: Sizes) -> dict[str, str]:
     """The results of a call that share the memory of operands, each with its operand."""
-    kind, first, results = _kind(node.operator), node.arguments[:1], _tensors(node.outputs)
-    operands = _tensors(first[0].value) if first else []
-    if not operands or kind not in VIEWS | {"dropout"}:
+    kind = _kind(node.operator)
+    if kind not in VIEWS and kind != "dropout":
+        return {}
+    operands, results = names_in([argument.value for argument in node.arguments[:1]]).tensors, node.makes
+    if not operands:
         return {}
     if kind in _EACH:
         return dict(zip(results, operands, strict=False))

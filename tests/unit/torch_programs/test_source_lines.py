@@ -11,7 +11,7 @@ from npuc.compiler.core.options import Options
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.dialects.provenance import source_of
 from npuc.frontends.source import open_source
-from npuc.frontends.torch.program import TorchNode
+from npuc.frontends.torch.traces import line_of
 
 CNN = Path(__file__).parents[2] / "oracle" / "data" / "torch" / "cnn.pt2"
 
@@ -21,8 +21,7 @@ def _frame(file: str, line: int) -> str:
 
 
 def _line(*frames: tuple[str, int]) -> str | None:
-    trace = "".join(_frame(*frame) for frame in frames)
-    return TorchNode(1, "n", "torch.ops.aten.relu.default", (), (), {"stack_trace": trace} if frames else {}).line
+    return line_of("".join(_frame(*frame) for frame in frames))
 
 
 USER, LIBRARY = ("/home/me/net/model.py", 41), ("/x/lib/python3.11/site-packages/timm/layers/mlp.py", 12)
