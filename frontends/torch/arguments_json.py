@@ -24,7 +24,7 @@ from npuc.frontends.torch.program import (
     TorchArgument,
     TorchValue,
 )
-from npuc.frontends.torch.schema_values import (
+from npuc.frontends.torch.schema.values import (
     ArgumentJson,
     MetadataJson,
     NamedArgumentJson,

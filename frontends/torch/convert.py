@@ -20,9 +20,9 @@ from npuc.frontends.torch.program import (
     TorchValue,
     names_in,
 )
-from npuc.frontends.torch.schema import ProgramJson
-from npuc.frontends.torch.schema_signature import InputSpecJson, OutputSpecJson
-from npuc.frontends.torch.schema_values import GraphJson, NodeJson, SubgraphJson, set_field
+from npuc.frontends.torch.schema.program import ProgramJson
+from npuc.frontends.torch.schema.signature import InputSpecJson, OutputSpecJson
+from npuc.frontends.torch.schema.values import GraphJson, NodeJson, SubgraphJson, set_field
 from npuc.frontends.torch.structure import paths_of
 from npuc.frontends.torch.weights import Weights
 

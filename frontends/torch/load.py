@@ -12,7 +12,7 @@ from npuc.frontends.torch.archive import Archive, ArchiveBytes
 from npuc.frontends.torch.arguments_json import unreadable
 from npuc.frontends.torch.convert import program_of
 from npuc.frontends.torch.program import ExportedProgram
-from npuc.frontends.torch.schema import MAJOR, HeadJson, ProgramJson
+from npuc.frontends.torch.schema.program import MAJOR, HeadJson, ProgramJson
 from npuc.frontends.torch.weights import NO_VALUES, weights_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import msgspec
 import numpy as np
 
 from npuc.compiler.core.errors import SourceError
-from npuc.frontends.torch.schema import PayloadJson, PayloadsJson
-from npuc.frontends.torch.schema_values import SizeJson, TensorJson
+from npuc.frontends.torch.schema.program import PayloadJson, PayloadsJson
+from npuc.frontends.torch.schema.values import SizeJson, TensorJson
 
 if TYPE_CHECKING:
     from npuc.compiler.layers.base import Array

@@ -1,16 +1,11 @@
-"""
-The JSON of an exported program, as PyTorch's schema 8 lays it out: what is read of it, in types that check it.
-
-Fields that PyTorch adds within a major version are skipped. Source: torch/_export/serde/schema.py of PyTorch 2.13,
-which writes 8.20. A union is an object of which one field is set.
-"""
+"""The JSON of an exported program around its graphs."""
 
 from __future__ import annotations
 
 from msgspec import Raw, field
 
-from npuc.frontends.torch.schema_signature import SignatureJson
-from npuc.frontends.torch.schema_values import GraphJson, JsonObject, TensorJson
+from npuc.frontends.torch.schema.signature import SignatureJson
+from npuc.frontends.torch.schema.values import GraphJson, JsonObject, TensorJson
 
 MAJOR = 8
 """The major version of the schema that is read."""

@@ -1,5 +1,5 @@
 """
-The JSON of graphs in an exported program: values, types, calls. See `schema`.
+The JSON of graphs in an exported program: values, types, calls.
 
 What calls repeat (arguments, types, traces) stays as it is written, `Raw`: equal texts are read once.
 """

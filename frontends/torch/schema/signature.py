@@ -1,8 +1,8 @@
-"""The JSON of what the inputs and outputs of an exported program are. See `schema`."""
+"""The JSON of what the inputs and outputs of an exported program are."""
 
 from __future__ import annotations
 
-from npuc.frontends.torch.schema_values import ArgumentJson, JsonObject, NameJson, ObjectJson
+from npuc.frontends.torch.schema.values import ArgumentJson, JsonObject, NameJson, ObjectJson
 
 
 class LiteralJson(JsonObject):
