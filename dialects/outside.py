@@ -41,7 +41,7 @@ def families() -> Families:
     for point in sorted(entry_points(group=ENTRY_POINTS)):
         try:
             module = import_module(point.value)
-        except Exception as e:  # whatever foreign code raises
+        except (Exception, SystemExit) as e:  # whatever foreign code raises
             problems[point.name] = f"cannot be loaded from {point.value}: {type(e).__name__}: {e}".partition("\n")[0]
             continue
         listed = [getattr(layer, "op", None) for layer in getattr(module, "LAYERS", ())]

@@ -209,7 +209,7 @@ def _compile(
     try:
         with stages(quiet=quiet) as line:
             result = compile_program(source, backends, options, _say(quiet, line), watchers=watchers)
-    except Exception as error:
+    except Exception as error:  # looked at, and raised again
         if len(backends) == 1 and is_defect(error):
             _keep(source, backends[0], options, error)
         raise

@@ -112,7 +112,9 @@ def verify_module(module: ModuleOp, sources: SourceTexts, *, after: str | None =
             errors.append(error_at(culprit, f"'{culprit.name}' {e}{blame}", sources))
             if len(errors) == MAX_ERRORS:
                 break
-        except Exception as e:  # a verifier looks at a neighbour that is wrong itself, or takes a type for granted
+        # Verifiers, xDSL's and those from outside too, look at neighbours that are wrong themselves, or take a type for
+        # granted: whatever they raise then is told where nothing else is.
+        except Exception as e:
             stumbled.append(error_at(op, f"'{op.name}' is not well formed: {summary(e)}{blame}", sources))
         else:
             if kind is not None:

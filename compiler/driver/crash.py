@@ -71,7 +71,7 @@ def reproducer(source: Source, backend: str, keywords: CompileKeywords, error: B
     passes: list[str] = []
     try:
         compile_program(source, [backend], keywords, watchers=(keeper, _Planned(passes)))
-    except Exception as again:
+    except Exception as again:  # a defect may be of any kind; the first one is raised by whoever asks
         if type(again) is not type(error) or not keeper.before_text:
             return None
     else:

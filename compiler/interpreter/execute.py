@@ -28,7 +28,7 @@ from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import train_functions
-from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.base import Array, DataError
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.dialects import get_all_dialects
 from npuc.dialects.distributed import Sharding, argument_sharding, global_type, mesh_of, result_sharding
@@ -38,7 +38,8 @@ from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of
 
-_OF_DATA = (ValueError, IndexError, OverflowError, InterpretationError)
+_OF_DATA = (DataError, InterpretationError)
+"""What operations raise for values that they cannot take; anything else is a defect of an operation of npuc."""
 
 
 @dataclass
@@ -202,7 +203,7 @@ def _run(
             return outcome.results, outcome.traffic
     except (NpucError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # a defect of npuc is raised again; what other dialects raise may be of any kind
         places = (listener for one in interpreters for listener in one.listeners if isinstance(listener, _Place))
         op = next((place.op for place in places if place.op is not None), None)
         if not isinstance(error, _OF_DATA) and (op is None or op.name.partition(".")[0] in get_all_dialects()):

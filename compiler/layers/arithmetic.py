@@ -9,7 +9,17 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Operand, Value, check_value, element_type
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Kind, Layer, PerElementLayer, broadcast_cuts
+from npuc.compiler.layers.base import (
+    Array,
+    Cut,
+    DataError,
+    Emit,
+    Gradients,
+    Kind,
+    Layer,
+    PerElementLayer,
+    broadcast_cuts,
+)
 from npuc.compiler.layers.cuts import reduce_cuts
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
@@ -108,7 +118,7 @@ class DivLayer(PerElementLayer[DivOp]):
         if a.dtype.kind != "i":
             return (a / b,)
         if not np.all(b):
-            raise ValueError("division of an integer by zero")
+            raise DataError("division of an integer by zero")
         return (a // b + ((a % b != 0) & ((a < 0) != (b < 0))),)
 
     def vjp(self, op: DivOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:

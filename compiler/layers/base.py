@@ -217,6 +217,10 @@ class PerElementLayer(Layer[OpT]):
 Gradients: TypeAlias = Sequence[SSAValue | None]
 
 
+class DataError(Exception):
+    """What an operation cannot compute for the values of its operands, though their types are right."""
+
+
 class NotDifferentiable(Exception):
     """The operation has no derivative."""
 

@@ -11,6 +11,7 @@ from npuc.compiler.layers.arguments import ArgumentError, IndexOrInts, Value, ch
 from npuc.compiler.layers.base import (
     Array,
     Cut,
+    DataError,
     Emit,
     Gradients,
     Kind,
@@ -39,7 +40,7 @@ def checked_indices(op: Operation, argument: str, index: Array, count: int, nega
     if wrong.any():
         at = [int(place[0]) for place in np.nonzero(wrong)]
         where = f" at {at}" if at else ""
-        raise ValueError(
+        raise DataError(
             f"{told_of(op)}argument '{argument}' holds {index[wrong][0]}{where}, expected {least} to {count - 1}"
         )
     return np.where(index < 0, index + count, index) if negative else index

@@ -18,6 +18,7 @@ from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import (
     Array,
     Cut,
+    DataError,
     Emit,
     Gradients,
     Layer,
@@ -59,9 +60,7 @@ def _counted_rows(op: ClassesBase | NllLossGradOp, labels: Array, classes: int) 
         rows = np.flatnonzero(flat != op.ignore_index.value.data)
         flat = flat[rows]
     if flat.size and (flat.min() < 0 or flat.max() >= classes):
-        raise ValueError(
-            f"a label is {flat.min() if flat.min() < 0 else flat.max()}, the logits have {classes} classes"
-        )
+        raise DataError(f"a label is {flat.min() if flat.min() < 0 else flat.max()}, the logits have {classes} classes")
     return rows, flat
 
 

@@ -57,7 +57,7 @@ class OutsideLayer(Layer[TrainOp]):
             found = self.layer.vjp(op, grads, needs, emit)
         except (NotDifferentiable, NpucError):
             raise
-        except Exception as e:  # a shape rule that does not hold, too
+        except Exception as e:  # whatever foreign code raises, a shape rule that does not hold among it
             raise _failure(op, e) from e
         types = [None if gradient is None else gradient.type for gradient in found]
         if len(types) != len(op.operands) or any(

@@ -17,7 +17,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import scaled
-from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.base import Array, DataError, Emit, Gradients, PerElementLayer
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
 from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
@@ -91,7 +91,7 @@ class BinaryCrossEntropyLayer(_ProbabilityLossLayer[BinaryCrossEntropyOp]):
 
     def terms(self, op: BinaryCrossEntropyOp, y: Array, target: Array) -> Array:
         if y.size and (y.min() < 0 or y.max() > 1):
-            raise ValueError(
+            raise DataError(
                 f"an input of binary_cross_entropy is {y.min() if y.min() < 0 else y.max()}, expected 0 to 1;"
                 " binary_cross_entropy_with_logits takes any number"
             )

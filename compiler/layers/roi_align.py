@@ -15,7 +15,18 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import IMAGE, ArgumentError, IntOrInts, Value, image_size, rank_exactly
-from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, derivative, elements, told_of
+from npuc.compiler.layers.base import (
+    Array,
+    Cut,
+    DataError,
+    Emit,
+    Gradients,
+    Layer,
+    Work,
+    derivative,
+    elements,
+    told_of,
+)
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.roi_align import RoiAlignBase, RoiAlignGradOp, RoiAlignOp
@@ -43,7 +54,7 @@ def _regions(op: RoiAlignBase, rois: Array, image: Sequence[int]) -> Iterator[tu
     for number, region in enumerate(rois.astype(np.float64)):
         if not 0 <= np.rint(region[0]) < image[0]:
             found = f"argument 'rois' has image {region[0]:g} in region {number}"
-            raise ValueError(f"{told_of(op)}{found}, expected 0 to {image[0] - 1}")
+            raise DataError(f"{told_of(op)}{found}, expected 0 to {image[0] - 1}")
         left, top, right, bottom = region[1:] * scale - (0.5 if op.aligned is not None else 0.0)
         rows, columns = bottom - top, right - left
         if op.aligned is None:  # torchvision's older rule keeps a region at least a pixel large

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
-from npuc.compiler.layers.base import Array, Layer, PerElementLayer, Work, elements, told_of
+from npuc.compiler.layers.base import Array, DataError, Layer, PerElementLayer, Work, elements, told_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.selection import NmsOp, NonzeroOp
 
@@ -22,7 +22,7 @@ _OVERLAP = 13
 def _checked(op: Operation, what: str, places: Array, size: int) -> tuple[Array, ...]:
     """Places, or an error that names the layer where there are not as many as its size."""
     if len(places) != size:
-        raise ValueError(f"{told_of(op)}found {len(places):,} {what}, expected its size, {size:,}")
+        raise DataError(f"{told_of(op)}found {len(places):,} {what}, expected its size, {size:,}")
     return (places.astype(np.int64),)
 
 

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Array, elements
+from npuc.compiler.layers.base import Array, DataError, elements
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.base import TrainOp
 
@@ -50,7 +50,10 @@ class Constants:
                 return None
             operands.append(found)
         with np.errstate(all="ignore"):
-            results = get_layer(op).evaluate(op, *operands)
+            try:
+                results = get_layer(op).evaluate(op, *operands)
+            except DataError:  # a run tells of it, with its place
+                return None
             typed = [_in_type(result, value) for result, value in zip(results, op.results, strict=True)]
         self._known.update(zip(op.results, typed, strict=True))
         return self._known[value]

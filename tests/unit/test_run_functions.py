@@ -162,3 +162,25 @@ def test_wrong_data_is_an_error_of_usage(given: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         run(f"func.func @f(%a: i32) -> i32 {BODY}", inputs=given)
     assert isinstance(caught.value, NpucError)
+
+
+def test_a_defect_of_an_operation_is_no_error_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    from npuc.compiler.layers.matmul import MatmulLayer
+
+    def fails(*_: Any) -> Any:
+        raise ValueError("operands could not be broadcast together")
+
+    monkeypatch.setattr(MatmulLayer, "evaluate", fails)
+    with pytest.raises(ValueError, match="broadcast"):
+        run(PRODUCT, inputs={"arg0": np.ones((4, 8)), "b": np.ones((8, 3))})
+
+
+def test_a_constant_that_cannot_be_computed_is_an_error_of_the_run_alone() -> None:
+    text = """network n() {
+  input x: i32[4]
+  a = full([4], 1, dtype="i32") / full([4], 0, dtype="i32")
+  output y = a + x
+}"""
+    assert compile_source(text, inference=True).ops
+    with pytest.raises(SourceError, match="cannot run on this data: division of an integer by zero"):
+        run_source(text, inputs={"x": [1, 2, 3, 4]}, inference=True)

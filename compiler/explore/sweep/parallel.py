@@ -119,6 +119,6 @@ def _answer(points: Points, chunk: range) -> list[SweepPoint] | Exception:
     """The points of a chunk, or any exception of scoring, also a defect: the parent raises it again."""
     try:
         return list(points.score(chunk))
-    except Exception as error:
+    except Exception as error:  # raised again by the parent
         error.add_note(f"in a process of --jobs:\n{format_exc()}")
         return error

@@ -9,7 +9,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Kind, elements
+from npuc.compiler.layers.base import DataError, Kind, elements
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import derive
@@ -53,7 +53,10 @@ class Folded(NamedPattern):
             for one in constants
         ]
         with np.errstate(all="ignore"):
-            (result,) = layer.evaluate(op, *arrays)
+            try:
+                (result,) = layer.evaluate(op, *arrays)
+            except DataError:  # a run tells of it
+                return
         first = float(result.flat[0])
         if np.isfinite(first) and (result == result.flat[0]).all():
             rewriter.replace(op, derive(op, ConstantOp(results=[op.results[0].type], value=first)))

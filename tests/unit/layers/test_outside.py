@@ -26,6 +26,7 @@ from tests.outside import installed
 CODE = (Path(__file__).parent / "cube_layers.py").read_text()
 BROKEN = {
     "nothing": ("LAYERS = ()\n", "nothing_layers has no LAYERS"),
+    "leaves": ("raise SystemExit(3)\n", "cannot be loaded from leaves_layers: SystemExit: 3"),
     "raises": ("raise KeyError('a defect')\n", "cannot be loaded from raises_layers: KeyError: 'a defect'"),
     "again": (
         "from npuc.compiler.layers.activation import LAYERS\n",
