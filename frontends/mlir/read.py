@@ -27,7 +27,7 @@ from npuc.dialects.npu.schedule_syntax import BarePromise
 _QUOTE_OR_COMMENT = re.compile(r'"|//[^\n]*')
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 _UNKNOWN_OP = re.compile(r"Operation (\S+) is not registered")
-_BARE = re.compile(r"(?:\s|//[^\n]*)*")
+_BARE = re.compile(r"(?:\s|//[^\n]*+)*+")
 _UNDEFINED = re.compile(r"values used but not defined: \[(%[^\s,\]]+)")
 
 

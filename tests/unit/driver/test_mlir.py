@@ -94,3 +94,11 @@ def test_random_text_never_raises_anything_else(text: str) -> None:
 @given(st.integers(0, len(GOOD)), st.integers(0, 12), st.text(alphabet='%<>(){}[]x"=,:!#@-> \n2af', max_size=6))
 def test_damaged_text_never_raises_anything_else(start: int, length: int, put: str) -> None:
     assert outcome(GOOD[:start] + put + GOOD[start + length :]) in (0, 1)
+
+
+def test_comments_that_end_where_no_line_does_are_read_once() -> None:
+    text = "// a\r" * 1000
+    with pytest.raises(SourceError, match="found no operation"):
+        read_mlir(text, "f.mlir")
+    with pytest.raises(SourceError):
+        read_mlir(f"// a\n{text}\nx", "f.mlir")
