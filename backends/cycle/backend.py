@@ -18,10 +18,10 @@ from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident_values import residency_of, with_residency
-from npuc.backends.cycle.stationary import contractions_reusing_tiles
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.operations import place_of, sparsity_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
+from npuc.compiler.analysis.machine.reused_tiles import contractions_reusing_tiles
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import each
 from npuc.compiler.report import OpRow, Report, make_report

@@ -80,3 +80,16 @@ def test_nests_that_fit_whole_are_no_slower_than_whole(size: Size) -> None:
     assert best is not None
     assert whole is not None
     assert best <= whole
+
+
+@pytest.mark.parametrize("dataflow", ["os", "ws", "in-place"])
+@pytest.mark.parametrize("size", [Size(2, 33, 8), Size(2, 8, 33), Size(9, 8, 9), Size(16, 5, 40)])
+@pytest.mark.parametrize("rate", [Fraction(1, 2), Fraction(8)])
+def test_a_limit_changes_nothing_else(dataflow: Dataflow, size: Size, rate: Fraction) -> None:
+    array = replace(LARGE.array, rows=64, cols=16, dataflow=dataflow)
+    problem = problem_of(size, replace(LARGE, array=array, spm_bytes=54 << 10, bytes_per_cycle=rate))
+    free = best_round_robin(problem)
+    assert free is not None
+    time = time_of(problem, free)
+    assert time is not None
+    assert best_round_robin(problem, below=float(time) * 1.001) == free

@@ -126,16 +126,17 @@ def sequential_program(problem: InterleaveProblem, own: tuple[Schedule, ...]) ->
     if machine.policy == "lru":
         together = RoundRobin(problem.nests, own, problem.values)
         return CostedProgram("sequential", own, pool_cost(together, machine, problem.widths, "sequential"))
+    may_find = problem.may_find or (True,) * len(own)
     costs = [
-        scheduled_cost(nest, schedule, machine, widths, tile_loaded=_may_find(nest, schedule, machine))
-        for nest, schedule, widths in zip(problem.nests, own, problem.widths, strict=True)
+        scheduled_cost(nest, schedule, machine, widths, tile_loaded=may and _may_find(nest, schedule, machine))
+        for nest, schedule, widths, may in zip(problem.nests, own, problem.widths, may_find, strict=True)
     ]
     return CostedProgram("sequential", own, total(costs))
 
 
 def _may_find(nest: Nest, schedule: Schedule, machine: Machine) -> bool:
     """
-    Whether an in-place array may have the tile of an operation already, which depends on the one before.
+    Whether an in-place array may have the tile of an operation already, where the one before may have left it.
 
     It is taken to have it, so that no program looks cheaper than this one that is not.
     """

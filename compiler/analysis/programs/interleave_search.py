@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import BYTE, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits
@@ -40,7 +41,8 @@ class InterleaveProblem:
     """
     Nests without schedules, whose inputs of one number in `values` are the same value, on a machine.
 
-    `fixed` are the schedules that are set already; None for the others.
+    `fixed` are the schedules that are set already; None for the others. `may_find` says which nests may find their
+    stationary tile in an in-place array, left by the operation before, if they run one after another; by default all.
     """
 
     nests: tuple[Nest, ...]
@@ -48,6 +50,7 @@ class InterleaveProblem:
     fixed: tuple[Schedule | None, ...]
     widths: Widths
     machine: Machine
+    may_find: tuple[bool, ...] = ()
 
     @property
     def budget(self) -> int:
@@ -74,20 +77,28 @@ def best_round_robin(
     if tolerance:
         least = best_round_robin(problem, objective, below)
         return None if least is None else _near_best(problem, objective, least, tolerance)
-    found: list[tuple[float, float, int, RoundRobin]] = []
-    fits = False
+    found, above = list[_Scored](), list[tuple[int, RoundRobin]]()
     choices = _choices(problem)
-    for number, held in enumerate([*choices, None]):
-        if held is None:
-            # last the best choice again, in longer folds
-            *_, best, short = min(found) if found else (0, None)
-            together = None if short is None else _with_held(problem, choices[best], objective, short=short)
-        else:
-            together = _with_held(problem, held, objective)
-        if together is not None and problem.room(together) <= problem.budget:
-            fits = True
-            if _floor(together, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
-                found.append((*score(together, problem, objective), number, together))
+    for number, held in enumerate(choices):
+        together = _with_held(problem, held, objective)
+        if together is None or problem.room(together) > problem.budget:
+            continue
+        floor = _floor(together, problem, objective)
+        if floor > below:
+            above.append((number, together))
+        elif floor <= ALIKE * min(found, default=(inf,))[0]:
+            found.append((*score(together, problem, objective), number, together))
+    fits, seeds = bool(found or above), found[:]
+    if min(found, default=(inf,))[0] > below and _gains_by_longer_folds(problem.machine.array, objective):
+        # In longer folds one may cost less than `below` that does not as it is.
+        seeds += [(*score(together, problem, objective), number, together) for number, together in above]
+    if seeds:
+        # last the best choice again, in longer folds
+        *_, best, short = min(seeds)
+        longer = _with_held(problem, choices[best], objective, short=short)
+        if longer is not None and problem.room(longer) <= problem.budget:
+            if _floor(longer, problem, objective) <= min(below, ALIKE * min(found, default=(inf,))[0]):
+                found.append((*score(longer, problem, objective), len(choices), longer))
     if fits and not found:
         return None
     if not found:
@@ -99,6 +110,15 @@ def best_round_robin(
     # A cycle is not worth much traffic, as among the schedules of one nest.
     least = min(found)[0] * (ALIKE if objective in ("time", "edp") else 1)
     return min((one for one in found if one[0] <= least), key=lambda one: (one[1], one[0], one[2]))[3].schedules
+
+
+_Scored = tuple[float, float, int, RoundRobin]
+"""The score of nests with schedules, what decides between equals, the number of their choice, and they themselves."""
+
+
+def _gains_by_longer_folds(array: Array, objective: Objective) -> bool:
+    """Whether the array waits between folds, so that fewer and longer ones may take less time."""
+    return objective not in ("traffic", "energy") and (array.grouped or array.dataflow == "in-place")
 
 
 def _near_best(
@@ -187,8 +207,7 @@ def _with_held(
     """
     array = problem.machine.array
     if short is not None:
-        waits = array.grouped or array.dataflow == "in-place"
-        if not waits or objective in ("traffic", "energy") or not any(one.loops for one in short.schedules):
+        if not _gains_by_longer_folds(array, objective) or not any(one.loops for one in short.schedules):
             return None
         array = replace(array, fill="per-fold")
     names: list[set[str]] = [set() for _ in problem.nests]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.reused_tiles import may_find_tile
 from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
 from npuc.compiler.analysis.programs.cheapest import FusedNest, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
@@ -54,7 +55,8 @@ def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:
     inputs = [[same_value(value) for value in op.operands[: len(op.nest.ins)]] for op in found.ops]
     widths = tuple(contract_widths(op, machine) for op in found.ops)
     nests = tuple(op.nest for op in found.ops)
-    return InterleaveProblem(nests, number_values(inputs), (None,) * len(nests), widths, machine)
+    may_find = tuple(may_find_tile(op, machine) for op in found.ops)
+    return InterleaveProblem(nests, number_values(inputs), (None,) * len(nests), widths, machine, may_find)
 
 
 def _fused(found: Sharing, machine: Machine) -> FusedNest | None:

@@ -25,7 +25,7 @@ from npuc.dialects.provenance import repeat_of
 def contractions_reusing_tiles(ops: Sequence[Operation], machine: Machine) -> frozenset[Operation]:
     """The contractions of a program (`ops` in program order) that find their stationary tile in the array."""
     found: set[Operation] = set()
-    if machine.array.dataflow != "in-place" or machine.transpose == "explicit":
+    if not _leaves_tiles(machine):
         return frozenset()
     before: ContractOp | None = None
     for op in ops:
@@ -38,13 +38,29 @@ def contractions_reusing_tiles(ops: Sequence[Operation], machine: Machine) -> fr
     return frozenset(found)
 
 
+def may_find_tile(op: ContractOp, machine: Machine) -> bool:
+    """Whether a contraction finds its stationary tile in the array with some schedules of it and of the one before."""
+    before = op.prev_op
+    while before is not None and not isinstance(before, ContractOp | InterleaveOp):
+        before = before.prev_op
+    return isinstance(before, ContractOp) and _leaves_tiles(machine) and _may_follow(before, op, machine)
+
+
+def _leaves_tiles(machine: Machine) -> bool:
+    return machine.array.dataflow == "in-place" and machine.transpose != "explicit"
+
+
 def _follows(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
     """Whether a contraction reuses the stationary tile of the one before."""
+    one_tile = (has_one_stationary_tile(one.nest, one.schedule, machine.array) for one in (before, op))
+    return _may_follow(before, op, machine) and all(one_tile)
+
+
+def _may_follow(before: ContractOp, op: ContractOp, machine: Machine) -> bool:
+    """As `_follows`, whatever their schedules."""
     if repeat_of(before) > 1 or repeat_of(op) > 1:
         return False
-    array, first, second = machine.array, _product(before.nest), _product(op.nest)
-    if not all(has_one_stationary_tile(one.nest, one.schedule, array) for one in (before, op)):
-        return False
+    first, second = _product(before.nest), _product(op.nest)
     weights = _value(before, "W")
     if (first, second) == ("forward", "dx"):
         same = weights is not None and weights is _value(op, "W")
