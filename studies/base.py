@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
-Option = Literal["networks", "hardware", "defines", "pipelines", "load", "settings", "plot", "figures"]
+Option = Literal["networks", "hardware", "defines", "pipelines", "load", "settings", "jobs", "plot", "figures"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Asked:
     hardware: str | None = None
     pipelines: Sequence[str] = ()
     load: Sequence[str] = ()
+    jobs: int = 1
     draws: bool = False
 
 

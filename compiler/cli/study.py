@@ -22,6 +22,7 @@ from npuc.compiler.cli.shared import (
     check_target,
     make_console,
     parse_defines,
+    whole,
     write_folder,
     write_result,
 )
@@ -50,6 +51,9 @@ Pipelines = Annotated[
     typer.Option("--pipeline", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
 ]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")]
+Jobs = Annotated[
+    int | None, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes (igo).")
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")]
 Plot = Annotated[
@@ -76,6 +80,7 @@ def command(
     pipeline: Pipelines = None,
     load: Load = None,
     setting: Settings = None,
+    jobs: Jobs = None,
     json: Json = None,
     csv: Csv = None,
     plot: Plot = None,
@@ -83,7 +88,7 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repeat a published study and set its numbers beside ours."""
+    """Repeat a published study and set its numbers beside ours: igo takes minutes, the others mostly less than one."""
     with Verb(debug):
         study = STUDIES.get(name)
         if json == "-" and csv == "-":
@@ -98,6 +103,7 @@ def command(
             "pipelines": pipeline,
             "load": load,
             "settings": setting,
+            "jobs": jobs,
             "plot": plot,
             "figures": figure,
         }
@@ -113,6 +119,7 @@ def command(
             hardware=hw,
             pipelines=pipeline or (),
             load=load or (),
+            jobs=jobs or 1,
             draws=plot is not None,
         )
         with STUDIES.blamed(name):
@@ -146,6 +153,7 @@ SPELT: dict[Option, str] = {
     "pipelines": "--pipeline",
     "load": "--load",
     "settings": "--set",
+    "jobs": "--jobs",
     "plot": "--plot",
     "figures": "--figure",
 }

@@ -46,7 +46,7 @@ class Crosscheck(Study):
     takes = frozenset({"networks", "defines", "settings"})
 
     def plan(self, asked: Asked) -> Plan:
-        from npuc.studies.crosscheck.study import DATAFLOWS, NETWORK, PRESETS, run_crosscheck
+        from npuc.studies.crosscheck.study import NETWORK, PRESETS, run_crosscheck
 
         if len(asked.networks) > 1:
             raise UsageError("the study crosscheck takes one network", hint="run it again for another")
@@ -61,7 +61,7 @@ class Crosscheck(Study):
             )
             return _Outcome(found)
 
-        return Plan(len(DATAFLOWS), run)
+        return Plan(len(PRESETS[asked.preset]), run)
 
 
 STUDY = Crosscheck()

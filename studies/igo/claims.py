@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from statistics import StatisticsError, correlation, fmean
 
 from npuc.compiler.driver.compile import compile_file
+from npuc.studies.base import Advance
 from npuc.studies.igo.cost import NOTHING, Cost
-from npuc.studies.igo.networks import StudyNetwork
+from npuc.studies.igo.layers import in_processes
+from npuc.studies.igo.networks import MODELS, StudyNetwork
 from npuc.studies.igo.settings import AVERAGE, LARGE, STEPS, Setting, figures
 from npuc.studies.igo.times import LayerSteps
 
@@ -85,11 +87,21 @@ def _backward_products(setting: Setting, networks: Mapping[str, Layers]) -> Prem
     return _row("backward's share of forward and backward", setting.npu, AVERAGE, theirs, fmean(shares), "share", note)
 
 
-def step_rows(networks: Sequence[StudyNetwork]) -> Iterator[PremiseRow]:
-    """The share of the backward pass in a whole step of each network, vector work and updates included."""
+def step_rows(
+    networks: Sequence[StudyNetwork], jobs: int = 1, done: Advance = lambda name, count: None
+) -> Iterator[PremiseRow]:
+    """
+    The share of the backward pass in a whole step of each network, vector work and updates included; by `jobs`
+    processes, `done` is called for each network.
+    """
+    if not networks:
+        return
+    ours: dict[str, float] = {}
+    for network, share in zip(networks, in_processes(networks, _backward_share, jobs), strict=True):
+        ours[network.model] = share
+        done(f"whole step of {MODELS[network.model]}", 1)
     theirs = figures()["text"]["a100_time_share"]["backward"]
     note = "the paper's on an A100, ours by the backend cycle at -O0"
-    ours = {network.model: _backward_share(network) for network in networks}
     title = "backward's share of a training step"
     for model, value in ours.items():
         yield _row(title, LARGE.npu, model, None, value, "share", note)

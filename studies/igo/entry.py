@@ -10,7 +10,6 @@ from npuc.studies.base import Advance, Asked, DrawnOutcome, Outcome, Plan, Study
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from npuc.studies.igo.settings import Setting
     from npuc.studies.igo.study import IgoResults
 
 
@@ -43,25 +42,23 @@ class Igo(Study):
     """Interleaved gradient orders: nine networks on two NPUs (Kim et al., MICRO 2023)."""
 
     presets = ("lru", "paper", "explicit")
-    takes = frozenset({"networks", "defines", "pipelines", "load", "plot"})
+    takes = frozenset({"networks", "defines", "pipelines", "load", "jobs", "plot"})
 
     def plan(self, asked: Asked) -> Plan:
-        from npuc.studies.igo.networks import BATCHES, MODELS
+        from npuc.studies.igo.networks import MODELS
         from npuc.studies.igo.own import own_of
         from npuc.studies.igo.settings import SETTINGS
-        from npuc.studies.igo.study import run_study
+        from npuc.studies.igo.study import IgoPlan, run_study
 
         own = own_of(asked.networks, asked.defines or {}, asked.pipelines, asked.load)
+        plan = IgoPlan(asked.preset, SETTINGS, tuple(MODELS), own)
 
         def run(advance: Advance) -> Outcome:
-            def done(setting: Setting, model: str) -> None:
-                advance(f"{setting.title}: {model}", 1)
+            return _Outcome(run_study(plan.preset, plan.settings, plan.models, advance, own, asked.jobs))
 
-            return _Outcome(run_study(asked.preset, SETTINGS, tuple(MODELS), done, own))
-
-        notice = f"preset {asked.preset}, {len(SETTINGS)} settings of {len(MODELS)} networks; this takes minutes"
-        networks = len(MODELS) + len(own.networks)
-        return Plan((len(SETTINGS) + (len(BATCHES) if own.pipelines else 0)) * networks, run, notice)
+        scope = f"{len(SETTINGS)} settings of {len(MODELS)} networks"
+        notice = f"preset {asked.preset}, {scope}; this takes minutes, less with -j N"
+        return Plan(plan.count, run, notice)
 
 
 STUDY = Igo()

@@ -5,32 +5,22 @@ Times are those of the matrix products alone, forward and backward, relative to 
 the networks is arithmetic, as in the paper.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
-from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.schedule.partition_knn import evaluate, labels
+from npuc.studies.base import Advance
 from npuc.studies.igo.claims import Layers, PremiseRow, claim_rows, step_rows, total
-from npuc.studies.igo.explicit import ExplicitCosts
 from npuc.studies.igo.labels import CHIPS
-from npuc.studies.igo.lru import PAPER, LruCosts
-from npuc.studies.igo.networks import MODELS, Product, study_networks, workloads
+from npuc.studies.igo.layers import SPLIT, CostedLayer, LayerPoint, cost_layers, points_of
+from npuc.studies.igo.networks import MODELS, StudyNetwork, study_networks, workloads
 from npuc.studies.igo.own import NOTHING_OWN, Own, Scored
-from npuc.studies.igo.products import Size
-from npuc.studies.igo.rivals import RIVALS, rival_times
-from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.times import LayerCosts, LayerSteps, layer_steps
+from npuc.studies.igo.rivals import RIVALS
+from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, STEPS, Setting, published
 
-PRESETS: Mapping[str, Callable[[Machine], LayerCosts]] = {
-    "lru": LruCosts,
-    "paper": partial(LruCosts, assumptions=PAPER),
-    "explicit": ExplicitCosts,
-}
-"""The assumptions that the study may rest on, by name."""
-
-
+Costed = Sequence[tuple[int, CostedLayer]]
+"""The layers of a network: how often each occurs, and what it costs."""
 GUARDED = "guarded"
 """The last step, except that a layer stays sequential where that is faster."""
 
@@ -105,17 +95,55 @@ class IgoResults:
         return {r.model: r for r in self.rows if (r.npu, r.cores, r.gb_per_s, r.batch, r.step) == key}
 
 
+@dataclass(frozen=True)
+class IgoPlan:
+    """A study: its preset, settings, models, and the networks and rewrites of one's own."""
+
+    preset: str = "lru"
+    settings: Sequence[Setting] = SETTINGS
+    models: Sequence[str] = tuple(MODELS)
+    own: Own = NOTHING_OWN
+
+    @property
+    def count(self) -> int:
+        """The number of times that something is done: distinct layers, whole steps, and networks with rewrites."""
+        rewritten = len(self.models) + len(self.own.networks) if self.own.pipelines else 0
+        return len(set(self.points)) + len(self.whole) + rewritten * len([s for s in self.settings if s in SPLIT])
+
+    @property
+    def points(self) -> Iterator[LayerPoint]:
+        """The layers of all networks in all settings."""
+        for setting in self.settings:
+            for name in (*self.models, *(network.name for network in self.own.networks)):
+                yield from (point for _, point in self.layers(setting, name))
+
+    @property
+    def whole(self) -> Sequence[StudyNetwork]:
+        """The networks whose whole steps are scored: under the preset `explicit`, whose machine the backend has."""
+        if self.preset != "explicit" or LARGE not in self.settings:
+            return []
+        return [one for one in study_networks() if one.npu == LARGE.npu and one.model in self.models]
+
+    def layers(self, setting: Setting, name: str) -> Iterator[tuple[int, LayerPoint]]:
+        """The layers of a network in a setting, and how often each occurs."""
+        products = workloads().get((setting.npu, name)) or self.own.products[setting.npu, name]
+        return points_of(setting, products)
+
+
 def run_study(
     preset: str = "lru",
     settings: Sequence[Setting] = SETTINGS,
     models: Sequence[str] = tuple(MODELS),
-    done: Callable[[Setting, str], None] = lambda setting, model: None,
+    done: Advance = lambda name, count: None,
     own: Own = NOTHING_OWN,
+    jobs: int = 1,
 ) -> IgoResults:
     """
-    The study, or a part of it, with networks and rewrites of one's own; `done` is called after each setting and model,
-    and after each network for which rewrites were scored.
+    The study, or a part of it, with networks and rewrites of one's own, by `jobs` processes; `done` is called for each
+    distinct layer of a setting, each whole step, and each network for which rewrites were scored.
     """
+    plan = IgoPlan(preset, settings, models, own)
+    costs = cost_layers(preset, plan.points, jobs, done)
     rows: list[TimeRow] = []
     lines: list[RivalRow] = []
     own_rows: list[TimeRow] = []
@@ -123,41 +151,25 @@ def run_study(
     own_traffic: list[TrafficRow] = []
     npus: dict[Setting, Mapping[str, Layers]] = {}
     for setting in settings:
-        machine = setting.machine
-        costs = PRESETS[preset](machine)
-        known: dict[tuple[Size, bool], LayerSteps] = {}
-        networks: dict[str, Layers] = {}
-        for model in models:
-            products = workloads()[setting.npu, model]
-            networks[model] = _layers(costs, _sizes(setting, products), known)
-            if setting in (LARGE, SMALL):
-                lines += _lines(setting, model, products, networks[model], machine)
-            done(setting, model)
+        found = {model: [(n, costs[at]) for n, at in plan.layers(setting, model)] for model in models}
+        mine = {one.name: [(n, costs[at]) for n, at in plan.layers(setting, one.name)] for one in own.networks}
+        networks, others = _layers(found), _layers(mine)
         rows += _rows(setting, networks)
-        others: dict[str, Layers] = {}
-        for network in own.networks:
-            products = own.products[setting.npu, network.name]
-            others[network.name] = _layers(costs, _sizes(setting, products), known)
-            if setting in (LARGE, SMALL):
-                own_lines += _lines(setting, network.name, products, others[network.name], machine)
-            done(setting, network.name)
         own_rows += _rows(setting, others, mean=False)
-        if setting in (LARGE, SMALL):
+        if setting in SPLIT:
+            lines += [line for model, layers in found.items() for line in _lines(setting, model, layers)]
+            own_lines += [line for name, layers in mine.items() for line in _lines(setting, name, layers)]
             npus[setting] = networks
             own_traffic += _traffic(setting, others, mean=False)
             own_rows += _pipeline_rows(setting, models, own, done)
     predictor = tuple(_predictor(setting) for setting in settings if preset == "lru" and setting in CHIPS)
-    claims = [*claim_rows(npus)]
-    if preset == "explicit" and LARGE in npus:
-        claims += step_rows([n for n in study_networks() if n.npu == LARGE.npu and n.model in models])
+    claims = [*claim_rows(npus), *step_rows(plan.whole, jobs, done)]
     traffic = tuple(row for setting, networks in npus.items() for row in _traffic(setting, networks))
     all_lines = (*_with_means(lines), *own_lines)
     return IgoResults(preset, (*rows, *own_rows), all_lines, predictor, (*traffic, *own_traffic), tuple(claims), own)
 
 
-def _pipeline_rows(
-    setting: Setting, models: Sequence[str], own: Own, done: Callable[[Setting, str], None]
-) -> Iterator[TimeRow]:
+def _pipeline_rows(setting: Setting, models: Sequence[str], own: Own, done: Advance) -> Iterator[TimeRow]:
     """The rewrites of one's own, of the study's networks with their mean and of those of one's own."""
     if not own.pipelines:
         return
@@ -167,7 +179,7 @@ def _pipeline_rows(
     for name, network in (studied | {one.name: one for one in own.networks}).items():
         for pipeline in own.pipelines:
             found[pipeline.name][name] = scored.ratio(network, pipeline)
-        done(setting, name)
+        done(f"{setting.title}: {name}", 1)
     for step, ours in found.items():
         yield from _time_rows(setting, step, _with_average(ours, tuple(studied)))
 
@@ -186,16 +198,9 @@ def _predictor(setting: Setting) -> PredictorRow:
     return PredictorRow(setting.npu, setting.cores, found.accuracy, found.regret, found.predicted, found.oracle)
 
 
-def _layers(
-    costs: LayerCosts, sizes: Iterator[tuple[int, tuple[Size, bool]]], known: dict[tuple[Size, bool], LayerSteps]
-) -> Layers:
-    """The layers of a network; `known` are times by size."""
-    layers: list[tuple[int, LayerSteps]] = []
-    for count, key in sizes:
-        if key not in known:
-            known[key] = layer_steps(costs, *key)
-        layers.append((count, known[key]))
-    return layers
+def _layers(networks: Mapping[str, Costed]) -> Mapping[str, Layers]:
+    """The steps of each network's layers."""
+    return {name: [(count, layer.steps) for count, layer in layers] for name, layers in networks.items()}
 
 
 def _rows(setting: Setting, networks: Mapping[str, Layers], *, mean: bool = True) -> Iterator[TimeRow]:
@@ -221,20 +226,13 @@ def _with_average(ours: Mapping[str, float], models: Sequence[str]) -> dict[str,
     return {**own, AVERAGE: sum(own.values()) / len(own), **others}
 
 
-def _lines(
-    setting: Setting, model: str, products: Sequence[Product], layers: Layers, machine: Machine
-) -> Iterator[RivalRow]:
-    sequential = total(layers, "sequential").time
-    times = [(count, rival_times(*key, machine)) for count, key in _sizes(setting, products)]
+def _lines(setting: Setting, model: str, layers: Costed) -> Iterator[RivalRow]:
+    steps = [(count, layer.steps) for count, layer in layers]
+    sequential = total(steps, "sequential").time
     for program in RIVALS:
-        ours = sum((count * found[program] for count, found in times), Fraction(0))
+        ours = sum((count * layer.rivals[program] for count, layer in layers), Fraction(0))
         yield RivalRow(setting.npu, program, model, float(ours / sequential))
-    yield RivalRow(setting.npu, GUARDED, model, float(total(layers, "guarded").time / sequential))
-
-
-def _sizes(setting: Setting, products: Sequence[Product]) -> Iterator[tuple[int, tuple[Size, bool]]]:
-    for product in products:
-        yield product.count, (Size(int(product.m * setting.scale), product.n, product.k), product.has_dx)
+    yield RivalRow(setting.npu, GUARDED, model, float(total(steps, "guarded").time / sequential))
 
 
 def _with_means(lines: Sequence[RivalRow]) -> Iterator[RivalRow]:

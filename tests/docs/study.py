@@ -1,24 +1,29 @@
 """
 The tables of docs/study-igo.md: the study as it runs, between markers.
 
-    python -m tests.docs.study                   runs it under every preset, which takes minutes, and writes them anew
-    python -m tests.docs.study FILE.json …       takes what `npuc study igo --json FILE.json` wrote in its place
+    python -m tests.docs.study [-j N]                   runs it under every preset and writes them anew
+    python -m tests.docs.study [-j N] FILE.json …       takes what `npuc study igo --json FILE.json` wrote in its place
+
+That takes @@ minutes of one core, by N processes as much less: @@ each preset, @@ the other assumptions.
 """
 
 import json
-import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
+from npuc.compiler.cli.progress import progress
 from npuc.studies.igo.claims import PremiseRow
+from npuc.studies.igo.layers import PRESETS, in_processes
 from npuc.studies.igo.lru import BY_ROWS, PAPER, PROTOTYPE, Assumptions, LruCosts
 from npuc.studies.igo.networks import MODELS, workloads
 from npuc.studies.igo.products import Size
 from npuc.studies.igo.rivals import RIVALS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting, published
-from npuc.studies.igo.study import PRESETS, IgoResults, RivalRow, TimeRow, TrafficRow, run_study
+from npuc.studies.igo.study import IgoPlan, IgoResults, RivalRow, TimeRow, TrafficRow, run_study
 from npuc.studies.igo.times import LayerPartition, layer_steps
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
@@ -98,12 +103,13 @@ def setting_rows(studies: Studies) -> Iterator[str]:
         yield f"| {setting.cores} | {setting.gb_per_s:g} | {setting.batch} | {' | '.join(map(_cell, cells))} |"
 
 
-def channel_rows(studies: Studies) -> Iterator[str]:
-    """Cores on one channel under `paper`, beside the paper's of as many cores."""
+def channel_rows(jobs: int) -> Iterator[str]:
+    """Cores on one channel under `paper`, beside the paper's of as many cores; by `jobs` processes."""
     yield "| cores | GB/s a core | `paper` | the paper's, 150 GB/s a core |"
     yield "|--:|--:|--:|--:|"
-    for setting in ONE_CHANNEL:
-        ours = averages(PAPER, setting, cut=True)[LAST]
+    found = in_processes(ONE_CHANNEL, partial(averages, PAPER, cut=True), jobs)
+    for setting, means in zip(ONE_CHANNEL, found, strict=True):
+        ours = means[LAST]
         theirs = published(Setting("large", cores=setting.cores), LAST, AVERAGE)
         yield f"| {setting.cores} | {setting.gb_per_s:g} | {_cell(ours)} | {_cell(theirs)} |"
 
@@ -157,16 +163,21 @@ def averages(assumptions: Assumptions, setting: Setting, *, cut: bool = False) -
     return {step: total / len(MODELS) for step, total in sums.items()}
 
 
-def assumption_rows(studies: Studies) -> Iterator[str]:
-    """What each assumption does, without partitioning; the paper's first."""
+def assumption_rows(jobs: int) -> Iterator[str]:
+    """What each assumption does, without partitioning; the paper's first. By `jobs` processes."""
     heads = [f"{npu}: {step}" for npu in ("large", "small") for step in ("interleaving", "rearr.", "best of three")]
     yield f"| assumptions | {' | '.join(heads)} |"
     yield f"|---|{'--:|' * len(heads)}"
     theirs = [published(setting, step, AVERAGE) for setting in (LARGE, SMALL) for step in STEPS[:3]]
     yield f"| the paper's | {' | '.join(map(_cell, theirs))} |"
-    for name, assumptions in CHANGES.items():
-        ours = [averages(assumptions, setting)[step] for setting in (LARGE, SMALL) for step in STEPS[:3]]
+    found = in_processes(list(CHANGES.values()), _both_averages, jobs)
+    for name, ours in zip(CHANGES, found, strict=True):
         yield f"| {name} | {' | '.join(map(_cell, ours))} |"
+
+
+def _both_averages(assumptions: Assumptions) -> list[float]:
+    means = [averages(assumptions, setting) for setting in (LARGE, SMALL)]
+    return [own[step] for own in means for step in STEPS[:3]]
 
 
 def _line(study: IgoResults, setting: Setting, program: str) -> float:
@@ -182,30 +193,41 @@ def _cell(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-Rows = Callable[[Studies], Iterator[str]]
-TABLES: Mapping[str, Rows] = {
+TABLES: Mapping[str, Callable[[Studies], Iterator[str]]] = {
     "means": mean_rows,
-    "assumptions": assumption_rows,
     "networks": network_rows,
     "settings": setting_rows,
-    "channel": channel_rows,
     "gain": gain_rows,
     "claims": claim_rows,
 }
+"""The tables of what the study prints."""
+OTHERS: Mapping[str, Callable[[int], Iterator[str]]] = {"assumptions": assumption_rows, "channel": channel_rows}
+"""Those of other assumptions and settings, by a number of processes."""
 
 
-def with_tables(text: str, studies: Studies) -> str:
+def with_tables(text: str, studies: Studies, jobs: int = 1) -> str:
     """The page with its tables made anew."""
-    return filled(text, {name: rows(studies) for name, rows in TABLES.items()})
+    tables = {name: rows(studies) for name, rows in TABLES.items()}
+    return filled(text, tables | {name: rows(jobs) for name, rows in OTHERS.items()})
 
 
-def main(files: Sequence[str]) -> None:
-    """Write the page's tables."""
+def main(files: Sequence[str], jobs: int) -> None:
+    """Write the page's tables, with `jobs` processes."""
     found = {study.preset: study for study in map(read_study, files)}
-    studies = {preset: found.get(preset) or run_study(preset) for preset in PRESETS}
+    studies = {preset: found.get(preset) or _run(preset, jobs) for preset in PRESETS}
     page = FOLDER / "study-igo.md"
-    page.write_text(with_tables(page.read_text(encoding="utf-8"), studies), encoding="utf-8")
+    page.write_text(with_tables(page.read_text(encoding="utf-8"), studies, jobs), encoding="utf-8")
+
+
+def _run(preset: str, jobs: int) -> IgoResults:
+    plan = IgoPlan(preset)
+    with progress(f"study igo --preset {preset}", plan.count, bar=True) as (advance, _):
+        return run_study(preset, done=lambda name, count: advance(count, name), jobs=jobs)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = ArgumentParser(description="Writes the tables of docs/study-igo.md.")
+    parser.add_argument("-j", "--jobs", type=int, default=1)
+    parser.add_argument("files", nargs="*")
+    given = parser.parse_args()
+    main(given.files, given.jobs)

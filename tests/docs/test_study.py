@@ -2,10 +2,11 @@
 
 import pytest
 
+from npuc.studies.igo.layers import PRESETS
 from npuc.studies.igo.settings import LARGE, SMALL, Setting
-from npuc.studies.igo.study import PRESETS, run_study
+from npuc.studies.igo.study import run_study
 from tests.docs.pages import read_page
-from tests.docs.study import CHANGES, TABLES, averages, network_row, with_tables
+from tests.docs.study import CHANGES, OTHERS, TABLES, averages, network_row, with_tables
 from tests.docs.tables import begin, end
 
 NETWORK = "ncf"
@@ -46,7 +47,7 @@ def test_all_tables_are_up_to_date() -> None:
 
 
 def test_every_table_has_rows() -> None:
-    assert all(len(table(name)) > 1 for name in TABLES)
+    assert all(len(table(name)) > 1 for name in (*TABLES, *OTHERS))
 
 
 def test_signs_and_order_of_the_means() -> None:

@@ -90,6 +90,10 @@ class Points:
             yield from self._score_run(range(indices.start, end))
             indices = range(end, indices.stop)
 
+    def score_all(self, indices: range) -> list[SweepPoint]:
+        """The points of those numbers, as `score` has them."""
+        return list(self.score(indices))
+
     @property
     def models(self) -> Models:
         """The models of the backends of all points."""

@@ -53,7 +53,7 @@ def test_study_prints_ours_beside_the_papers(npuc: Npuc) -> None:
     assert lines[4].split() == ["ncf", "mean"]
     assert [line.split()[0] for line in lines[5:13:2]] == ["interleaving", "+", "best", "+"]
     assert lines[6].split() == ["published", "0.926"]
-    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks; this takes minutes\n"
+    assert outcome.err == "npuc: preset lru, 1 settings of 1 networks; this takes minutes, less with -j N\n"
 
 
 @pytest.mark.usefixtures("short")
@@ -62,6 +62,13 @@ def test_study_writes_rows(npuc: Npuc) -> None:
     data = json.loads(outcome.out)
     assert [row["model"] for row in data["rows"]] == ["ncf", "avg"] * 4
     assert outcome.err == ""
+
+
+@pytest.mark.usefixtures("short")
+def test_several_processes_write_the_same(npuc: Npuc) -> None:
+    alone = npuc("study", "igo", "--json", "-", "-q")
+    beside = npuc("study", "igo", "--json", "-", "-q", "--jobs", "2")
+    assert (beside.status, beside.err, beside.out) == (0, "", alone.out)
 
 
 @pytest.mark.usefixtures("short")
@@ -110,6 +117,8 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
         (("igo", "--load", "mine.py"), "--load names passes for --pipeline, and there is none"),
         (("igo", "--pipeline", "mine=schedule", "--load", "nowhere.py"), "nowhere.py"),
         (("hypar", "--pipeline", "mine=schedule"), "--pipeline is an option of the study igo"),
+        (("hypar", "--jobs", "2"), "--jobs is an option of the study igo"),
+        (("igo", "--jobs", "0"), "invalid value for '-j' / '--jobs'"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),
     ],
 )

@@ -106,7 +106,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     """An entry says its presets without importing what knows them."""
     from npuc.studies.crosscheck.study import PRESETS as CROSSCHECK
     from npuc.studies.hypar.settings import PRESETS as HYPAR
-    from npuc.studies.igo.study import PRESETS as IGO
+    from npuc.studies.igo.layers import PRESETS as IGO
     from npuc.studies.thesis.settings import PRESETS as THESIS
 
     known = {"crosscheck": CROSSCHECK, "hypar": HYPAR, "igo": IGO, "thesis": THESIS}

@@ -1,0 +1,113 @@
+"""
+Work in several processes: requests are handed out in turn, and answers return in their order.
+
+    for cost in answers(layers, cost_of, jobs=4): ...
+
+Each process has a pipe of its own, without a thread between, so that an interrupt ends the processes. Each leaves
+interrupts to the process that started it, which ends them when it is interrupted or when no more answers are wanted;
+if it is gone, they end by themselves. What is sent must be picklable, and so must the function, where processes are
+not copies of the one that starts them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from traceback import format_exc
+from typing import Any, Generic, TypeVar
+
+from npuc.compiler.core import interrupts
+from npuc.compiler.core.errors import UsageError
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+AHEAD = 4
+"""The requests queued for each process, so that none waits for the reader."""
+
+
+@dataclass(frozen=True)
+class Worker(Generic[Request, Answer]):
+    """A process that answers requests, and our end of its pipe."""
+
+    process: BaseProcess
+    pipe: Connection
+
+    @classmethod
+    def start(cls, answer: Callable[[Request], Answer]) -> Worker[Request, Answer]:
+        """A new process that answers with this function."""
+        ours, theirs = multiprocessing.Pipe()
+        process = multiprocessing.Process(target=_serve, args=(theirs, answer), daemon=True)
+        process.start()
+        theirs.close()  # so that reading ends when the process ends
+        return cls(process, ours)
+
+    def ask(self, request: Request) -> None:
+        """Hand out a request. Errors: a process that has ended."""
+        try:
+            self.pipe.send(request)
+        except OSError:
+            raise _ended() from None
+
+    def answer(self) -> Answer:
+        """The answer to the oldest request. Raises the exceptions of the function. Errors: a process that has ended."""
+        try:
+            answer: Answer | Exception = self.pipe.recv()
+        except (EOFError, OSError):
+            raise _ended() from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def end(self) -> None:
+        """End the process at once."""
+        self.process.terminate()
+        self.process.join()
+        self.pipe.close()
+
+
+def answers(requests: Iterable[Request], answer: Callable[[Request], Answer], jobs: int) -> Iterator[Answer]:
+    """The answers to requests, in order, each as soon as it is known, by `jobs` processes. Raises their exceptions."""
+    workers, asked = list[Worker[Request, Answer]](), deque[Worker[Request, Answer]]()
+    try:
+        with interrupts.Held():  # at a fork, Python drops an exception that a signal raises
+            workers.extend(Worker[Request, Answer].start(answer) for _ in range(jobs))
+        for number, request in enumerate(requests):
+            worker = workers[number % jobs]
+            worker.ask(request)
+            asked.append(worker)
+            if len(asked) >= jobs * AHEAD:
+                yield asked.popleft().answer()
+        while asked:
+            yield asked.popleft().answer()
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def _ended() -> UsageError:
+    return UsageError("a process of --jobs was ended from outside", hint="out of memory? try fewer --jobs")
+
+
+def _serve(pipe: Connection, answer: Callable[[Any], object]) -> None:
+    """Answer requests, in a process of its own, until the parent is gone."""
+    interrupts.leave_to_parent()
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    try:
+        while pipe in wait([pipe, parent.sentinel]):
+            pipe.send(_answer(answer, pipe.recv()))
+    except (EOFError, OSError):
+        return
+
+
+def _answer(answer: Callable[[Any], object], request: object) -> object:
+    """The answer, or any exception on the way to it, also a defect: the parent raises it again."""
+    try:
+        return answer(request)
+    except Exception as error:  # raised again by the parent
+        error.add_note(f"in a process of --jobs:\n{format_exc()}")
+        return error
