@@ -63,7 +63,7 @@ def _targets(paths: Sequence[str]) -> Iterator[str]:
     for path in paths:
         inside = sorted(map(os.path.normpath, _walk(path))) if os.path.isdir(path) else [path]
         for file in inside:
-            known = file if file == "-" else os.path.realpath(file)
+            known = file if file == "-" or "\0" in file else os.path.realpath(file)
             if known not in seen:
                 seen.add(known)
                 yield file

@@ -70,6 +70,7 @@ def read_model(model: OnnxModel, request: Request) -> Program:
 
     def text() -> str:
         """The network as text."""
+        script.frozen.check()
         return network_text(script.definition, {}, _sizes_of_text(model, request))
 
     warnings = (*remarks, *_rewritten(model), *said)

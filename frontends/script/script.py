@@ -47,6 +47,7 @@ from npuc.frontends.dsl.syntax import (
 )
 from npuc.frontends.dsl.values import Poisoned, Value, describe
 from npuc.frontends.script.constants import MAX_ELEMENTS, Constants
+from npuc.frontends.script.freeze import FrozenLayers
 from npuc.frontends.script.weights import Weight
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
@@ -104,6 +105,7 @@ class Script:
         self._with_buffers = Constants(self._stored)
         self.facts: dict[object, Any] = {}
         """What was found of values, by whatever names them, for those who look for it again."""
+        self.frozen = FrozenLayers(is_frozen)
         self.builder = GraphBuilder(name, training=training, max_ops=max_ops, is_frozen=is_frozen)
         routine = Routine(self.definition, self._source)
         self._elaboration = Elaboration(LoadedProgram(routine, {}), self.builder, self._diagnostics)
@@ -188,13 +190,13 @@ class Script:
 
     def execute(self, statement: Statement) -> None:
         """Write a statement of the language's syntax."""
-        elaboration = self._elaboration
+        elaboration, made = self._elaboration, len(self.builder.parameters)
         try:
             elaboration.run_body((statement,), elaboration.frame)
         except (Abort, Poisoned):
             pass  # the reason is among the diagnostics
         self._diagnostics.raise_if_any()
-        self.statements.append(statement)
+        self.statements.append(self.frozen.marked(statement, self.builder.parameters, made))
 
     def unused(self, name: str) -> str:
         """A name as it is, or with a number where it is taken."""

@@ -37,6 +37,7 @@ def read_pt2(source: Source, request: Request) -> Program:
 
     def text() -> str:
         """The network as text."""
+        script.frozen.check()
         return network_text(
             script.definition, script.classes, _free_sizes(program, free, source.filename, request, script)
         )

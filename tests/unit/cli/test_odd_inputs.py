@@ -96,6 +96,12 @@ def test_ir_without_operations(text: str, capsys: pytest.CaptureFixture[str]) ->
         assert "x.mlir:1:1: error: found no operation, expected a module" in message(capsys, 1, verb, "x.mlir")
 
 
+@pytest.mark.parametrize("verb", ["compile", "run", "check", "opt", "fmt", "lint", "reuse", "import"])
+def test_names_that_no_file_has(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("\0", "a\0.dsl", "n" * 5000 + ".dsl", "n.dsl/x.dsl"):
+        message(capsys, 2, verb, name)
+
+
 def test_a_pipe_is_not_formatted_in_place(capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo("p.dsl")
     writer = Thread(target=lambda: Path("p.dsl").write_text("network n( ) {\n}"))

@@ -162,6 +162,18 @@ def test_files_of_pytorch(path: Path, inference: bool):
     )
 
 
+@pytest.mark.parametrize("path", GRAPHS, ids=lambda path: path.stem)
+def test_parameters_that_are_frozen_are_so_in_the_text(path: Path):
+    assert "= frozen " in import_file(path, freeze="*")
+
+
+def test_layers_are_frozen_whole():
+    path = next(path for path in GRAPHS if path.stem == "cnn")
+    assert "conv1 = frozen conv2d(" in import_file(path, freeze=["conv1.*", "bn1.*"])
+    with pytest.raises(UsageError, match=r"'bn1\.weight' is not trained, but 'bn1\.bias' of its layer is"):
+        import_file(path, freeze="bn1.weight")
+
+
 def test_a_fixed_batch_becomes_a_parameter():
     text = import_file(DATA / "torch" / "decoder.pt2")
     assert "batch=" in text
