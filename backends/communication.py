@@ -39,7 +39,7 @@ from npuc.compiler.report.sections import (
     RateFacts,
     columns,
 )
-from npuc.compiler.report.text.verdict import time_text
+from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.distributed import (
     AddendOp,
     AllGatherOp,

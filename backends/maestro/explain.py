@@ -10,7 +10,7 @@ from npuc.backends.maestro.machine import MappedMachine, mapped_machine
 from npuc.backends.maestro.statements import statement_cost
 from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
 from npuc.compiler.report.rows import OpRow
-from npuc.compiler.report.text.verdict import time_text
+from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.mapping import Clusters, Mapping, Role
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Statement

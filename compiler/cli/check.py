@@ -55,7 +55,7 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
     from npuc.frontends.source import open_source
 
     # where the check is an option of compile, the report has what passes remark
-    with stages(quiet=quiet) as line, warnings_shown(line, quiet=quiet or not out):
+    with stages(quiet=quiet) as line, warnings_shown(quiet=quiet or not out):
 
         def show(outcome: PassCheck) -> None:
             if out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, 
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import (
     Verb,
+    aside,
     check_folder,
     check_rows,
     check_target,
@@ -148,8 +148,6 @@ def command(
             )
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
-        if backend is None and not quiet:
-            print(f"npuc: backend {backends[0]}, the default", file=sys.stderr)
         outputs.check(backends)
         shared = devices.shared(passes=optimisation.pipeline is not None)
         options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
@@ -215,7 +213,7 @@ def _compile(
         raise
     if verbose and not quiet:
         for report in result.reports:
-            print(f"npuc: passes: {report.pipeline or '(none)'}", file=sys.stderr)
+            aside(f"passes: {report.pipeline or '(none)'}")
     emitted = _emitted(result, outputs)
     _write(result, outputs, emitted)
     if outputs.reports is not None:
@@ -259,13 +257,13 @@ def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
 
 
 def _say(quiet: bool, line: Callable[[str], None]) -> Say:
-    """Where messages go: to what writes lines on standard error; with --quiet only the IR that was asked for."""
+    """Where messages go: IR that was asked for at once, the others, unless --quiet, behind the result."""
 
     def say(text: str) -> None:
         if text.startswith("//"):
             line(text)
         elif not quiet:
-            line(f"npuc: {text}")
+            aside(text)
 
     return say
 

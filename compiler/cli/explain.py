@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -13,13 +13,13 @@ from npuc.compiler.cli.explain_reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages
-from npuc.compiler.cli.shared import Verb, check_target, terminal_width, write_result
+from npuc.compiler.cli.shared import Verb, aside, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import OBJECTIVES
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
-    from npuc.compiler.core.options import CompileKeywords, Say
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.report import Report
     from npuc.compiler.report.layers import Line
     from npuc.frontends.source import Source as Opened
@@ -133,10 +133,11 @@ def _show_layer(
             f"the backend '{model.name}' draws no picture of a layer", hint=f"leave out --svg, or -b {DEFAULT}"
         )
     check_target(svg)
-    answer = _answer(opened, model, layer, phase, options, quiet=quiet)
+    answer, machine = _answer(opened, model, layer, phase, options, quiet=quiet)
     if svg is not None and answer.picture is not None:
         write_result(svg, answer.picture())
     if svg != "-":
+        print(f"{opened.shown} on {machine}, backend {model.name}")
         print(answer.text(terminal_width()), end="")
 
 
@@ -158,16 +159,16 @@ def _explaining(name: str) -> Backend:
 
 def _answer(
     source: Opened, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
-) -> Answer:
-    """A backend's explanation of a layer that is compiled with the options."""
+) -> tuple[Answer, str]:
+    """A backend's explanation of a layer that is compiled with the options, and the name of the machine."""
     from npuc.backends.base import Question
     from npuc.compiler.driver.compile import compile_program
     from npuc.compiler.driver.levels.preset import CANONICALIZE
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.report.layers import by_layer
 
-    with stages(quiet=quiet) as write:
-        result = compile_program(source, [model.name], options, _teller(quiet, write))
+    with stages(quiet=quiet):
+        result = compile_program(source, [model.name], options, (lambda _: None) if quiet else aside)
     report = result.reports[0]
     line = _line(by_layer(model.explained_rows(report)), layer)
     if not any(phase in (None, row.phase) for row in line.rows):
@@ -195,17 +196,7 @@ def _answer(
     )
     if answer is None:
         raise UsageError(f"the backend '{model.name}' does not explain layer '{line.name}'")
-    return answer
-
-
-def _teller(quiet: bool, write: Callable[[str], None]) -> Say:
-    """The function that prints messages, which are no results, by what writes lines on standard error."""
-
-    def say(text: str) -> None:
-        if not quiet:
-            write(f"npuc: {text}")
-
-    return say
+    return answer, result.machines[0].name
 
 
 def _line(lines: Sequence[Line], layer: str) -> Line:

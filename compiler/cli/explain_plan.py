@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING
 
-from npuc.compiler.cli.shared import check_rows, check_target, make_console, write_result
+from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.shared import aside, check_rows, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import PLAN_OBJECTIVES, Options
 
@@ -95,14 +95,16 @@ def show_plan(
         from npuc.compiler.report.text.plan import print_plan
 
         if asked.exact_plan and not quiet:
-            print(f"npuc: {EXACT}", file=sys.stderr)
-        plan = explain_plan(open_source(source), options, choose)
+            aside(EXACT)
+        with stages(quiet=quiet):
+            plan = explain_plan(open_source(source), options, choose)
         text, show = to_json(plan), partial(print_plan, plan)
     else:
         from npuc.compiler.explain.heterogeneous import explain_heterogeneous
         from npuc.compiler.report.text.heterogeneous import print_heterogeneous
 
-        shares = explain_heterogeneous(open_source(source), options, heterogeneous, choose)
+        with stages(quiet=quiet):
+            shares = explain_heterogeneous(open_source(source), options, heterogeneous, choose)
         text, show = to_json(shares), partial(print_heterogeneous, shares)
     if json is not None:
         write_result(json, text)

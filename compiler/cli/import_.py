@@ -36,7 +36,7 @@ def command(
 
         check_target(output)
         keywords = cast("ImportKeywords", collected(program, known=ImportKeywords.__annotations__))
-        with stages(quiet=quiet) as line, warnings_shown(line, quiet=quiet):
+        with stages(quiet=quiet), warnings_shown(quiet=quiet):
             text = import_program(open_source(program.source), Options(**fields_of(keywords)))
         if output == "-":
             sys.stdout.write(text)

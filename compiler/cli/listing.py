@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Load, Verb, write_result
+from npuc.compiler.cli.shared import Debug, Load, Verb, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 44
@@ -39,10 +39,18 @@ def command(
             _write_json(what, load or [], json)
         if json == "-":
             return
-        entries = list(_LISTS[what](load or []))
-        width = min(max((len(name) for name, _ in entries), default=0), WIDEST)
-        for name, text in entries:
-            print(f"{name:<{width}}  {text}".rstrip())
+        _print_entries(list(_LISTS[what](load or [])))
+
+
+def _print_entries(entries: Sequence[tuple[str, str]]) -> None:
+    """A line each, texts side by side; a name that is longer than most stands above its text."""
+    from npuc.compiler.report.text.grid import print_line
+
+    console = make_console()
+    most = min(WIDEST, console.width // 2)
+    width = max((len(name) for name, _ in entries if len(name) <= most), default=0) + 2
+    for name, text in entries:
+        print_line(name, text, console, width)
 
 
 def _write_json(what: str, load: list[str], path: str) -> None:

@@ -14,7 +14,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole, write_result
+from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.options import objective_named
 from npuc.compiler.core.outputs import write_file
@@ -184,7 +184,7 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
 
     def say(text: str) -> None:
         if not quiet:
-            print(f"npuc: {text}", file=sys.stderr)
+            aside(text)
 
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from threading import Lock, Timer
 from typing import TYPE_CHECKING, Protocol
 
+from npuc.compiler.cli.shared import aside
 from npuc.compiler.core.stages import remarks_to, told_to
 
 if TYPE_CHECKING:
@@ -89,9 +90,9 @@ def stages(*, quiet: bool) -> Generator[Line]:
 
 
 @contextmanager
-def warnings_shown(line: Line, *, quiet: bool = False) -> Generator[None]:
-    """What passes remark in this block is written as warnings, unless `quiet`."""
-    with remarks_to(None if quiet else lambda text: line(f"npuc: warning: {text}")):
+def warnings_shown(*, quiet: bool = False) -> Generator[None]:
+    """What passes remark in this block is said as warnings beside the result, unless `quiet`."""
+    with remarks_to(None if quiet else lambda text: aside(f"warning: {text}")):
         yield
 
 

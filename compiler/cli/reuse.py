@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Output, Program
-from npuc.compiler.cli.shared import Verb, check_target, make_console, write_result
+from npuc.compiler.cli.shared import Verb, aside, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _report(source: str, options: CompileKeywords, *, quiet: bool) -> ReuseRepor
 
     def say(text: str) -> None:
         if not quiet:
-            print(f"npuc: {text}", file=sys.stderr)
+            aside(text)
 
     program = open_source(source)
     warnings: list[str] = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -12,7 +11,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages, warnings_shown
-from npuc.compiler.cli.shared import Verb, check_target, whole
+from npuc.compiler.cli.shared import Verb, aside, check_target, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -70,7 +69,7 @@ def command(
         options = cast(
             "RunKeywords", {**own, **collected(program, machine, optimisation, known=RunKeywords.__annotations__)}
         )
-        with stages(quiet=messages.quiet) as line, warnings_shown(line, quiet=messages.quiet):
+        with stages(quiet=messages.quiet), warnings_shown(quiet=messages.quiet):
             result = run_program(open_source(program.source), options)
         asked = run_options(options)
         warn_of_unread(asked, lowered=is_lowered(asked), quiet=messages.quiet)
@@ -89,7 +88,7 @@ def warn_of_unread(options: RunOptions, *, lowered: bool, quiet: bool) -> None:
 
     double = options.dtype == "float64"
     for warning in () if quiet else warnings_of(unread_in_run(options.overrides, lowered=lowered, double=double)):
-        print(f"npuc: warning: {warning}", file=sys.stderr)
+        aside(f"warning: {warning}")
 
 
 def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:

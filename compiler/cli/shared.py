@@ -72,10 +72,20 @@ def report_error(error: NpucError) -> int:
     return error.exit_code
 
 
+_asides: list[str] = []
+"""What a verb has to say beside its result."""
+
+
+def aside(text: str) -> None:
+    """Say something beside the result, such as a warning: on standard error, once the result is there."""
+    _asides.append(text)
+
+
 @dataclass(frozen=True)
 class Verb:
     """
-    The body of a verb: whatever ends it becomes an exit status.
+    The body of a verb: whatever ends it becomes an exit status. What it says `aside` comes behind its result, and not
+    at all where an error takes the result's place.
 
     Errors are printed as one message each. Anything that is not npuc's own error is a defect of npuc (70), of which
     only `--debug` shows the traceback. Files that the body writes get their names when it has succeeded, after standard
@@ -87,6 +97,7 @@ class Verb:
 
     def __enter__(self) -> None:
         self._outputs.__enter__()
+        _asides.clear()
         interrupts.begin_raising()
 
     def __exit__(
@@ -105,6 +116,7 @@ class Verb:
         except UsageError as e:
             error = e
         if error is None or isinstance(error, typer.Exit):
+            _say_asides()
             return
         if self.debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
             import traceback
@@ -128,6 +140,13 @@ class Verb:
                 return report_error(UsageError("out of memory", hint="make the network or its data smaller"))
             case _:
                 return report_error(_defect(error))
+
+
+def _say_asides() -> None:
+    with suppress(OSError):  # whoever does not read them has the result
+        for text in dict.fromkeys(_asides):
+            print(f"npuc: {text}", file=sys.stderr)
+    _asides.clear()
 
 
 def _has_succeeded(error: BaseException | None) -> bool:
@@ -192,15 +211,23 @@ def parse_defines(items: list[str] | None) -> dict[str, int | str]:
 
 PIPED_WIDTH = 100
 """How wide text is drawn where there is no terminal to ask."""
+UNLIMITED = 10_000
+"""The width of tables where nobody says one."""
 
 
 def terminal_width() -> int:
     """The width of the terminal on standard output, else one that fits most pages."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else asked_width() or PIPED_WIDTH
+
+
+def asked_width() -> int | None:
+    """The width that COLUMNS asks for, which counts where there is no terminal as well."""
+    asked = integer_of(os.environ.get("COLUMNS", ""), 5)
+    return asked if asked is not None and asked > 0 else None
 
 
 def make_console() -> Console:
-    """A console on standard output: as wide as a terminal, as wide as needed when piped."""
+    """A console on standard output: as wide as a terminal or COLUMNS, as wide as needed when piped without it."""
     from rich.console import Console
 
     class Quiet(Console):
@@ -212,7 +239,7 @@ def make_console() -> Console:
     return Quiet(
         file=sys.stdout,
         highlight=False,
-        width=None if terminal else 10_000,
+        width=None if terminal else asked_width() or UNLIMITED,
         force_terminal=colour,
         no_color=not colour,
         color_system="auto" if colour else None,

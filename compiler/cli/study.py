@@ -18,6 +18,7 @@ from npuc.compiler.cli.shared import (
     Load,
     Quiet,
     Verb,
+    aside,
     check_folder,
     check_target,
     make_console,
@@ -134,7 +135,7 @@ def _run(name: str, plan: Plan, *, quiet: bool) -> Outcome:
         outcome = plan.run(lambda what, count: advance(count, what))
     if not quiet:
         for line in outcome.warnings:
-            print(f"npuc: warning: {line}", file=sys.stderr)
+            aside(f"warning: {line}")
     return outcome
 
 

@@ -13,7 +13,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole
+from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -75,7 +75,6 @@ def command(
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
     csv, plot, quiet = output.csv, output.plot, output.quiet
     with Verb(output.debug):
-        from npuc.compiler.driver.machine import backend_for
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source
@@ -95,8 +94,6 @@ def command(
             **devices.shared(passes=optimisation.pipeline is not None, varied="devices" in varied),
         }
         opened = open_source(program.source)
-        if not quiet and not backend and "backend" not in varied:
-            print(f"npuc: backend {backend_for(opened)}, the default", file=sys.stderr)
         sweep = Sweep(opened, varied, backend, options)
         points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
         if plot is not None and kind is not None:
@@ -139,7 +136,7 @@ def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool
     with Partial(csv, sweep.grid, sweep.digest(), restart=restart) as partial:
         if partial.points and not quiet:
             count = f"{len(partial.points):,} of {sweep.grid.count:,}"
-            print(f"npuc: {partial.shown} has {count} points, continuing", file=sys.stderr)
+            aside(f"{partial.shown} had {count} points and was continued")
         with _advice(partial, sweep, quiet=quiet):
             points = _collect(sweep, partial.points, partial.add, jobs=jobs, quiet=quiet, bar=True)
         partial.finish()
@@ -164,18 +161,18 @@ def _collect(
     from npuc.compiler.driver.unread import unread_at_all, warnings_of
 
     points, told = list(known), _Told(quiet)
-    with progress("sweep", sweep.grid.count, len(known), bar=bar and not quiet) as (advance, say):
+    with progress("sweep", sweep.grid.count, len(known), bar=bar and not quiet) as (advance, _):
         for point in sweep.points(len(known), jobs=jobs):
             write(point)
             points.append(point)
             for message in told.new(point):
-                say(message)
+                aside(message)
             advance(1)
         unread = [point.unread for point in points[len(known) :] if point.unread is not None]
         for warning in () if quiet else warnings_of(unread_at_all(unread)):
-            say(f"warning: {warning}")
+            aside(f"warning: {warning}")
     if rest := told.rest():
-        say(rest)
+        aside(rest)
     return points
 
 

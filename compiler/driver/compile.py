@@ -8,7 +8,7 @@ From a source to reports: read, verify, lower as far as each backend needs, scor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, overload
 
@@ -134,7 +134,7 @@ def compile_program(
     with without_cycle_collection():
         options = options_of(keywords)
         models = [get_backend(name) for name in backends]
-        result = Compilation(machines=[machine_for(model, options, say, source.format) for model in models])
+        result = Compilation(machines=[machine_for(model, options, source.format) for model in models])
         asked = [scoring(model, options.pipeline) for model in models]
         check_meaning(options, list(zip(asked, result.machines, strict=True)))
         sources = texts_of(source)
@@ -151,16 +151,20 @@ def compile_program(
         for number, session in enumerate(sessions):
             program, lowered = together.lowered(number)
             report = score_program(program, session, lowered)
-            for warning in report.warnings:
-                if all(warning not in earlier.warnings for earlier in result.reports):
-                    say(f"warning: {warning}")
             result.reports.append(report)
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
         result.reports = [with_warnings(report, unread) for report in result.reports]
-        for warning in unread:
+        for warning in _warnings(result.reports):
             say(f"warning: {warning}")
         return result
+
+
+def _warnings(reports: Sequence[Report]) -> Iterator[str]:
+    """The warnings of reports, each once, with the backends that it is of where it is not of all."""
+    for warning in dict.fromkeys(text for report in reports for text in report.warnings):
+        whose = [report.backend for report in reports if warning in report.warnings]
+        yield warning if len(whose) == len(reports) else f"{', '.join(whose)}: {warning}"
 
 
 def lowered_module(
@@ -170,7 +174,7 @@ def lowered_module(
     with without_cycle_collection():
         options, sources = options_of(keywords), texts_of(source)
         tell("reading")
-        machine = machine_for(model, options, say, source.format)
+        machine = machine_for(model, options, source.format)
         module = read_for([machine], source, options, sources, warnings)
         lower_program(
             module, Session(source, lowering_options(source, options), model, machine, sources, say, warnings)

@@ -22,7 +22,7 @@ from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.core.selection import keep_layers, patterns_of
-from npuc.compiler.core.stages import remarks_to
+from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
 from npuc.compiler.driver.devices import (
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from npuc.compiler.report import Report
     from npuc.hardware import Hardware
 
-EXACT = "--exact-plan: an integer program solves what the search leaves unproved, which may take minutes"
+EXACT = "--exact-plan: an integer program solves what the search leaves unproved"
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
@@ -93,6 +93,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     preset = placed([*parallel_passes(options, machine), *needed_passes(module, session)], options)
     if options.exact_plan:
         session.say(EXACT)
+        tell(f"{EXACT}, which may take minutes")
     passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
     passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]

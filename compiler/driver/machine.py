@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from npuc.backends.base import DEFAULT
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import Options, Say
+from npuc.compiler.core.options import Options
 from npuc.frontends.source import Source
 from npuc.hardware import Hardware, load_hardware, machine_target, mapping_target
 
@@ -22,14 +22,9 @@ def backend_for(source: Source) -> str:
     return source.frontend.backend or DEFAULT
 
 
-def machine_for(model: Backend, options: Options, say: Say, format: str) -> Hardware:
-    """
-    The hardware to score a source of a format on: what was asked for, else the backend's default, which is then said.
-    """
-    hardware = options.hardware
-    if hardware is None:
-        hardware = model.default_hardware
-        say(f"backend {model.name} on its default hardware, {hardware}")
+def machine_for(model: Backend, options: Options, format: str) -> Hardware:
+    """The hardware to score a source of a format on: what was asked for, else the backend's default."""
+    hardware = model.default_hardware if options.hardware is None else options.hardware
     machine = load_hardware(hardware, options.overrides, options.precision)
     own = {key: value for key, value in model.settings_for(format).items() if not machine.written(key)}
     return load_hardware(machine.values, own) if own else machine

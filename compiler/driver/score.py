@@ -30,8 +30,9 @@ def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Repor
     """Score a program that was `lowered` to what the backend scores; the report has the session's warnings."""
     model, machine = session.model, session.machine
     if (remark := model.forecast(module, machine)) is not None:
-        session.say(remark)
-    tell("scoring")
+        tell(remark)
+    else:
+        tell("scoring")
     with session.sources.quoted():
         scored = _selected(score_lowered(module, model, machine), session)
     return complete(scored, module, session, lowered)

@@ -82,7 +82,6 @@ class Together:
         """The program that several backends score."""
         assert self.leading is not None
         session, program = self.sessions[self.leading], self.module.clone()
-        session.say(f"the program that is lowered for {session.model.name} on {session.machine.name} is scored by all")
         return program, lower_program(program, session)
 
     def lowered(self, number: int) -> tuple[ModuleOp, Lowered]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import fsum
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import StringAttr
@@ -22,6 +21,7 @@ from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of,
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
 from npuc.compiler.driver.precision import AS_WRITTEN
@@ -40,14 +40,9 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
-    from npuc.compiler.core.options import Say
     from npuc.compiler.report import Report
 
 CAPACITY = "dram.capacity_mib"
-SLOW_SECONDS = 2.0
-"""Where a plan takes longer, progress is told."""
-
-
 Scorer = Callable[["ModuleOp", Session], "Report"]
 """Lowers a program in place with the options of a session, and costs it."""
 
@@ -72,7 +67,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
     before = module.clone()
     run_pipeline(before, passes[:place], make_context(), session.sources, told_of=())
     for number, func in enumerate(training_functions(module)):
-        func.attributes[TIMES] = times_attr(measure.times(before, number, session.say))
+        func.attributes[TIMES] = times_attr(measure.times(before, number))
 
 
 def _name_by_groups(func: FuncOp, graph: PlanGraph) -> None:
@@ -96,7 +91,7 @@ class _Measure:
         self.plan, self.scorer = plan, scorer
         self.session = session.costing(write_pipeline(after), self.machine, precision=AS_WRITTEN)
 
-    def times(self, module: ModuleOp, number: int, say: Say) -> Times:
+    def times(self, module: ModuleOp, number: int) -> Times:
         """What the work of one of a module's functions takes."""
         base = module.clone()
         func = list(training_functions(base))[number]
@@ -114,12 +109,10 @@ class _Measure:
         placements = {number: placement.group for number, placement in edges.placements.items()}
         owners = {argument.name: placements.get(argument.index) for argument in arguments_of(func)}
         rounds = max(map(len, wanted), default=0)
-        say(f"planning for time: {self.model.name} scores the work of {rounds:,} plans")
         work: list[dict[str, float]] = [{} for _ in graph.groups]
-        rest, start = 0.0, monotonic()
+        rest = 0.0
         for turn in range(rounds):
-            if turn and (spent := monotonic() - start) / turn > SLOW_SECONDS:
-                say(f"planning for time: {turn} of {rounds} plans, {spent:.0f} s so far")
+            tell(f"planning for time: {self.model.name} scores the work of plan {turn + 1:,} of {rounds:,}")
             sequences: list[TypeSequence] = [own[min(turn, len(own) - 1)] for own in wanted]
             step = base.clone()
             (own_func,) = training_functions(step)

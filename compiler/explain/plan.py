@@ -70,7 +70,7 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
         )
     sources = texts_of(source)
     module = read_program(source, options, sources)
-    machine = machine_for(get_backend(DEFAULT), options, lambda _: None, source.format)
+    machine = machine_for(get_backend(DEFAULT), options, source.format)
     stamp_default_target(module, options)
     types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
     run_pipeline(module, types, make_context(), sources, told_of=())

@@ -12,8 +12,8 @@ from npuc.compiler.graph.flow import Flows
 from npuc.compiler.graph.names import Depth
 from npuc.compiler.graph.words import bytes_text
 from npuc.compiler.report import Report
+from npuc.compiler.report.text.quantities import time_text
 from npuc.compiler.report.text.sharding import type_text
-from npuc.compiler.report.text.verdict import time_text
 from npuc.dialects.distributed.mesh import mesh_of
 
 

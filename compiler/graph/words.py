@@ -13,7 +13,7 @@ from npuc.compiler.graph.costs import exchanged_bytes
 from npuc.compiler.graph.model import Cost, WorkKind
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
-from npuc.compiler.report.text.verdict import bytes_unit, time_text
+from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.tensor_work import TensorWorkOp

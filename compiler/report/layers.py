@@ -1,15 +1,17 @@
 """
-A report's rows gathered by layer, and long networks folded by block, as the text table shows them.
+A report's rows gathered by layer, equal neighbours as one, and long networks folded by block, as tables show them.
 
-`stage2.0.conv1`, `stage2.0.bn1`, `stage2.1.conv1`, … fold into `stage2.0` and `stage2.1`, or into `stage2`.
+`stage2.0.conv1`, `stage2.0.bn1`, `stage2.1.conv1`, … fold into `stage2.0` and `stage2.1`, or into `stage2`; `h.0`,
+`h.1` and `h.2` of equal costs into `h.0 … h.2`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from npuc.compiler.report.numbered import follows, name_of_all, template
 from npuc.compiler.report.rows import OpRow
 
 MOST_LINES = 40
@@ -21,11 +23,26 @@ class Line:
     One line of the table: a layer, or several that were folded into one.
 
     `phases` maps a phase to its time in seconds; counts include repetitions. None: the backend does not model it.
+    `count` is the number of lines of equal costs that are one; `rest` says that it is of all that have no line.
     """
 
     name: str
     layers: int = 1
     rows: list[OpRow] = field(default_factory=list[OpRow])
+    count: int = 1
+    rest: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name with the number of equal lines (x12), and of the layers of each ((23))."""
+        text = self.name if self.count == 1 else f"{self.name} x{self.count:,}"
+        each = self.layers // self.count
+        return text if each <= 1 or self.rest else f"{text} ({each:,})"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the layers, in their order."""
+        return list(dict.fromkeys(row.name for row in self.rows))
 
     @property
     def phases(self) -> dict[str, float]:
@@ -103,32 +120,32 @@ def costing(lines: Sequence[Line]) -> list[Line]:
 
 def folded(lines: Sequence[Line], most: int = MOST_LINES) -> list[Line]:
     """
-    At most `most` lines and one for the rest: layers of a block as one line, at the deepest level of names that is
-    short enough.
+    At most `most` lines and one for the rest: neighbours of equal costs as one, and layers of a block as one, at the
+    deepest level of names that is short enough.
 
-    Where even whole blocks are too many, the slowest are kept in their order.
+    Where even whole blocks are too many, lines of equal costs whose names differ in numbers are one, neighbours or
+    not; where these are too many, the slowest are kept in their order.
     """
-    if len(lines) <= most:
-        return list(lines)
+    result = _neighbours(lines)
+    if len(result) <= most:
+        return result
     deepest = max(line.name.count(".") for line in lines)
-    result = _fold(lines, 1)
-    for depth in range(deepest, 1, -1):
-        finer = _fold(lines, depth)
-        if len(finer) <= most:
-            result = finer
-            break
+    for depth in range(deepest, 0, -1):
+        result = _neighbours(_blocks(lines, depth))
+        if len(result) <= most:
+            return result
+    result = _alike(result)
     if len(result) <= most:
         return result
     slowest = sorted(result, key=lambda line: -(line.seconds or 0.0))[: most - 1]
     kept = {id(line) for line in slowest}
     rest = [line for line in result if id(line) not in kept]
     count = sum(line.layers for line in rest)
-    return [line for line in result if id(line) in kept] + [
-        Line(f"({count:,} others)", count, [row for line in rest for row in line.rows])
-    ]
+    others = Line(f"({count:,} others)", count, [row for line in rest for row in line.rows], rest=True)
+    return [line for line in result if id(line) in kept] + [others]
 
 
-def _fold(lines: Sequence[Line], depth: int) -> list[Line]:
+def _blocks(lines: Sequence[Line], depth: int) -> list[Line]:
     """Lines whose names agree in their first `depth` parts as one."""
     blocks: dict[str, Line] = {}
     for line in lines:
@@ -137,3 +154,40 @@ def _fold(lines: Sequence[Line], depth: int) -> list[Line]:
         block.layers += line.layers
         block.rows += line.rows
     return list(blocks.values())
+
+
+def _neighbours(lines: Sequence[Line]) -> list[Line]:
+    """Lines of equal costs, one behind the other, whose names count on in one place, as one."""
+    runs: list[list[Line]] = []
+    costs = [_costs(line) for line in lines]
+    for number, line in enumerate(lines):
+        if runs and costs[number] == costs[number - 1] and follows([own.name for own in runs[-1]], line.name):
+            runs[-1].append(line)
+        else:
+            runs.append([line])
+    return [_as_one(run, f"{run[0].name} … {run[-1].name}") for run in runs]
+
+
+def _alike(lines: Sequence[Line]) -> list[Line]:
+    """Lines of equal costs whose names differ in numbers alone as one."""
+    groups: dict[Hashable, list[Line]] = {}
+    for line in lines:
+        groups.setdefault((template(line.name), _costs(line)), []).append(line)
+    return [_as_one(group, name_of_all([line.name for line in group])) for group in groups.values()]
+
+
+def _as_one(lines: Sequence[Line], name: str) -> Line:
+    if len(lines) == 1:
+        return lines[0]
+    rows = [row for line in lines for row in line.rows]
+    return Line(name, sum(line.layers for line in lines), rows, sum(line.count for line in lines))
+
+
+def _costs(line: Line) -> Hashable:
+    """What two lines that are shown as one have alike: all that a table says of them."""
+    return (line.layers, line.count, *map(_told, line.rows))
+
+
+def _told(row: OpRow) -> Hashable:
+    moved = row.dram_read_bytes, row.dram_write_bytes
+    return row.phase, row.kind, row.repeat, row.seconds, row.macs, moved, row.limit, row.utilization

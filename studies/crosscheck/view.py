@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_note
 from npuc.studies.crosscheck.study import CrossCheckResults, ProductRow
 from npuc.studies.rows import rows_csv, rows_json
 
@@ -38,27 +39,20 @@ def _cells(study: CrossCheckResults, row: ProductRow) -> dict[str, object]:
 
 def print_crosscheck(study: CrossCheckResults, console: Console) -> None:
     """Sums by dataflow, then the layers in which the models differ most."""
-    from rich.table import Table
-
-    console.print(
-        f"{study.source} on {study.hardware}: cycles of the array, and of a mapping with "
-        f"{study.noc_bw:,} elements a cycle",
-        soft_wrap=True,
-    )
+    text = f"{study.source} on {study.hardware}: cycles of the array, and of a mapping with {study.noc_bw:,} elements"
+    print_note(f"{text} a cycle", console, style="bold")
+    console.print()
     thousands = sum(row.repeat * row.cycle for row in study.rows) >= FULL
     heads = ("ideal", "edges", "tiles", "edge waits", "fill", "DRAM", "array", "network", "mapping", "ratio")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    table.add_column("10^3 cycles" if thousands else "cycles")
-    for head in heads:
-        table.add_column(head, justify="right")
-    table.add_column("mostly")
+    lines = [["10^3 cycles" if thousands else "cycles", *heads, "mostly"]]
     for dataflow in dict.fromkeys(row.dataflow for row in study.rows):
         rows = study.of(dataflow)
-        table.add_row(dataflow, *_numbers(rows, thousands), "")
+        lines.append([dataflow, *_numbers(rows, thousands), ""])
         apart = sorted(rows, key=lambda row: abs(row.cycle - row.mapping) * row.repeat, reverse=True)
         for row in apart[:SHOWN]:
-            table.add_row(f"  {row.layer} {row.phase}", *_numbers([row], thousands), row.reason)
-    console.print(table)
+            lines.append([f"  {row.layer} {row.phase}", *_numbers([row], thousands), row.reason])
+    parts = dict.fromkeys((2, 3, 4, 5, 6, 8), 3)
+    print_grid(columns_of(lines, left=(0, 11), ranks={11: 1, 1: 2, **parts}), console, gap=2, last=True)
 
 
 def _numbers(rows: Sequence[ProductRow], thousands: bool) -> list[str]:

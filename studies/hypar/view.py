@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.studies.hypar.claims import VARIANT, FigureRow, Value
 from npuc.studies.hypar.platform import EQUAL, READINGS, Links
 from npuc.studies.hypar.settings import (
@@ -24,7 +25,6 @@ from npuc.studies.rows import rows_csv, rows_json
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 
 def to_json(study: HyparResults) -> str:
@@ -76,47 +76,35 @@ def tables_of(rows: Sequence[FigureRow]) -> dict[str, dict[str, dict[str, Figure
 
 def print_study(study: HyparResults, console: Console) -> None:
     """Tables with ours and the paper's, the scaling, the space, and a verdict."""
-    console.print(
-        f"Hybrid parallelism (Song et al., HPCA 2019), {DEVICES} accelerators, convention {study.preset}: "
-        "ours (the paper's; ! not reproduced)",
-        soft_wrap=True,
-    )
-    console.print(_choices(study))
+    text = f"Hybrid parallelism (Song et al., HPCA 2019), {DEVICES} accelerators, convention {study.preset}"
+    print_note(f"{text}: ours (the paper's; ! not reproduced)", console, style="bold")
+    console.print()
+    _print_choices(study, console)
     for claim, networks in tables_of(study.rows).items():
-        console.print(_numbers(claim, networks))
-    console.print(_links(study))
-    console.print(_scaling(study))
-    for line in [*_space(study), *verdict(study.rows)]:
-        console.print(line, soft_wrap=True)
+        _print_numbers(claim, networks, console)
+    _print_links(study, console)
+    _print_scaling(study, console)
+    for label, text in [*_space(study), *verdict(study.rows)]:
+        print_line(label, text, console)
 
 
-def _table(first: str, others: Sequence[str], *, justify: str = "right") -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    table.add_column(first)
-    for name in others:
-        table.add_column(name, justify="right" if justify == "right" else "left", overflow="fold")
-    return table
-
-
-def _choices(study: HyparResults) -> Table:
+def _print_choices(study: HyparResults, console: Console) -> None:
     """The choices of the strategies that choose, one column per level."""
-    table = _table("choices", ["by", *(f"H{level + 1}" for level in range(4))], justify="left")
+    rows: list[Sequence[str]] = [["choices", "by", *(f"H{level + 1}" for level in range(4))]]
     for row in study.rows:
         if isinstance(row.ours, tuple) and row.strategy in (OURS, "joint"):
-            table.add_row(row.network, row.strategy + ("" if row.reproduced is not False else " !"), *row.ours)
-    return table
+            rows.append([row.network, row.strategy + ("" if row.reproduced is not False else " !"), *row.ours])
+    print_grid(columns_of(rows, left=range(6)), console, gap=2)
 
 
-def _numbers(claim: str, networks: dict[str, dict[str, FigureRow]]) -> Table:
+def _print_numbers(claim: str, networks: dict[str, dict[str, FigureRow]], console: Console) -> None:
     """One line per network and one column per strategy; comparisons with owt stand in the verdict only."""
     known = {strategy for rows in networks.values() for strategy in rows}
     shown = [strategy for strategy in STUDIED_STRATEGIES if strategy in known]
-    table = _table(claim, shown)
+    table = [[claim, *shown]]
     for name, rows in networks.items():
-        table.add_row(name, *(cell_text(rows[strategy]) if strategy in rows else "" for strategy in shown))
-    return table
+        table.append([name, *(cell_text(rows[strategy]) if strategy in rows else "" for strategy in shown)])
+    print_grid(columns_of(table, ranks={n: n for n in range(2, len(table[0]))}), console, gap=2)
 
 
 LINK_HEADS = (
@@ -130,12 +118,11 @@ LINK_HEADS = (
 """What a reading gives an accelerator along a level and a ring, then what is how many times faster, means."""
 
 
-def _links(study: HyparResults) -> Table:
+def _print_links(study: HyparResults, console: Console) -> None:
     """The readings of the links: what each gives to both topologies, and what comes of it."""
-    table = _table("equal in H-tree and torus", LINK_HEADS)
-    for links in READINGS:
-        table.add_row(EQUAL[links], *links_cells(study.topology, links))
-    return table
+    rows = [["equal in H-tree and torus", *LINK_HEADS]]
+    rows += [[EQUAL[links], *links_cells(study.topology, links)] for links in READINGS]
+    print_grid(columns_of(rows, ranks={n: n for n in range(2, len(rows[0]))}), console, gap=2)
 
 
 def links_cells(rows: Sequence[TopologyRow], links: Links) -> list[str]:
@@ -156,39 +143,39 @@ def _over(base: float | None, other: float | None) -> float | None:
     return None if base is None or other is None else base / other
 
 
-def _scaling(study: HyparResults) -> Table:
+def _print_scaling(study: HyparResults, console: Console) -> None:
     """Bytes and times by the number of accelerators."""
-    table = _table(f"{study.scaled} on accelerators", [f"{devices}" for devices in SCALES])
+    rows = [[f"{study.scaled} on accelerators", *(f"{devices}" for devices in SCALES)]]
     for strategy in (BASE, OURS):
         own = [scale for scale in study.scales if scale.strategy == strategy]
-        table.add_row(f"{strategy}, GB", *(f"{scale.gb:.4g}" for scale in own))
+        rows.append([f"{strategy}, GB", *(f"{scale.gb:.4g}" for scale in own)])
         for topology in TOPOLOGIES:
             cells = [value_text(scale.seconds.get(topology)) for scale in own]
-            table.add_row(f"{strategy}, s on the {TOPOLOGY_NAMES[topology]}", *cells)
-    return table
+            rows.append([f"{strategy}, s on the {TOPOLOGY_NAMES[topology]}", *cells])
+    print_grid(columns_of(rows, ranks={n: 99 - n for n in range(1, len(rows[0]))}), console, gap=2)
 
 
-def _space(study: HyparResults) -> Iterator[str]:
+def _space(study: HyparResults) -> Iterator[tuple[str, str]]:
     """The text on the explored choices."""
     if study.space:
         best, own = best_of(study.space), next(choice for choice in study.space if choice.chosen)
         text = f"{len(study.space)} choices at H1 and H4: HyPar's, {own.top} and {own.bottom}, moves {own.gb:.4g} GB"
         least = "the least" if best.chosen else f"the least is {best.gb:.4g}, {best.top} and {best.bottom}"
-        yield f"space     {text}, {least}"
+        yield "space", f"{text}, {least}"
 
 
-def verdict(rows: Sequence[FigureRow]) -> Iterator[str]:
+def verdict(rows: Sequence[FigureRow]) -> Iterator[tuple[str, str]]:
     """
     The count of reproduced numbers, and the reasons for the others: each reason once, with its numbers. Variants of a
     number do not count.
     """
     known = [row for row in rows if row.published is not None and not row.claim.startswith(VARIANT)]
     missed = [row for row in known if not row.reproduced]
-    yield f"verdict   {len(known) - len(missed)} of {len(known)} of the paper's numbers reproduced"
+    yield "verdict", f"{len(known) - len(missed)} of {len(known)} of the paper's numbers reproduced"
     reasons: dict[str, dict[str, list[str]]] = {}
     for row in missed:
         reason = row.note.rpartition("; ")[2]
         reasons.setdefault(reason, {}).setdefault(f"{row.network} {row.strategy}", []).append(row.claim)
     for reason, which in reasons.items():
         claims = dict.fromkeys(claim for group in which.values() for claim in group)
-        yield f"  {' and '.join(claims)}, {', '.join(which)}: {reason}"
+        yield "", f"{' and '.join(claims)}, {', '.join(which)}: {reason}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.studies.rows import rows_csv, rows_json
 from npuc.studies.thesis.claims import ClaimRow
 from npuc.studies.thesis.gains import GAIN_MIB, VARIANTS, GainRow
@@ -77,48 +78,44 @@ def published_text(row: ClaimRow) -> str:
 
 def print_study(study: ThesisResults, console: Console) -> None:
     """The table: claims, published and ours, and a verdict; or the measures of other networks; then the gains."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    heads = ["claim", "published", "ours", "unit", "within", "reproduced"] if study.theirs else ["", "ours", "unit"]
-    for head in heads:
-        table.add_column(head, justify="right" if head in ("published", "ours", "within") else "left", overflow="fold")
     if study.theirs:
-        console.print(
-            f"Roofline study (C.-Y. Tsai, NTU, 2021), preset {study.preset}: claim, published, ours", soft_wrap=True
-        )
-        for row in study.rows:
-            for cells in claim_lines(row):
-                table.add_row(*cells)
-        console.print(table)
-        for line in verdict(study.rows):
-            console.print(line, soft_wrap=True)
-        _print_gains(study, console)
-        return
-    console.print(f"Measures of the roofline study, preset {study.preset}", soft_wrap=True)
+        title = f"Roofline study (C.-Y. Tsai, NTU, 2021), preset {study.preset}: claim, published, ours"
+        rows = [("claim", "published", "ours", "unit", "within", "reproduced")]
+        rows += [cells for row in study.rows for cells in claim_lines(row)]
+        columns = columns_of(rows, left=(0, 3, 5), ranks={3: 2, 4: 3, 5: 1})
+    else:
+        title = f"Measures of the roofline study, preset {study.preset}"
+        columns = columns_of([("", "ours", "unit"), *_measures(study)], left=(0, 2))
+    print_note(title, console, style="bold")
+    console.print()
+    print_grid(columns, console, gap=2)
+    for label, text in verdict(study.rows) if study.theirs else ():
+        print_line(label, text, console)
+    _print_gains(study, console)
+
+
+def _measures(study: ThesisResults) -> Iterator[tuple[str, ...]]:
+    """The lines of each setting, below its name."""
     setting = ""
     for row in study.rows:
         if row.setting != setting:
-            table.add_row(row.setting)
+            yield (row.setting,)
             setting = row.setting
-        table.add_row(f"  {row.claim}", value_text(row.ours) or "does not fit", row.unit)
-    console.print(table)
-    _print_gains(study, console)
+        yield f"  {row.claim}", value_text(row.ours) or "does not fit", row.unit
 
 
 def _print_gains(study: ThesisResults, console: Console) -> None:
     """What each idea gains: time and traffic with all of them, and without one how many times as much."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_edge=False)
-    console.print("\nGains: time and traffic with all ideas; without one, how many times as much", soft_wrap=True)
-    for head in GAIN_HEADS:
-        table.add_column(head, justify="right" if "MB" in head else "left", overflow="fold")
+    console.print()
+    print_note("Gains: time and traffic with all ideas; without one, how many times as much", console, style="bold")
+    console.print()
+    rows: list[tuple[str, ...]] = [tuple(head.replace(", ", ",\n") for head in GAIN_HEADS)]
     for network in study.networks:
-        table.add_row(network.command)
-        for cells in gain_lines(study.gains, network.command):
-            table.add_row(f"  {cells[0]}", *cells[1:])
-    console.print(table)
+        rows.append((network.command,))
+        rows += [(f"  {cells[0]}", *cells[1:]) for cells in gain_lines(study.gains, network.command)]
+    print_grid(
+        columns_of(rows, left=(0, 1), ranks={n: n for n in range(2, len(GAIN_HEADS))}), console, gap=2, last=True
+    )
 
 
 GAIN_HEADS = (
@@ -158,17 +155,17 @@ def claim_lines(row: ClaimRow) -> Iterator[tuple[str, ...]]:
         yield (row.claim, published_text(row), value_text(row.ours), row.unit, within, reproduced)
 
 
-def verdict(rows: Sequence[ClaimRow]) -> Iterator[str]:
+def verdict(rows: Sequence[ClaimRow]) -> Iterator[tuple[str, str]]:
     """How many claims are reproduced, then those that are not, with what there is to say of them, or are not judged."""
     missed = [row for row in rows if row.reproduced is False]
     compared = sum(row.reproduced is not None for row in rows)
     text = f"{compared - len(missed)} of {compared} claims reproduced"
-    yield f"verdict   {text}{'; not ' + ', '.join(str(row.id) for row in missed) if missed else ''}"
+    yield "verdict", f"{text}{'; not ' + ', '.join(str(row.id) for row in missed) if missed else ''}"
     for row in missed:
         ours, published = value_text(row.ours) or "nothing", value_text(row.published)
         unit = f" {row.unit}" if row.unit else ""
         said = f" in place of {published}{unit}" if published else ""
-        yield f"{row.id!s:<10}{ours}{unit}{said}{': ' + row.note if row.note else ''}"
+        yield str(row.id), f"{ours}{unit}{said}{': ' + row.note if row.note else ''}"
     for row in rows:
         if row.reproduced is None:
-            yield f"{row.id!s:<10}is not judged: the study has a figure of it, and no value"
+            yield str(row.id), "is not judged: the study has a figure of it, and no value"

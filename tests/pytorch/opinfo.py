@@ -181,8 +181,7 @@ def judged(*samples: Sample, told: Callable[..., Any] | None = None) -> Verdict:
     try:
         return _compared(module, file.getvalue(), values, expected, tolerance)
     except NpucError as error:
-        kind = "defect" if "contradict the types" in str(error) else "refused"  # a meaning that fails is no refusal
-        return Verdict(kind, str(error).splitlines()[0])
+        return Verdict("refused", str(error).splitlines()[0])
     except Exception as error:  # a defect, told with the others
         return Verdict("defect", f"{type(error).__name__}: {error}"[:300])
 

@@ -59,13 +59,16 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
 
 
 def _table(table: Table, width: int) -> Iterator[str]:
-    """Aligned columns, names to the left and numbers to the right; a narrow terminal leaves out the last ones."""
+    """Aligned columns, names to the left and numbers to the right; those without room are left out, which is said."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     while len(widths) > 3 and sum(widths) + 3 * len(widths) > width:
         widths.pop()
+    missing = table[0][len(widths) :]
     for row in table:
         first, *rest = row[: len(widths)]
         yield f" {first:<{widths[0]}}" + "".join(f"   {c:>{w}}" for c, w in zip(rest, widths[1:], strict=True))
+    if missing:
+        yield from wrap(f"no room in {width} columns for {', '.join(missing)}", width)
 
 
 def _chart(line: Timeline, width: int) -> Iterator[str]:

@@ -187,7 +187,7 @@ class OptTool(xDSLOptMain):
         # What is printed between passes and the stage would be in each other's way.
         prints = self.args.print_between_passes or self.args.time_passes
         quoted, translated = self.sources.quoted(), Foreign(_translate)
-        with quoted, translated, stages(quiet=prints) as line, warnings_shown(line):
+        with quoted, translated, stages(quiet=prints), warnings_shown():
             super().apply_passes(prog)
 
     def register_all_frontends(self) -> None:

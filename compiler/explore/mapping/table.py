@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.dialects.mapping import Clusters, MappingAttr
 
 if TYPE_CHECKING:
@@ -21,31 +22,21 @@ PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 def print_result(result: SearchResult, console: Console, *, all_rows: bool) -> None:
     """Print the result."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     settings = result.settings
     heading = f"{result.title} ({result.source}): mappings for least {settings.objective} on {result.hardware}"
-    console.print(escape(f"{heading}, mode {result.mode}"), style="bold", highlight=False, soft_wrap=True)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in ("layer", "phase"):
-        table.add_column(name, no_wrap=True, vertical="bottom")
+    print_note(f"{heading}, mode {result.mode}", console, style="bold")
+    console.print()
     prefix, scale = _prefix(result)
     unit = f"{prefix} {UNITS[settings.objective]}".strip()
-    for name in ("times", f"default\n{unit}", f"best\n{unit}", "default\nover best", "util\n%"):
-        table.add_column(name, justify="right", no_wrap=True, vertical="bottom")
-    table.add_column("mapping", overflow="ellipsis", vertical="bottom", no_wrap=True)
+    costs = (f"default\n{unit}", f"best\n{unit}", "default\nover best")
     groups = _groups(result)
     shown = groups if all_rows or len(groups) <= MOST_LINES else _largest(result, groups)
-    for rows in shown:
-        table.add_row(*(escape(cell) for cell in _cells(result, rows, scale)))
-    console.print(table)
-    if len(shown) < len(groups):
-        note = f"the {len(shown)} that take most of {len(groups)} distinct contractions: --rows all shows all"
-        console.print(note, style="dim", soft_wrap=True)
+    rows = [("layer", "phase", "times", *costs, "util\n%", "mapping")] + [_cells(result, own, scale) for own in shown]
+    note = f"the {len(shown)} that take most of {len(groups)} distinct contractions: --rows all shows all"
+    columns = columns_of(rows, left=(0, 1, 7), ranks={1: 3, 2: 2, 5: 1, 6: 4, 7: 5})
+    print_grid(columns, console, gap=2, notes=[note] if len(shown) < len(groups) else [])
     for name, text in _summary(result):
-        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+        print_line(name, text, console)
 
 
 def _groups(result: SearchResult) -> list[list[MappedRow]]:

@@ -10,7 +10,7 @@ from npuc.compiler.core.options import objective_named
 from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.devices import FLAGS
 from npuc.compiler.explore.sweep.point import SweepPoint
-from npuc.compiler.report.text.verdict import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
+from npuc.compiler.report.text.quantities import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
 from npuc.compiler.report.totals import Totals
 
 Units = tuple[tuple[float, str], ...]

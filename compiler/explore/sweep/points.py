@@ -176,10 +176,7 @@ class Points:
         if backend is None or key not in self._together:
             said = [Said() for _ in self.models.names]
             models = [self.models.by_name[name] for name in self.models.names]
-            machines = [
-                machine_for(model, options, one.add, self.source.format)
-                for model, one in zip(models, said, strict=True)
-            ]
+            machines = [machine_for(model, options, self.source.format) for model in models]
             program = self._program(machines[self._number(index)], options, index)
             sessions = [
                 self._session(options, model, machine, program, one)
@@ -194,7 +191,7 @@ class Points:
         model, messages = self.backend_of(indices.start), Said()
         try:
             format = self.source.format
-            machines = [machine_for(model, self.options_of(index), messages.add, format) for index in indices]
+            machines = [machine_for(model, self.options_of(index), format) for index in indices]
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return

@@ -70,7 +70,7 @@ class Sweep:
         self.backend = backends[0] if backends else backend_for(source)
         self._points = Points(source, self.grid, self.backend, self.options)
         options_of_first = self._points.options_of(0)
-        machine_for(self._points.backend_of(0), options_of_first, _ignore, source.format)
+        machine_for(self._points.backend_of(0), options_of_first, source.format)
         varied = [axis.target for axis in self.grid.axes if axis.place == "option"]
         compared = replace(options_of_first, objective="time")  # points are compared by it, whatever scores them
         check_meaning(compared, list(self._scored(options_of_first)), varied)
@@ -83,7 +83,7 @@ class Sweep:
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
             model = scoring(get_backend(name), first.pipeline, self._points.models.module)
             chosen = replace(first, hardware=machine, overrides=overrides)
-            yield model, machine_for(model, chosen, _ignore, self.source.format)
+            yield model, machine_for(model, chosen, self.source.format)
 
     @property
     def objective(self) -> str:
@@ -96,7 +96,7 @@ class Sweep:
         varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
         options, backend = self._points.options_of(0), self._points.backend_of(0)
         chosen = replace(options, overrides=self.options.get("overrides") or {})
-        machine = machine_for(backend, chosen, _ignore, self.source.format)
+        machine = machine_for(backend, chosen, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]
         parts += [] if "backend" in varied else [f"backend {self.backend}"]
         fixed = self.options.get("precision")
@@ -156,7 +156,3 @@ def _text(path: str) -> str:
 def _of_some_point(options: CompileKeywords, vary: Vary) -> CompileKeywords:
     """The options, of two devices where their number is varied."""
     return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options
-
-
-def _ignore(_: str) -> None:
-    return None

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
 from npuc.compiler.explore.sweep.messages import point_text
 from npuc.compiler.report.layers import MOST_LINES
-from npuc.compiler.report.text.table import UNLIMITED
-from npuc.compiler.report.text.verdict import MAC_UNITS
+from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
+from npuc.compiler.report.text.quantities import MAC_UNITS, percent_cell
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from npuc.compiler.report import Totals
 
@@ -29,7 +27,8 @@ SweepRows = Literal["folded", "all"]
 """What the table shows: many points folded, or every point."""
 
 
-SPARE = {TRAFFIC: 1, ENERGY: 5, MEMORY: 2}
+RANKS = {ENERGY: 1, MEMORY: 4, TRAFFIC: 5}
+"""Where there is no room, traffic goes first."""
 HEADINGS = {TRAFFIC: "DRAM", MEMORY: "peak"}
 
 
@@ -37,17 +36,14 @@ def print_sweep(
     title: str, comparison: Comparison, console: Console, *, rows: SweepRows = "folded", backend: str
 ) -> None:
     """Print the points of a sweep with a verdict."""
-    from rich.markup import escape
-
     grid = comparison.grid
     shown, note = (list(range(grid.count)), "") if rows == "all" else fold(comparison)
     heading = f"{title}: {grid.count:,} point{'s' * (grid.count > 1)} of {axis_names(grid.axes)}"
-    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
-    console.print(_fitting_table(comparison, shown, console))
-    if note:
-        console.print(escape(note), style="dim", soft_wrap=True)
+    print_note(heading, console, style="bold")
+    console.print()
+    print_grid(_points(comparison, shown), console, gap=2, styles=_styles(comparison, shown), notes=[note])
     for name, text in summary(comparison, backend):
-        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+        print_line(name, text, console)
 
 
 def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str]:
@@ -77,38 +73,21 @@ def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str
     return shown, f"{len(shown)} of {len(lines.values):,} values of {lines.key}{note}: --rows all shows every point"
 
 
-def _fitting_table(comparison: Comparison, shown: Sequence[int], console: Console) -> Table:
-    """The table without the columns for which the console has no room; numbers are never cut."""
-    from rich.measure import Measurement
-
-    columns = list(_columns(comparison, shown))
-    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
-    while True:
-        table = _table(comparison, shown, columns)
-        spare = max(columns, key=lambda column: column.spare, default=None)
-        needed = Measurement.get(console, unlimited, table).maximum
-        if needed <= console.width or spare is None or not spare.spare:
-            return table
-        columns.remove(spare)
-
-
-def _table(comparison: Comparison, shown: Sequence[int], columns: Sequence[_Column]) -> Table:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+def _points(comparison: Comparison, shown: Sequence[int]) -> list[Column]:
+    """The columns of the varied keys, and those of what the points cost."""
+    varied: list[Column] = []
     for axis in comparison.grid.axes:
-        side = "right" if axis.is_numeric else "left"
-        table.add_column(escape(axis.key.replace(".", ".\n", 1)), justify=side, no_wrap=True, vertical="bottom")
-    for column in columns:
-        table.add_column(column.heading, justify="right", no_wrap=True)
-    for row, number in enumerate(shown):
-        point = comparison.points[number]
-        style = "bold green" if number == comparison.best else "dim" if point.error is not None else None
-        cells = [escape(value_text(value)) for value in point.values.values()]
-        table.add_row(*cells, *(column.texts[row] for column in columns), style=style)
-    return table
+        cells = tuple(value_text(comparison.points[number].values[axis.key]) for number in shown)
+        varied.append(Column(axis.key.replace(".", ".\n", 1), cells, left=not axis.is_numeric))
+    return [*varied, *_columns(comparison, shown)]
+
+
+def _styles(comparison: Comparison, shown: Sequence[int]) -> list[str]:
+    failed = [comparison.points[number].error is not None for number in shown]
+    return [
+        "bold green" if number == comparison.best else "dim" if bad else ""
+        for number, bad in zip(shown, failed, strict=True)
+    ]
 
 
 def value_text(value: Any) -> str:
@@ -118,60 +97,50 @@ def value_text(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A heading and the cells of the lines shown; without room the column with the largest `spare` is dropped."""
-
-    heading: str
-    texts: list[str]
-    spare: int = 0
-
-
-def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[_Column]:
+def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[Column]:
     """The columns after the keys."""
     totals = [comparison.points[number].totals for number in shown]
     for quantity in dict.fromkeys((TIME, TRAFFIC, ENERGY, comparison.quantity, MEMORY)):
         values = [comparison.amount(quantity, number) for number in shown]
         varies = len({value for value in values if value is not None}) > 1
         if any(value is not None for value in values) and (quantity is not MEMORY or varies):
-            spare = 0 if quantity is comparison.quantity else SPARE.get(quantity, 0)
-            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values, spare)
+            rank = 0 if quantity is comparison.quantity else RANKS.get(quantity, 0)
+            yield _column(HEADINGS.get(quantity, quantity.title), quantity, values, rank)
     if comparison.by_mac:
         yield _rates(comparison, shown)
     if comparison.grid.is_shared:
         yield _between(totals)
     used = [None if one is None else one.utilization for one in totals]
     if any(value is not None for value in used):
-        texts = ["" if value is None else f"{100 * value:.1f}" for value in used]
-        yield _Column("util\n%", texts, spare=4)
+        yield Column("util\n%", tuple(map(percent_cell, used)), rank=2)
     ratios = [comparison.ratio(number) for number in shown]
     if any(ratio is not None for ratio in ratios):
         what = f"{comparison.quantity.title}{' a MAC' if comparison.by_mac else ''}"
-        yield _Column(f"{what}\nover best", ["" if ratio is None else f"{ratio:.3f}" for ratio in ratios])
+        yield Column(f"{what}\nover best", tuple("" if ratio is None else f"{ratio:.3f}" for ratio in ratios))
     if any(one is None for one in totals):
-        yield _Column("\nfits", ["yes" if one is not None else "no" for one in totals])
+        yield Column("fits", tuple("yes" if one is not None else "no" for one in totals))
 
 
-def _column(heading: str, quantity: Quantity, values: Sequence[float | None], spare: int) -> _Column:
+def _column(heading: str, quantity: Quantity, values: Sequence[float | None], rank: int) -> Column:
     """Values in one unit, with as many digits as the smallest needs."""
     known = [value for value in values if value]
     scale, unit = quantity.unit(max(known, default=0.0))
     least = min(known, default=scale) / scale
     digits = min(4, max(0, 3 - math.floor(math.log10(least)))) if least else 3
-    texts = ["" if value is None else f"{value / scale:,.{digits}f}" for value in values]
-    return _Column(f"{heading}\n{unit}", texts, spare)
+    texts = ("" if value is None else f"{value / scale:,.{digits}f}" for value in values)
+    return Column(f"{heading}\n{unit}", tuple(texts), rank=rank)
 
 
-def _between(totals: Sequence[Totals | None]) -> _Column:
+def _between(totals: Sequence[Totals | None]) -> Column:
     """The share of the time that communication between devices takes."""
     texts: list[str] = []
     for one in totals:
         moving, seconds = (None, None) if one is None else (one.seconds_by_phase["comm"], one.seconds)
         texts.append(f"{100 * moving / seconds:.1f}" if moving is not None and seconds else "")
-    return _Column("comm\n%", texts, spare=3)
+    return Column("comm\n%", tuple(texts), rank=3)
 
 
-def _rates(comparison: Comparison, shown: Sequence[int]) -> _Column:
+def _rates(comparison: Comparison, shown: Sequence[int]) -> Column:
     """MACs a second, of all devices."""
     rates: list[float | None] = []
     for number in shown:
@@ -179,7 +148,8 @@ def _rates(comparison: Comparison, shown: Sequence[int]) -> _Column:
         macs, seconds = (None, None) if one is None else (one.macs, one.seconds)
         rates.append(comparison.grid.devices_of(number) * macs / seconds if macs is not None and seconds else None)
     scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
-    return _Column(f"MACs\n{unit}/s", ["" if rate is None else f"{rate / scale:,.1f}" for rate in rates], spare=3)
+    texts = ("" if rate is None else f"{rate / scale:,.1f}" for rate in rates)
+    return Column(f"MACs\n{unit}/s", tuple(texts), rank=3)
 
 
 def summary(comparison: Comparison, backend: str) -> Iterator[tuple[str, str]]:

@@ -6,58 +6,45 @@ Below it stands what each backend says of the whole step, with what its model or
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import ProgramFacts
+from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
 from npuc.compiler.report.text.precision import precision_text
-from npuc.compiler.report.text.verdict import (
-    bytes_unit,
-    energy_text,
-    is_training,
-    time_text,
-    time_unit,
-)
+from npuc.compiler.report.text.quantities import bytes_cells, bytes_unit, energy_text, time_cells, time_text
+from npuc.compiler.report.text.summary.verdict import is_training
+from npuc.compiler.report.text.table import folded_note
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 PROGRAMS = {"forward": "of the forward graph", "lowered": "of the lowered program"}
-WIDEST = 100_000
 
 
 def print_comparison(reports: Sequence[Report], console: Console, *, every: bool = False) -> None:
     """Print the reports of one source side by side on a console; `every` shows each layer of a long network."""
-    from rich.markup import escape
-
     first = reports[0]
     what = "training step" if any(map(is_training, reports)) else "forward pass"
     name = first.network or first.source
     source = f" ({first.source})" if first.source and first.source != name else ""
-    console.print(escape(f"{name}{source}: {what}, by backend"), style="bold", highlight=False, soft_wrap=True)
+    print_note(f"{name}{source}: {what}, by backend", console, style="bold")
     gathered: dict[str, Line] = {}
     for report in reports:
         for line in by_layer(report.ops):
             gathered.setdefault(line.name, Line(line.name)).rows.extend(line.rows)
     whole = costing([*gathered.values()])
     shown = whole if every else folded(whole)
+    console.print()
     if shown:
-        console.print(_fitting(reports, shown, console))
-    if len(shown) < len(whole):
-        console.print(f"{len(whole):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
-    of_all = [text for text in reports[0].warnings if all(text in report.warnings for report in reports)]
+        print_grid(list(_columns(reports, shown)), console, notes=[folded_note(whole, shown)])
     width = max(10, *(len(report.backend) + 2 for report in reports))
     for report in reports:
         text = f"{report.hardware.get('name', 'custom')}{precision_text(report)}: {_told(report)}"
-        console.print(f"[bold]{report.backend:<{width}}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
-        for warning in report.warnings:
-            if warning not in of_all:
-                console.print(f"{'':<{width}}{escape(f'warning: {warning}')}", highlight=False, soft_wrap=True)
-    for warning in of_all:
-        console.print(escape(f"warning: {warning}"), highlight=False, soft_wrap=True)
+        print_line(report.backend, text, console, width)
 
 
 def _told(report: Report) -> str:
@@ -80,55 +67,26 @@ def _told(report: Report) -> str:
     return text + (f"; it says no {' and no '.join(missing)}" if missing else "")
 
 
-def _fitting(reports: Sequence[Report], lines: Sequence[Line], console: Console) -> Table:
-    """The table with as many columns, and as many digits, as the console has room for; numbers are never cut."""
-    from rich.measure import Measurement
-
-    unlimited = console.options.update(width=WIDEST, max_width=WIDEST)
-    longest = max(len(_label(line)) for line in lines)
-    table = _table(reports, lines, 0, 12, traffic=False)
-    for traffic, digits in ((True, 3), (True, 2), (True, 1), (False, 3), (False, 2), (False, 1), (False, 0)):
-        table = _table(reports, lines, digits, longest, traffic=traffic)
-        room = longest - max(0, Measurement.get(console, unlimited, table).minimum - console.width)
-        if room >= min(longest, 12):
-            return _table(reports, lines, digits, room, traffic=traffic)
-    return table
-
-
-def _table(reports: Sequence[Report], lines: Sequence[Line], digits: int, room: int, *, traffic: bool) -> Table:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    totals = [Line("total", 0, list(report.ops)) for report in reports]
-    scale, unit = time_unit(max((total.seconds or 0.0 for total in totals), default=0.0))
-    data = bytes_unit(max((total.dram_bytes or 0 for total in totals), default=0))
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
-    table.add_column("layer", footer="total", no_wrap=True)
-    rows = [list[str]() for _ in lines]
+def _columns(reports: Sequence[Report], lines: Sequence[Line]) -> Iterator[Column]:
+    """The time of each backend, and its traffic where there is room and it says one: a line in one unit."""
     whose = {id(row): number for number, report in enumerate(reports) for row in report.ops}
-
-    def add(heading: str, number: int, of: Callable[[Line], float | None], size: float, places: int) -> None:
-        table.add_column(heading, justify="right", footer=_number(of(totals[number]), size, places), no_wrap=True)
-        for cells, line in zip(rows, lines, strict=True):
-            own = [row for row in line.rows if whose[id(row)] == number]
-            cells.append(_number(of(Line(line.name, line.layers, own)), size, places))
-
+    total = Line("total", rows=[row for report in reports for row in report.ops])
+    split = [_split(line, whose, len(reports)) for line in (*lines, total)]
+    yield Column("layer", tuple(line.label for line in lines), left=True, footer="total")
+    times = [time_cells([own.seconds for own in line]) for line in split]
+    moved = [bytes_cells([own.dram_bytes for own in line]) for line in split]
     for number, report in enumerate(reports):
-        add(f"{report.backend}\n{unit}", number, lambda line: line.seconds, scale, digits)
+        *cells, footer = (row[number] for row in times)
+        yield Column(f"{report.backend}\ntime", tuple(cells), footer=footer)
     for number, report in enumerate(reports):
-        if traffic and totals[number].dram_bytes is not None:
-            heading = f"{report.backend}\nDRAM {data[1]}"
-            add(heading, number, lambda line: line.dram_bytes, data[0], min(digits, 2))
-    for cells, line in zip(rows, lines, strict=True):
-        label = _label(line)
-        table.add_row(escape(label if len(label) <= room else f"{label[: max(room - 1, 0)]}…"), *cells)
-    return table
+        *cells, footer = (row[number] for row in moved)
+        if footer:
+            yield Column(f"{report.backend}\nDRAM", tuple(cells), rank=1, footer=footer)
 
 
-def _label(line: Line) -> str:
-    return line.name if line.layers == 1 else f"{line.name} x{line.layers:,}"
-
-
-def _number(value: float | None, scale: float, digits: int) -> str:
-    return "" if value is None else f"{value / scale:,.{digits}f}"
+def _split(line: Line, whose: Mapping[int, int], count: int) -> list[Line]:
+    """A line as one for each of `count` backends; `whose` says the backend of each row by its identity."""
+    rows: list[list[OpRow]] = [[] for _ in range(count)]
+    for row in line.rows:
+        rows[whose[id(row)]].append(row)
+    return [Line(line.name, line.layers, own) for own in rows]

@@ -8,34 +8,31 @@ from typing import TYPE_CHECKING
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import CoreFacts
+from npuc.compiler.report.text.grid import columns_of, print_grid
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-COLUMNS = ("cycles", "array\ncycles", "read\nbytes", "written\nbytes")
+HEADINGS = ("layer", "phase", "cut", "core", "cycles", "array\ncycles", "read\nbytes", "written\nbytes", "busy\n%")
+RANKS = {2: 3, 5: 1, 6: 2, 7: 2, 8: 1}
+NAMES = 3
+"""So many columns are of names, the others of numbers."""
 
 
 def print_cores(report: Report, console: Console) -> None:
     """Print the table; nothing for a report without cores."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
-    rows = [(row, facts) for row in report.ops if (facts := CoreFacts.found_in(row)) is not None]
-    if not rows:
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for heading in ("layer", "phase", "cut"):
-        table.add_column(heading, no_wrap=True)
-    for heading in ("core", *COLUMNS, "busy\n%"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for row, facts in rows:
+    rows: list[tuple[str, ...]] = []
+    for row in report.ops:
+        facts = CoreFacts.found_in(row)
+        if facts is None:
+            continue
+        partition = None if row.schedule is None else row.schedule.partition
+        cut = str(partition) if partition is not None and partition.over == "cores" else "-"
         for number, cells in enumerate(_cells(row, facts)):
-            partition = None if row.schedule is None else row.schedule.partition
-            cut = str(partition) if partition is not None and partition.over == "cores" else "-"
-            names = ("", "", "") if number else (escape(row.name or row.op), row.phase, cut)
-            table.add_row(*names, str(number), *cells)
-    console.print(table)
+            names = ("", "", "") if number else (row.name or row.op, row.phase, cut)
+            rows.append((*names, str(number), *cells))
+    if rows:
+        print_grid(columns_of([HEADINGS, *rows], left=range(NAMES), ranks=RANKS), console)
 
 
 def has_cores(report: Report) -> bool:

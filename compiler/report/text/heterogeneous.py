@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.report.heterogeneous import HeterogeneousReport
 from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.numbered import name_of_all, template
 from npuc.compiler.report.parallel import Parallel, ParallelPair
-from npuc.compiler.report.text.plan import aligned
-from npuc.compiler.report.text.plan_lines import PlanRows, name_of_all, template
+from npuc.compiler.report.text.grid import Column, columns_of, print_grid, print_note
+from npuc.compiler.report.text.plan_lines import PlanRows
+from npuc.compiler.report.text.quantities import time_text
 from npuc.compiler.report.text.sharding import short_amount
-from npuc.compiler.report.text.verdict import time_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
 
 def print_heterogeneous(report: HeterogeneousReport, console: Console, *, rows: PlanRows = "folded") -> None:
     """Print groups, layers and pairs. Layers of a long network that read alike are one line, unless `rows` is all."""
-    lines = [*_heading(report), *_groups(report), "", *_layers(report, rows), "", *_pairs(report.parallel)]
-    for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _print_heading(report, console)
+    print_grid(_groups(report), console, gap=2)
+    note = "a number is the share of the first side; else both have as much"
+    print_grid(_layers(report, rows), console, gap=2, notes=[note])
+    print_grid(_pairs(report.parallel), console, gap=2, notes=["a pair's time has no movement but its own"], last=True)
 
 
-def _heading(report: HeterogeneousReport) -> list[str]:
+def _print_heading(report: HeterogeneousReport, console: Console) -> None:
     plan = report.parallel
     groups = "1 group" if len(report.groups) == 1 else f"{len(report.groups):,} groups"
     by = f"{plan.devices:,} devices in {groups} by {plan.strategy}, movement counted as {plan.convention}"
@@ -35,17 +38,19 @@ def _heading(report: HeterogeneousReport) -> list[str]:
         ("by data parallelism in equal shares", report.data_parallel_seconds),
     )
     text = "; ".join(f"{what} {time_text(time)} ({time / seconds:.2f} times that)" for what, time in others)
-    return [f"{report.network} ({report.source}): {by}", f"a step takes {time_text(seconds)}; {text}"]
+    print_note(f"{report.network} ({report.source}): {by}", console, style="bold")
+    print_note(f"a step takes {time_text(seconds)}; {text}", console, style="")
+    console.print()
 
 
-def _groups(report: HeterogeneousReport) -> list[str]:
+def _groups(report: HeterogeneousReport) -> list[Column]:
     rows = [["group", "devices", "TFLOPS of one", "GB/s of one"]]
     for number, group in enumerate(report.groups):
         rows.append([str(number), f"{group.devices:,}", f"{group.tflops:,g}", f"{group.gb_per_s:,g}"])
-    return aligned(rows, right=range(4))
+    return columns_of(rows, left=())
 
 
-def _layers(report: HeterogeneousReport, rows: PlanRows) -> list[str]:
+def _layers(report: HeterogeneousReport, rows: PlanRows) -> list[Column]:
     columns = _columns(report.parallel)
     cells = {name: tuple(_cell(pair, name) for _, pair in columns) for name in report.layers}
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -56,7 +61,7 @@ def _layers(report: HeterogeneousReport, rows: PlanRows) -> list[str]:
     for (_, own), names in alike.items():
         count = "" if len(names) == 1 else f" x{len(names):,}"
         table.append([name_of_all(names) + count, *own])
-    return [*aligned(table, right=()), "a number is the share of the first side; else both have as much"]
+    return columns_of(table, left=range(len(table[0])))
 
 
 def _columns(plan: Parallel) -> list[tuple[str, ParallelPair]]:
@@ -84,10 +89,10 @@ def _cell(pair: ParallelPair, name: str) -> str:
     return f"{pair.choices[name]} {float(Fraction(share)):.3g}" if share is not None and shared else pair.choices[name]
 
 
-def _pairs(plan: Parallel) -> list[str]:
+def _pairs(plan: Parallel) -> list[Column]:
     rows: list[Sequence[str]] = [["level", "groups", "pairs", "elements", "time", "first side", "second side"]]
     for level in plan.levels:
         for pair in level.pairs or []:
             times = [time_text(seconds) for seconds in (pair.seconds, *pair.side_seconds)]
             rows.append([level.level, _range(pair), f"{pair.count:,}", short_amount(Fraction(pair.elements)), *times])
-    return [*aligned(rows, right=range(2, 7)), "a pair's time has no movement but its own"]
+    return columns_of(rows, left=(0, 1), ranks={2: 2, 3: 2, 5: 1, 6: 1})

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from npuc.compiler.report.numbered import name_of_all, template
 from npuc.compiler.report.parallel import ParallelTotal
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanReport
-from npuc.compiler.report.text.plan_lines import PlanLine, PlanRows, largest_part, name_of_all, plan_lines, template
+from npuc.compiler.report.text.grid import Column, columns_of, print_grid, print_note
+from npuc.compiler.report.text.plan_lines import PlanLine, PlanRows, largest_part, plan_lines
+from npuc.compiler.report.text.quantities import bytes_unit
 from npuc.compiler.report.text.sharding import CUT_NOTE, bound_text, short_amount, type_text
-from npuc.compiler.report.text.verdict import bytes_unit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,29 +46,34 @@ def print_plan(report: PlanReport, console: Console, *, rows: PlanRows = "folded
 
     Layers of a long network that read alike are one line, unless `rows` is all.
     """
-    lines = _layer(report, report.layers[0]) if len(report.layers) == 1 else _layers(report, rows)
-    for line in [*_heading(report), *lines]:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    _print_heading(report, console)
+    if len(report.layers) == 1:
+        _print_layer(report, report.layers[0], console)
+    else:
+        _print_layers(report, rows, console)
+        _print_sources(report, console)
 
 
-def _heading(report: PlanReport) -> list[str]:
+def _print_heading(report: PlanReport, console: Console) -> None:
     by = f"{report.devices:,} devices by {report.strategy}, movement counted as {report.convention}"
     total = Fraction(report.total.elements)
     text = f"{_step(report)} moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
         text += bound_text(total, Fraction(report.lower_bound_elements), report.strategy, report.convention)
-    return [f"{report.network} ({report.source}): {by}", text]
+    print_note(f"{report.network} ({report.source}): {by}", console, style="bold")
+    print_note(text, console, style="")
+    console.print()
 
 
 def _step(report: PlanReport) -> str:
     return "a step" if report.training else "a forward pass"
 
 
-def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
+def _print_layers(report: PlanReport, rows: PlanRows, console: Console) -> None:
     total = Fraction(report.total.elements)
     shown = [layer for layer in report.layers if layer.weights or layer.parts]
     lines = plan_lines(shown, lambda layer: _key(layer, total), rows)
-    table = [["layer", "types", "elements", "", "most of it", "another type", "", "all else free", ""]]
+    table = [["layer", "types", "elements", "%", "most of it", "another type", "more", "all else free", "more"]]
     for line in lines:
         moved = [short_amount(line.elements), f"{float(line.elements / total):.1%}" if total else ""]
         table.append([line.name, "", *moved, "", "", "", "", ""] if line.rest else _cells(line, moved, total))
@@ -78,7 +86,8 @@ def _layers(report: PlanReport, rows: PlanRows) -> list[str]:
     if all(layer.adapted is None for layer in shown):
         table = [row[:-2] for row in table]
         notes.append("what is best with all else free is said of one layer: npuc explain SOURCE LAYER")
-    return [*aligned(table, right=(2, 3, 6, 8)), *notes, "", *_sources(report)]
+    ranks = {3: 1, 4: 2, 5: 3, 6: 3, 7: 4, 8: 4}
+    print_grid(columns_of(table, left=(0, 1, 4, 5, 7), ranks=ranks), console, gap=2, notes=notes)
 
 
 def _key(layer: PlanLayer, total: Fraction) -> tuple[str, ...]:
@@ -105,13 +114,13 @@ def _cells(line: PlanLine, moved: Sequence[str], total: Fraction) -> list[str]:
     ]
 
 
-def _sources(report: PlanReport) -> list[str]:
-    """The movement of the whole plan at each level, by kind."""
+def _print_sources(report: PlanReport, console: Console) -> None:
+    """The movement of the whole plan at each level, by kind; nothing where there is none."""
     total = Fraction(report.total.elements)
     if not total:
-        return []
+        return
     levels = len(report.sources[0].levels)
-    rows = [["all layers", *(f"H{h + 1}" for h in range(levels)), "elements", "", "bytes"]]
+    rows = [["all layers", *(f"H{h + 1}" for h in range(levels)), "elements", "%", "bytes"]]
     for part in report.sources:
         amounts = [short_amount(Fraction(amount)) for amount in part.levels]
         elements, size = _both(part.total)
@@ -120,10 +129,18 @@ def _sources(report: PlanReport) -> list[str]:
     sums = [sum((Fraction(part.levels[h]) for part in report.sources), start=Fraction(0)) for h in range(levels)]
     elements, size = _both(report.total)
     rows.append(["together", *map(short_amount, sums), elements, "", size])
-    return aligned(rows, right=range(1, len(rows[0])))
+    print_grid(_with_sums(rows, spare=3), console, gap=2, last=True)
 
 
-def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
+def _with_sums(rows: Sequence[Sequence[str]], spare: int) -> list[Column]:
+    """Columns whose last row stands below a rule; of a narrow page the last `spare` ones, then levels, are left out."""
+    *above, sums = rows
+    last = len(sums) - spare
+    ranks = {n: 1 if n < last else 2 for n in range(1, len(sums)) if n != last}
+    return [replace(c, footer=text) for c, text in zip(columns_of(above, ranks=ranks), sums, strict=True)]
+
+
+def _print_layer(report: PlanReport, layer: PlanLayer, console: Console) -> None:
     total = Fraction(report.total.elements)
     rows = [[layer.layer, *(f"H{h + 1}" for h in range(len(layer.choices))), "elements", "bytes"]]
     rows.append(["type", *_each(layer), "", ""])
@@ -134,11 +151,10 @@ def _layer(report: PlanReport, layer: PlanLayer) -> list[str]:
         sum((Fraction(part.levels[h]) for part in layer.parts), start=Fraction(0)) for h in range(len(layer.choices))
     ]
     rows.append(["together", *map(short_amount, sums), *_both(layer.total)])
-    lines = aligned(rows, right=range(1, len(rows[0])))
+    print_grid(_with_sums(rows, spare=2), console, gap=2)
     for title, other in (("all else as planned", layer.other), ("all else free", layer.adapted)):
         text = "there is no other" if other is None else _sentence(report, other, total)
-        lines.append(f"best other types, {title}: {text}")
-    return lines
+        print_note(f"best other types, {title}: {text}", console, style="")
 
 
 def _sentence(report: PlanReport, other: PlanOther, total: Fraction) -> str:
@@ -191,16 +207,3 @@ def _both(total: ParallelTotal) -> tuple[str, str]:
 def _amounts(total: ParallelTotal) -> str:
     elements, size = _both(total)
     return f"{elements} elements one way" + (f", {size} both ways" if size else "")
-
-
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
-    """Columns of the least width; those with the given numbers are right-aligned."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        " "
-        + "  ".join(
-            cell.rjust(width) if n in right else cell.ljust(width)
-            for n, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Literal
 
 from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.numbered import name_of_all, template
 from npuc.compiler.report.plan import PlanLayer, PlanPart
 
 PlanRows = Literal["folded", "all"]
@@ -64,28 +65,3 @@ def plan_lines(
 def largest_part(layer: PlanLayer) -> PlanPart | None:
     """The largest source of a layer's movement."""
     return max(layer.parts, key=lambda part: Fraction(part.total.elements), default=None)
-
-
-def template(name: str) -> str:
-    """A name without its numbers."""
-    return ".".join("*" if part.isdecimal() else part for part in name.split("."))
-
-
-def name_of_all(names: Sequence[str]) -> str:
-    """
-    One name for names that differ only in numbers.
-
-    A number that runs without a gap is its first and last, if all of the names are meant by that; others are `*`.
-    """
-    columns = [list(dict.fromkeys(column)) for column in zip(*(name.split(".") for name in names), strict=True)]
-    count = 1
-    for column in columns:
-        count *= len(column)
-    whole = count == len(set(names))
-    return ".".join(column[0] if len(column) == 1 else _range(column) if whole else "*" for column in columns)
-
-
-def _range(numbers: Sequence[str]) -> str:
-    """`0-11` for the numbers 0 to 11, `*` where some between are missing."""
-    found = sorted(map(int, numbers))
-    return f"{found[0]}-{found[-1]}" if found == list(range(found[0], found[-1] + 1)) else "*"

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report.reuse import SHARES, ReuseReport
-from npuc.compiler.report.text.table import UNLIMITED
+from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 WITHIN = "intra-layer"
-FEWEST_COLUMNS = 4
-"""The number of columns shown however narrow the terminal is."""
 WORDS = {
     WITHIN: "operands of a contraction, read by many MACs",
     "adjacent": "what the next step reads",
@@ -30,12 +27,13 @@ WORDS = {
 
 def print_reuse(report: ReuseReport, console: Console) -> None:
     """Print the savings of reuse."""
-    from rich.markup import escape
-
-    console.print(escape(title(report)), style="bold", highlight=False, soft_wrap=True)
-    console.print(_fitting_table(report, console))
+    print_note(title(report), console, style="bold")
+    console.print()
+    styles = ["bold" if row is report.total else "" if row.bytes else "dim" for row in report.rows]
+    ends = [n for n, row in enumerate(report.rows) if row is report.within or row is report.scopes[-1]]
+    print_grid(list(_columns(report)), console, gap=2, styles=styles, rules=ends)
     for name, text in summary(report):
-        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+        print_line(name, text, console)
 
 
 def title(report: ReuseReport) -> str:
@@ -78,50 +76,28 @@ def verdict(report: ReuseReport) -> str:
     )
 
 
-def _fitting_table(report: ReuseReport, console: Console) -> Table:
-    """The table without the last columns for which the console has no room; numbers are never cut."""
-    from rich.measure import Measurement
-
-    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
-    columns = list(_columns(report))
-    while True:
-        table = _table(report, columns)
-        if Measurement.get(console, unlimited, table).maximum <= console.width or len(columns) <= FEWEST_COLUMNS:
-            return table
-        columns.pop()
-
-
-def _columns(report: ReuseReport) -> Iterator[tuple[str, list[str]]]:
-    """Headings and cells, one cell per scope; missing values are empty."""
+def _columns(report: ReuseReport) -> Iterator[Column]:
+    """A cell per scope; missing values are empty. Without room, those of the highest rank go first."""
     rows, here = report.rows, _mib(report.capacity_bytes)
     between = [row if row is not report.within and row.bytes else None for row in rows]
-    yield "\nscope", [row.scope for row in rows]
-    yield "saves\nMiB", [_mib(row.bytes) for row in rows]
-    yield "share\n%", ["" if row is None else f"{100 * row.bytes / report.total.bytes:.1f}" for row in between]
-    captured = [f"{100 * row.captured_bytes / row.bytes:.1f}" if row.bytes else "" for row in rows]
-    yield f"at {here}\nMiB, %", captured
-    for share in SHARES:
+
+    def column(heading: str, cells: Iterable[str], rank: int) -> Column:
+        return Column(heading, tuple(cells), rank=rank)
+
+    yield Column("scope", tuple(row.scope for row in rows), left=True)
+    yield column("saves\nMiB", (_mib(row.bytes) for row in rows), 0)
+    yield column("share\n%", ("" if r is None else f"{100 * r.bytes / report.total.bytes:.1f}" for r in between), 0)
+    captured = (f"{100 * row.captured_bytes / row.bytes:.1f}" if row.bytes else "" for row in rows)
+    yield column(f"at {here}\nMiB, %", captured, 0)
+    for number, share in enumerate(SHARES):
         found = [row.captured_from[str(share)] for row in rows]
         heading = "all" if share == 100 else f"{share}%"
-        yield f"{heading} from\nMiB", ["" if capacity is None else _mib(capacity) for capacity in found]
-    yield "fits in\nMiB", [_mib(row.enough_bytes) if row.bytes else "" for row in rows]
-    yield "\nintervals", [f"{row.intervals:,}" for row in rows]
-    yield "\nwhat it is", [WORDS[row.scope] for row in rows]
-
-
-def _table(report: ReuseReport, columns: Sequence[tuple[str, list[str]]]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, (heading, cells) in enumerate(columns):
-        right = 0 < number and cells[0] != WORDS[WITHIN]
-        table.add_column(heading, justify="right" if right else "left", no_wrap=True)
-    for number, row in enumerate(report.rows):
-        style = "bold" if row is report.total else None if row.bytes else "dim"
-        end = row is report.within or row is report.scopes[-1]
-        table.add_row(*(cells[number] for _, cells in columns), style=style, end_section=end)
-    return table
+        cells = ("" if capacity is None else _mib(capacity) for capacity in found)
+        yield column(f"{heading} from\nMiB", cells, 1 + number)
+    later = 1 + len(SHARES)
+    yield column("fits in\nMiB", (_mib(row.enough_bytes) if row.bytes else "" for row in rows), later)
+    yield column("intervals", (f"{row.intervals:,}" for row in rows), later + 1)
+    yield Column("what it is", tuple(WORDS[row.scope] for row in rows), left=True, rank=later + 2)
 
 
 def _mib(size: int) -> str:

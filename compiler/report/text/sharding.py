@@ -10,7 +10,9 @@ from npuc.compiler.core.units import MIB
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime
-from npuc.compiler.report.text.verdict import bytes_unit, is_training, time_text
+from npuc.compiler.report.text.grid import Column, print_grid, print_note
+from npuc.compiler.report.text.quantities import bytes_unit, time_text
+from npuc.compiler.report.text.summary.verdict import is_training
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,26 +27,20 @@ LONGEST_RUN = 3
 
 def print_parallel(parallel: Parallel, console: Console) -> None:
     """Print the types as papers draw them: one line per layer, one column per level, the top level first."""
-    from rich.markup import escape
-
     heading = f"{parallel.devices:,} devices by {parallel.strategy}, movement counted as {parallel.convention}"
-    console.print(escape(heading), style="bold", highlight=False, soft_wrap=True)
+    print_note(heading, console, style="bold")
+    console.print()
     rows = _rows(parallel.levels)
     last = f"elements of a {'pair' if all(level.parts == 2 for level in parallel.levels) else 'group'}"
-    width = max([len(name) for name, _ in rows] + [len(last)])
-    amounts = [short_amount(Fraction(level.elements)) for level in parallel.levels]
-    cells = max([3, *map(len, amounts), *(len(one) for _, types in rows for one in types)])
-    titles = " ".join(level.level.rjust(cells) for level in parallel.levels)
-    console.print(f" {'layer':<{width}}  {titles}", highlight=False, soft_wrap=True)
-    for name, types in rows:
-        shown = " ".join(f"[{STYLES.get(one, '')}]{one:>{cells}}[/]" if one in STYLES else one for one in types)
-        console.print(f" {escape(name):<{width}}  {shown}", highlight=False, soft_wrap=True)
-    totals = " ".join(amount.rjust(cells) for amount in amounts)
-    console.print(f" {last:<{width}}  {totals}", highlight=False, soft_wrap=True)
-    if any("output" in (level.cuts or {}).values() for level in parallel.levels):
-        console.print(CUT_NOTE, highlight=False, soft_wrap=True)
+    columns = [Column("layer", tuple(name for name, _ in rows), left=True, footer=last)]
+    for number, level in enumerate(parallel.levels):
+        cells = tuple(types[number] for _, types in rows)
+        styles = tuple(STYLES.get(cell, "") for cell in cells)
+        columns.append(Column(level.level, cells, styles=styles, footer=short_amount(Fraction(level.elements))))
+    cut = any("output" in (level.cuts or {}).values() for level in parallel.levels)
+    print_grid(columns, console, notes=[CUT_NOTE] if cut else [])
     for text in [*_planned(parallel), *_summary(parallel)]:
-        console.print(escape(text), highlight=False, soft_wrap=True)
+        print_note(text, console, style="")
     console.print()
 
 

@@ -1,49 +1,36 @@
 """
 A report as a text table: one line per layer with its phases side by side, totals, bounds and a verdict.
 
-On a terminal it takes the terminal's width; piped it is as wide as it needs to be and nothing is cut.
+On a terminal it takes the terminal's width, elsewhere that of COLUMNS; piped without it, it has all columns.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from npuc.compiler.report.certificates import LayerCertificate
 from npuc.compiler.report.layers import Line, by_layer, costing, folded
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.text.certified import certified_text, gap_text
-from npuc.compiler.report.text.cores import load_balance, print_cores
-from npuc.compiler.report.text.fused import fused_text
-from npuc.compiler.report.text.interleaving import interleaving_text
-from npuc.compiler.report.text.iteration import iteration_text, nearness_text
-from npuc.compiler.report.text.memory import memory_text
+from npuc.compiler.report.text.cores import print_cores
+from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
 from npuc.compiler.report.text.precision import precision_text
-from npuc.compiler.report.text.recomputed import again_text
-from npuc.compiler.report.text.resident import resident_text
-from npuc.compiler.report.text.sharding import overlap_text, print_parallel, sums_text
-from npuc.compiler.report.text.verdict import (
-    MAC_UNITS,
-    bound_holds,
-    bytes_unit,
-    energy_text,
-    is_training,
-    time_text,
-    time_unit,
-    verdict,
-)
-from npuc.compiler.report.text.words import PLAIN, Words
+from npuc.compiler.report.text.quantities import bytes_cell, count_cell, percent_cell, time_cell
+from npuc.compiler.report.text.sharding import print_parallel
+from npuc.compiler.report.text.summary.certified import gap_text
+from npuc.compiler.report.text.summary.lines import summary
+from npuc.compiler.report.text.summary.verdict import is_training
+from npuc.compiler.report.text.words import PHASES, PLAIN, Words
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
 Rows = Literal["folded", "all", "cores"]
 """The rows of the table: long networks folded by block, every layer, or folded, followed by each core's share."""
-UNLIMITED = 100_000
-NARROWEST = 12
-PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
 LIMIT_STYLES = {"compute": "green", "dram": "yellow", "vector": "cyan", "latency": "magenta"}
+BACKWARD = ("dx", "dw", "dxdw")
+SMALL = 0.01
+"""Times of less than this share of the whole are dim."""
 
 
 def print_report(report: Report, console: Console, *, rows: Rows = "folded", words: Words = PLAIN) -> None:
@@ -52,21 +39,31 @@ def print_report(report: Report, console: Console, *, rows: Rows = "folded", wor
 
     `words` are those of its backend.
     """
-    from rich.markup import escape
-
     lines = costing(by_layer(report.ops))
     shown = lines if rows == "all" else folded(lines)
-    console.print(escape(_title(report)), style="bold", highlight=False, soft_wrap=True)
+    print_note(_title(report), console, style="bold")
+    console.print()
     if lines:
-        console.print(_fitting_table(report, shown, console))
-    if len(shown) < len(lines):
-        console.print(f"{len(lines):,} layers folded into {len(shown)} lines: --rows all shows each", style="dim")
+        print_grid(list(_columns(report, shown)), console, notes=[folded_note(lines, shown)])
     if rows == "cores":
         print_cores(report, console)
     if report.parallel is not None:
         print_parallel(report.parallel, console)
-    for name, text in _summary(report, words):
-        console.print(f"[bold]{name:<10}[/bold]{escape(text)}", highlight=False, soft_wrap=True)
+    for name, text in summary(report, words):
+        print_line(name, text, console)
+
+
+def folded_note(lines: Sequence[Line], shown: Sequence[Line]) -> str:
+    """What lines of several layers are; empty if there are none."""
+    if len(shown) == len(lines):
+        return ""
+    equal = next((line for line in shown if line.count > 1), None)
+    several = next((line for line in shown if line.layers > line.count and not line.rest), None)
+    meant = [] if equal is None else [f"x{equal.count:,} of {equal.count:,} equal lines"]
+    if several is not None:
+        each = several.layers // several.count
+        meant.append(f"({each:,}) of {each:,} layers")
+    return f"{len(lines):,} layers in {len(shown)} lines; sums: {', '.join(meant)}; --rows all shows each"
 
 
 def _title(report: Report) -> str:
@@ -77,159 +74,55 @@ def _title(report: Report) -> str:
     return f"{name}{source}: {on}{precision_text(report)}"
 
 
-def _fitting_table(report: Report, lines: Sequence[Line], console: Console) -> Table:
+def _columns(report: Report, lines: Sequence[Line]) -> Iterator[Column]:
     """
-    The table with as many digits as the console has room for, without gaps where it has none for these.
-
-    Names may be cut to fit, numbers never.
+    The columns of the table. Time is always there; then in this order, as far as there is room: the phases (forward,
+    backward and update where there is none for all), limit, utilization, DRAM, share of the time, MACs, gap.
     """
-    from rich.measure import Measurement
-
-    unlimited = console.options.update(width=UNLIMITED, max_width=UNLIMITED)
-    longest = max(len(_label(line)) for line in lines)
-    for gaps in [True, False] if report.certificates else [False]:
-        for digits in (3, 2, 1, 0):
-            needed = Measurement.get(console, unlimited, _table(report, lines, digits, longest, gaps=gaps)).minimum
-            room = longest - max(0, needed - console.width)
-            if room >= min(longest, NARROWEST):
-                return _table(report, lines, digits, room, gaps=gaps)
-    return _table(report, lines, 0, NARROWEST, gaps=False)
-
-
-def _label(line: Line) -> str:
-    """The name of a line, with the number of layers folded into it."""
-    return line.name if line.layers == 1 else f"{line.name} x{line.layers:,}"
-
-
-def _clipped(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: max(room - 1, 0)]}…"
-
-
-def _table(report: Report, lines: Sequence[Line], digits: int, room: int, *, gaps: bool) -> Table:
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
-
     total = Line("total", 0, list(report.ops))
+
+    def column(heading: str, text: Callable[[Line], str], rank: int) -> Column:
+        return Column(heading, tuple(map(text, lines)), rank=rank, footer=text(total))
+
+    yield replace(column("layer", lambda line: line.label, 0), left=True, footer="total")
+    yield from _phases(lines, total)
+    yield column("time", lambda line: time_cell(line.seconds), 0)
+    if total.seconds:
+        yield column("time\n%", lambda line: percent_cell((line.seconds or 0.0) / (total.seconds or 1.0)), 6)
+    limits = column("limit", lambda line: line.limit or "", 3)
+    yield replace(limits, left=True, styles=tuple(LIMIT_STYLES.get(cell, "") for cell in limits.cells))
+    yield column("MACs", lambda line: count_cell(line.macs or None), 7)
+    if total.dram_bytes is not None:
+        yield column("DRAM", lambda line: bytes_cell(line.dram_bytes), 5)
+    if report.certificates:
+        known = {one.layer: one for one in report.certificates}
+        yield column("gap\n%", lambda line: gap_text(known[name] for name in line.names if name in known), 8)
+    yield column("util\n%", lambda line: percent_cell(line.utilization), 4)
+
+
+def _phases(lines: Sequence[Line], total: Line) -> Iterator[Column]:
+    """The time of each phase, or, where there is less room, of the forward and backward passes and the update."""
     present = {row.phase for line in lines for row in line.rows if row.macs or row.seconds is not None}
-    phases = [phase for phase in PHASES if phase in present] if len(present) > 1 else []
-    scale, unit = time_unit(total.seconds or 0.0)
-    macs = next((unit for unit in MAC_UNITS if total.macs >= unit[0]), MAC_UNITS[-1])
-    data = bytes_unit(total.dram_bytes or 0)
-    moved = total.dram_bytes is not None
-    headings = [
-        *(f"{PHASES[phase]}\n{unit}" for phase in phases),
-        f"time\n{unit}",
-        f"MACs\n{macs[1] or ' '}",
-        "limit",
-        *([f"DRAM\n{data[1]}"] if moved else []),
-        *(["gap\n%"] if gaps else []),
-        "util\n%",
-    ]
-    known = {one.layer: one for one in (report.certificates or ()) if gaps}
-    scales = (scale, macs[0], data[0] if moved else None)
-    rows = [_cells(line, phases, scales, digits, known) for line in (*lines, total)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_footer=True, header_style="bold")
-    table.add_column("layer", footer="total", no_wrap=True)
-    for number, heading in enumerate(headings):
-        side = "left" if heading == "limit" else "right"
-        table.add_column(heading, justify=side, footer=rows[-1][number], no_wrap=True)
-    for line, cells in zip(lines, rows, strict=False):
-        limit = headings.index("limit")
-        style = LIMIT_STYLES.get(cells[limit])
-        cells[limit] = f"[{style}]{cells[limit]}[/{style}]" if style else escape(cells[limit])
-        table.add_row(escape(_clipped(_label(line), room)), *cells)
-    return table
+    phases = [phase for phase in PHASES if phase in present]
+    if len(phases) < 2:
+        return
 
+    def column(heading: str, of: Sequence[str], rank: int, instead: int | None = None) -> Column:
+        def text(line: Line) -> str:
+            times = [time for phase, time in line.phases.items() if phase in of]
+            return time_cell(sum(times)) if times else ""
 
-def _cells(
-    line: Line,
-    phases: Sequence[str],
-    scales: tuple[float, float, float | None],
-    digits: int,
-    certificates: Mapping[str, LayerCertificate],
-) -> list[str]:
-    """The cells of a line after the name; `scales` are the units of times, MACs and bytes, if any are known."""
-    scale, macs, data = scales
-    certified = [certificates[name] for name in dict.fromkeys(row.name for row in line.rows) if name in certificates]
-    times = line.phases
-    return [
-        *(_number(times.get(phase), scale, digits) for phase in phases),
-        _number(line.seconds, scale, digits),
-        _number(line.macs or None, macs, digits),
-        line.limit or "",
-        *([] if data is None else [_number(line.dram_bytes, data, min(digits, 2))]),
-        *([gap_text(certified)] if certificates else []),
-        _number(line.utilization, 0.01, 1),
-    ]
+        cells = tuple(map(text, lines))
+        dim = [sum(line.phases.get(phase, 0.0) for phase in of) < SMALL * (total.seconds or 0.0) for line in lines]
+        styles = tuple("dim" if small else "" for small in dim)
+        return Column(heading, cells, rank=rank, footer=text(total), styles=styles, instead=instead)
 
-
-def _number(value: float | None, scale: float, digits: int) -> str:
-    return "" if value is None else f"{value / scale:,.{digits}f}"
-
-
-def _summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
-    """The lines below the table: a heading and a text each."""
-    totals = report.totals
-    if totals.seconds:
-        yield "phases", _shares(totals.seconds_by_phase, totals.seconds, PHASES)
-        yield "kinds", _shares(totals.seconds_by_kind, totals.seconds, {})
-    if totals.lower_bound_seconds is not None and totals.seconds is not None:
-        bound = totals.lower_bound_seconds
-        gap = f"; this one takes {totals.seconds / bound:.2f}x that" if bound else ""
-        yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report, words)}{gap}"
-    read, written = totals.dram_read_bytes, totals.dram_write_bytes
-    if read is not None and written is not None:
-        scale, unit = bytes_unit(read + written)
-        text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
-        if totals.lower_bound_bytes:
-            least = totals.lower_bound_bytes
-            text += f"; {(read + written) / least:.2f}x the lower bound {bound_holds(report, words)}, "
-            text += f"{least / scale:,.2f} {unit}"
-        yield "traffic", text
-    overlap = overlap_text(report)
-    if overlap is not None:
-        yield "network", overlap
-    sums = sums_text(report)
-    if sums is not None:
-        yield "sums", sums
-    if report.memory is not None:
-        yield "memory", memory_text(report.memory, report.totals)
-    again = again_text(report)
-    if again is not None:
-        yield "recompute", again
-    certified = certified_text(report)
-    if certified is not None:
-        yield "optimal", certified
-    interleaving = interleaving_text(report)
-    if interleaving is not None:
-        yield "together", interleaving
-    fused = fused_text(report)
-    if fused is not None:
-        yield "fused", fused
-    iteration = iteration_text(report)
-    if iteration is not None:
-        yield "iteration", iteration
-    nearness = nearness_text(report)
-    if nearness is not None:
-        yield "gap", nearness
-    resident = resident_text(report)
-    if resident is not None:
-        yield "resident", resident
-    balance = load_balance(report)
-    if balance is not None:
-        yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"
-    if totals.energy_j is not None:
-        yield "energy", energy_text(totals.energy_j)
-    for warning in report.warnings:
-        yield "warning", warning
-    yield "verdict", verdict(report, words)
-
-
-def _shares(times: dict[str, float | None], whole: float, names: dict[str, str]) -> str:
-    parts = [
-        f"{names.get(key, key)} {time_text(seconds)} ({seconds / whole:.0%})"
-        for key, seconds in times.items()
-        if seconds
-    ]
-    return ", ".join(parts)
+    for phase in phases:
+        yield column(PHASES[phase], [phase], 1)
+    backward = [phase for phase in phases if phase in BACKWARD]
+    if len(backward) > 1:
+        for phase in phases:
+            if phase not in BACKWARD:
+                yield column(PHASES[phase], [phase], 2, instead=1)
+            elif phase == backward[0]:
+                yield column("backward", backward, 2, instead=1)

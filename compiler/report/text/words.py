@@ -1,4 +1,4 @@
-"""Phrases of the table and the verdict that depend on the backend's model."""
+"""The words of tables: phases, and phrases that depend on the backend's model."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from npuc.compiler.report.report import Report
+
+PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
+"""The phases of a step as tables name them."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import IterationFacts
-from npuc.compiler.report.text.verdict import TIME_UNITS
+from npuc.compiler.report.text.quantities import TIME_UNITS
 from npuc.studies.thesis.figures.panels import (
     DOTTED,
     STYLES,

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from npuc.compiler.report import Report
-from npuc.compiler.report.text.verdict import TIME_UNITS
+from npuc.compiler.report.text.quantities import TIME_UNITS
 from npuc.studies.thesis.figures.panels import (
     DOTTED,
     INK,

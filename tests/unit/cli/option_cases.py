@@ -218,6 +218,10 @@ OWN = {
     "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),
     "new --output": Case("-o made"),
     "new --quiet": Case("-q"),
+    "compile --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "explain --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "reuse --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "sweep --quiet": Case("-q", "--set maestro.num_pes=2"),
     "list --load": Case("--load own.py"),
     "list --json": Case("--json -"),
 }

@@ -37,11 +37,15 @@ def test_a_layer_says_where_its_movement_comes_from(npuc: Npuc, wide: str) -> No
         == """\
 wide (wide.dsl): 2 devices by mp, movement counted as table2
 a step moves 832 elements one way, 3.25 KiB both ways: no plan of types dp and mp moves fewer elements
+
  logits                  H1  elements     bytes
+ ──────────────────────────────────────────────
  type                    mp
  sum of outputs          64        64  256.00 B
  gradients to h.linear  256       256  1.00 KiB
+ ──────────────────────────────────────────────
  together               320       320  1.25 KiB
+
 best other types, all else as planned: dp, a step moves 1.28 k elements one way, 5.00 KiB both ways, +53.85%
 best other types, all else free: dp, a step moves 1.28 k elements one way, 5.00 KiB both ways, +53.85%
 """
@@ -49,17 +53,22 @@ best other types, all else free: dp, a step moves 1.28 k elements one way, 5.00 
 
 
 def test_all_layers_have_a_line_with_their_next_best_types(npuc: Npuc, wide: str) -> None:
+    outcome = npuc("explain", wide, "--devices", "2", "--parallel", "dp")
     assert (
-        npuc("explain", wide, "--devices", "2", "--parallel", "dp").out
+        outcome.out
         == """\
 wide (wide.dsl): 2 devices by dp, movement counted as table2
 a step moves 4.608 k elements one way, 18.00 KiB both ways; 453.8% above the proved bound of types dp and mp, 832
- layer     types  elements         most of it                 another type           all else free
+
+ layer     types  elements      %  most of it                 another type     more  all else free     more
+ ──────────────────────────────────────────────────────────────────────────────────────────────────────────
  h.linear  dp      4.096 k  88.9%  sum of weights' gradients  mp            -72.22%  mp             -81.94%
  logits    dp          512  11.1%  sum of weights' gradients  mp             -4.17%  mp             -81.94%
 
- all layers                       H1  elements              bytes
+ all layers                       H1  elements       %      bytes
+ ────────────────────────────────────────────────────────────────
  sums of weights' gradients  4.608 k   4.608 k  100.0%  18.00 KiB
+ ────────────────────────────────────────────────────────────────
  together                    4.608 k   4.608 k          18.00 KiB
 """
     )

@@ -58,16 +58,20 @@ def test_types_shares_and_times_are_shown(npuc: Npuc, wide: str) -> None:
 wide (wide.dsl): 4 devices in 2 groups by accpar, movement counted as table2
 a step takes 2.317 µs; in equal shares 4.186 µs (1.81 times that); by data parallelism in equal shares 6.656 µs \
 (2.87 times that)
+
  group  devices  TFLOPS of one  GB/s of one
+ ──────────────────────────────────────────
      0        2           0.03           10
      1        2           0.01           10
 
  layer     H1        H2 0  H2 1
+ ──────────────────────────────
  h.linear  III 0.75  III   II
  logits    II 0.75   II    II
 a number is the share of the first side; else both have as much
 
  level  groups  pairs  elements      time  first side  second side
+ ─────────────────────────────────────────────────────────────────
  H1     0-1         1       576  2.061 µs    2.061 µs     2.061 µs
  H2     0           1       576  2.176 µs    2.176 µs     2.176 µs
  H2     1           1       256  2.048 µs    2.048 µs     2.048 µs

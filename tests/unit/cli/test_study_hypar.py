@@ -19,7 +19,7 @@ def test_one_network_as_table_rows_and_picture(npuc: Npuc) -> None:
     assert outcome.err == ""
     lines = outcome.out.splitlines()
     assert lines[0].startswith("Hybrid parallelism (Song et al., HPCA 2019), 16 accelerators, convention published")
-    assert lines[2].split() == ["SFC", "hypar", "mmmm", "mmmm", "dmmm", "mmmm"]
+    assert lines[4].split() == ["SFC", "hypar", "mmmm", "mmmm", "dmmm", "mmmm"]
     assert "16.89 (16.9)" in outcome.out
     assert "0.7553 (0.723) !" in outcome.out
     assert any(line.startswith("verdict ") for line in lines)

@@ -37,7 +37,7 @@ def test_sweep_prints_a_table_with_a_verdict(npuc: Npuc) -> None:
     assert [line.split()[:2] for line in lines[5:11]] == [[r, d] for r in ("8", "16", "32") for d in ("75", "150")]
     assert lines[-2].startswith("effect    at most, on time")
     assert lines[-1].startswith("verdict   The least time is at array.rows=")
-    assert outcome.err == ("npuc: backend cycle, the default\nnpuc: backend cycle on its default hardware, igo-large\n")
+    assert outcome.err == ""
 
 
 def test_csv_has_a_row_a_point(npuc: Npuc) -> None:
@@ -69,8 +69,8 @@ def test_no_point_fits(npuc: Npuc) -> None:
 
 def test_messages_are_limited(npuc: Npuc) -> None:
     outcome = npuc("sweep", "net.dsl", "--vary", "memory.spm_kib=0.002:0.005:0.0001")
-    assert outcome.err.count("warning: memory.spm_kib=") == 19
-    assert outcome.err.splitlines()[-1] == "npuc: 12 more messages; 31 points failed"
+    assert outcome.err.count("warning: memory.spm_kib=") == 20
+    assert outcome.err.splitlines()[-1] == "npuc: 11 more messages; 31 points failed"
 
 
 def test_processes_write_the_same_bytes(npuc: Npuc) -> None:
@@ -105,7 +105,7 @@ def test_an_interrupted_sweep_continues(npuc: Npuc, monkeypatch: pytest.MonkeyPa
         )
     outcome = npuc("sweep", "net.dsl", *VARY, "--csv", "rows.csv", "-j", "2")
     assert outcome.status == 3
-    assert (f"rows.csv.partial has {after} of 12 points, continuing" in outcome.err) == (after > 0)
+    assert (f"rows.csv.partial had {after} of 12 points and was continued" in outcome.err) == (after > 0)
     assert Path("rows.csv").read_bytes() == rows
     assert not Path("rows.csv.partial").exists()
     assert "12 points" in outcome.out
@@ -198,7 +198,7 @@ def test_a_truncated_last_line_is_dropped(npuc: Npuc, monkeypatch: pytest.Monkey
     for cut in (1, 2, 30, len(data.splitlines()[-1])):
         partial.write_bytes(data[:-cut])
         outcome = npuc("sweep", "net.dsl", *VARY, "--csv", "rows.csv")
-        assert "rows.csv.partial has 2 of 12 points, continuing" in outcome.err
+        assert "rows.csv.partial had 2 of 12 points and was continued" in outcome.err
         assert Path("rows.csv").read_bytes() == rows
 
 

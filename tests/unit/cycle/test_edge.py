@@ -15,7 +15,7 @@ from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow, Report, to_trace
-from npuc.compiler.report.text.verdict import verdict
+from npuc.compiler.report.text.summary.verdict import verdict
 from npuc.compiler.transforms.set_target import SetTargetPass
 from npuc.dialects.npu.nest import Loop, Schedule
 from npuc.hardware import load_hardware

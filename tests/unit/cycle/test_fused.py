@@ -10,8 +10,8 @@ from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.text.fused import fused_text
-from npuc.compiler.report.text.verdict import time_text
+from npuc.compiler.report.text.quantities import time_text
+from npuc.compiler.report.text.summary.fused import fused_text
 from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]

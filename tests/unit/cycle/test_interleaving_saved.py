@@ -5,7 +5,7 @@ import pytest
 from npuc.compiler import compile_source
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import InterleavingFacts
-from npuc.compiler.report.text.interleaving import interleaving_text
+from npuc.compiler.report.text.summary.interleaving import interleaving_text
 
 NETWORK = """
 network mlp(batch=64) {

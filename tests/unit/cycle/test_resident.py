@@ -9,7 +9,7 @@ from npuc.backends.cycle.backend import CycleBackend
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.text.resident import resident_text
+from npuc.compiler.report.text.summary.resident import resident_text
 from npuc.hardware import Hardware
 
 Parse = Callable[[str], ModuleOp]

@@ -8,7 +8,7 @@ from npuc.compiler import CapacityError, UsageError, compile_source
 from npuc.compiler.core.options import Options
 from npuc.compiler.driver.levels.placement import placed
 from npuc.compiler.driver.levels.preset import with_goal
-from npuc.compiler.report.text.verdict import verdict
+from npuc.compiler.report.text.summary.verdict import verdict
 
 NET = """network net(batch=8) {
   input x: f32[batch, 20]

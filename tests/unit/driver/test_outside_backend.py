@@ -146,7 +146,9 @@ def test_its_keys_are_checked_as_ours(published: Path) -> None:
 
 def test_it_explains_layers_and_speaks_in_reports(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", *OPTIONS]) == 0
-    assert capsys.readouterr().out.startswith("logits forward: the machine says 2.0 s\n")
+    assert capsys.readouterr().out.startswith(
+        "net.dsl on igo-large, backend slow\nlogits forward: the machine says 2.0 s\n"
+    )
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--svg", "a.svg", *OPTIONS]) == 2
     assert "the backend 'slow' draws no picture of a layer" in capsys.readouterr().err
     assert run_command(["explain", "net.dsl", "logits", "-b", "roofline"]) == 2

@@ -112,9 +112,7 @@ def test_each_report_has_the_warnings_of_the_program_and_its_own() -> None:
             assert report.warnings[-1] == unread
             assert any(text.startswith(own) for text in report.warnings[1:-1]) == (name == "maestro")
             assert name == "maestro" or len(report.warnings) == 2
-        lines = shown(reports).splitlines()
-        assert [lines.count(f"warning: {text}") for text in (remark, unread)] == [1, 1]
-        assert sum(own in line for line in lines) == 1
+        assert "warning" not in shown(reports)
 
 
 def test_a_warning_of_several_reports_is_said_once() -> None:
@@ -122,7 +120,7 @@ def test_a_warning_of_several_reports_is_said_once() -> None:
     keywords: CompileKeywords = {"pipeline": "autodiff,lower-to-npu,schedule,schedule"}
     compile_program(text_source(NET, "dsl", "net.dsl"), ALL, keywords, said.append)
     assert sum("has nothing to do" in line for line in said) == 1
-    assert sum("MAESTRO models" in line for line in said) == 1
+    assert sum(line.startswith("warning: maestro: MAESTRO models") for line in said) == 1
 
 
 def test_what_is_told_of_mappings_is_of_a_backend() -> None:
@@ -154,10 +152,11 @@ def test_one_table_in_one_unit() -> None:
     text = shown(reports)
     lines = text.splitlines()
     (total,) = (line.split() for line in lines if line.startswith(" total"))
-    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[lines[3].split()[1]]
-    for cell, report in zip(total[1:4], reports.values(), strict=True):
-        assert float(cell.replace(",", "")) * unit == pytest.approx(report.totals.seconds, abs=1e-3 * unit)
-    assert len(total) == 6  # two backends model traffic
+    assert len({*total[2:8:2]}) == 1
+    unit = {"s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[total[2]]
+    for cell, report in zip(total[1:7:2], reports.values(), strict=True):
+        assert float(cell.replace(",", "")) * unit == pytest.approx(report.totals.seconds, rel=5.001e-3)
+    assert len(total) == 1 + 2 * 5  # two backends model traffic
     (maestro,) = (line for line in lines if line.startswith("maestro"))
     assert maestro.endswith("it says no DRAM traffic and no energy")
     assert "of the lowered program" in text

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.report.layers import MOST_LINES
+from npuc.compiler.report.numbered import name_of_all, template
 from npuc.compiler.report.parallel import ParallelTotal
 from npuc.compiler.report.plan import PlanLayer
-from npuc.compiler.report.text.plan_lines import name_of_all, plan_lines, template
+from npuc.compiler.report.text.plan_lines import plan_lines
 
 
 def layer(name: str, elements: int) -> PlanLayer:

@@ -18,7 +18,7 @@ from npuc.compiler.report.sections import (
     columns,
     has_residents,
 )
-from npuc.compiler.report.text.verdict import bound_holds
+from npuc.compiler.report.text.summary.verdict import bound_holds
 
 CORES = CoreFacts(
     cores=2,

@@ -12,7 +12,7 @@ from npuc.compiler import compile_source
 from npuc.compiler.analysis.solvers import linear
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import Report
-from npuc.compiler.report.text.iteration import nearness_text
+from npuc.compiler.report.text.summary.iteration import nearness_text
 
 NET = """network net(batch=16) {
   input x: f32[batch, 32]

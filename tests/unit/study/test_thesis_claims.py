@@ -114,10 +114,11 @@ def test_csv_holds_what_json_holds() -> None:
 
 def test_the_verdict_says_which_claims_are_missed_and_why() -> None:
     first, *missed = verdict(thesis_results().rows)
-    assert first == "verdict   24 of 25 claims reproduced; not P14"
+    assert first == ("verdict", "24 of 25 claims reproduced; not P14")
     line, last = missed
-    assert line.startswith("P14       3.062 MB in place of 6 MB: ")
-    assert last == "P26       is not judged: the study has a figure of it, and no value"
+    assert line[0] == "P14"
+    assert line[1].startswith("3.062 MB in place of 6 MB: ")
+    assert last == ("P26", "is not judged: the study has a figure of it, and no value")
     cells = {row.id: next(claim_lines(row))[1::4] for row in thesis_results().rows}
     assert [cells[id] for id in ("P01", "P12", "P25", "P26")] == [
         ("48.1", "yes"),

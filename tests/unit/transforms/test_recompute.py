@@ -17,7 +17,7 @@ from npuc.compiler.driver.levels.preset import STEPS
 from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
 from npuc.compiler.driver.run import stamp_default_target
 from npuc.compiler.interpreter.execute import the_function
-from npuc.compiler.report.text.recomputed import again_text
+from npuc.compiler.report.text.summary.recomputed import again_text
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.interleave.together import together

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import ResidencyFacts, UnmovedFacts
-from npuc.compiler.report.text.verdict import bytes_unit
+from npuc.compiler.report.text.quantities import bytes_unit
 
 
 def resident_text(report: Report) -> str | None:

@@ -7,34 +7,8 @@ from collections.abc import Mapping
 from npuc.compiler.report.layers import time_by_limit
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import ExchangeFacts, TransferFacts, has_residents
+from npuc.compiler.report.text.quantities import time_text
 from npuc.compiler.report.text.words import PLAIN, Words
-
-TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-ENERGY_UNITS = ((1.0, "J"), (1e-3, "mJ"), (1e-6, "µJ"), (1e-9, "nJ"))
-BYTE_UNITS = ((1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B"))
-MAC_UNITS = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-
-
-def time_unit(seconds: float) -> tuple[float, str]:
-    """The unit in which a time is at least 1, and its size in seconds."""
-    return next((unit for unit in TIME_UNITS if seconds >= unit[0]), TIME_UNITS[-1])
-
-
-def bytes_unit(moved: int) -> tuple[float, str]:
-    """The unit in which an amount of data is at least 1, and its size in bytes: MiB from there on."""
-    return next((unit for unit in BYTE_UNITS if moved >= unit[0]), BYTE_UNITS[-1])
-
-
-def energy_text(joules: float) -> str:
-    """An energy with its unit, four digits."""
-    scale, name = next((unit for unit in ENERGY_UNITS if joules >= unit[0]), ENERGY_UNITS[-1])
-    return f"{joules / scale:,.4g} {name}"
-
-
-def time_text(seconds: float) -> str:
-    """A time with its unit, four digits."""
-    scale, name = time_unit(seconds)
-    return f"{seconds / scale:,.4g} {name}" if seconds else "0 s"
 
 
 def share_of(report: Report, tensor: str) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import FusedFacts, UnstoredFacts
-from npuc.compiler.report.text.verdict import bytes_unit, time_text
+from npuc.compiler.report.text.quantities import bytes_unit, time_text
 
 
 def fused_text(report: Report) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import RecomputeFacts
-from npuc.compiler.report.text.verdict import time_text
+from npuc.compiler.report.text.quantities import time_text
 
 
 def again_text(report: Report) -> str | None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from npuc.compiler.report.numbered import name_of_all, template
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import InterleavingFacts
-from npuc.compiler.report.text.verdict import bytes_unit, time_text
+from npuc.compiler.report.text.quantities import bytes_unit, time_text
 
 SHOWN = 3
 """The layers that the line names."""
@@ -31,10 +34,22 @@ def interleaving_text(report: Report) -> str | None:
     time = f"{time_text(abs(gained) * seconds)} ({abs(gained) / max(before, 1):.1%}) {_than(gained)}"
     layers = "the contractions of 1 layer" if len(saved) == 1 else f"the contractions of {len(saved):,} layers"
     text = f"{layers}: {time} and {abs(moved) / scale:,.2f} {unit} {_than(moved)} than one after another"
-    most = sorted((-cycles, name) for name, cycles in saved.items() if cycles > 0)[:SHOWN]
+    most = _most(saved)
     if len(saved) > 1 and most:
-        text += "; most by " + ", ".join(f"{name} {time_text(-cycles * seconds)}" for cycles, name in most)
+        text += "; most by " + ", ".join(
+            f"{name_of_all(names)} {time_text(cycles * seconds)}{' each' if len(names) > 1 else ''}"
+            for names, cycles in most
+        )
     return text
+
+
+def _most(saved: Mapping[str, int]) -> list[tuple[list[str], int]]:
+    """The layers that save most; equal ones whose names differ in numbers are one."""
+    alike: dict[tuple[int, str], list[str]] = {}
+    for name, cycles in saved.items():
+        if cycles > 0:
+            alike.setdefault((-cycles, template(name)), []).append(name)
+    return [(names, -cycles) for (cycles, _), names in sorted(alike.items())[:SHOWN]]
 
 
 def _than(saved: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.compiler.report.document import StepMemory
-from npuc.compiler.report.text.verdict import bytes_unit
+from npuc.compiler.report.text.quantities import bytes_unit
 from npuc.compiler.report.totals import Totals
 
 

@@ -1,0 +1,84 @@
+"""The lines below the table of a report: where time and traffic go, bounds, what runs together, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from npuc.compiler.report.report import Report
+from npuc.compiler.report.text.cores import load_balance
+from npuc.compiler.report.text.quantities import bytes_unit, energy_text, time_text
+from npuc.compiler.report.text.sharding import overlap_text, sums_text
+from npuc.compiler.report.text.summary.certified import certified_text
+from npuc.compiler.report.text.summary.fused import fused_text
+from npuc.compiler.report.text.summary.interleaving import interleaving_text
+from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
+from npuc.compiler.report.text.summary.memory import memory_text
+from npuc.compiler.report.text.summary.recomputed import again_text
+from npuc.compiler.report.text.summary.resident import resident_text
+from npuc.compiler.report.text.summary.verdict import bound_holds, verdict
+from npuc.compiler.report.text.words import PHASES, Words
+
+
+def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
+    """The lines below the table: a heading and a text each."""
+    totals = report.totals
+    if totals.seconds:
+        yield "phases", _shares(totals.seconds_by_phase, totals.seconds, PHASES)
+        yield "kinds", _shares(totals.seconds_by_kind, totals.seconds, {})
+    if totals.lower_bound_seconds is not None and totals.seconds is not None:
+        bound = totals.lower_bound_seconds
+        gap = f"; this one takes {totals.seconds / bound:.2f}x that" if bound else ""
+        yield "bound", f"no schedule takes less than {time_text(bound)} {bound_holds(report, words)}{gap}"
+    read, written = totals.dram_read_bytes, totals.dram_write_bytes
+    if read is not None and written is not None:
+        scale, unit = bytes_unit(read + written)
+        text = f"{read / scale:,.2f} {unit} read, {written / scale:,.2f} {unit} written"
+        if totals.lower_bound_bytes:
+            least = totals.lower_bound_bytes
+            text += f"; {(read + written) / least:.2f}x the lower bound {bound_holds(report, words)}, "
+            text += f"{least / scale:,.2f} {unit}"
+        yield "traffic", text
+    overlap = overlap_text(report)
+    if overlap is not None:
+        yield "network", overlap
+    sums = sums_text(report)
+    if sums is not None:
+        yield "sums", sums
+    if report.memory is not None:
+        yield "memory", memory_text(report.memory, report.totals)
+    again = again_text(report)
+    if again is not None:
+        yield "recompute", again
+    certified = certified_text(report)
+    if certified is not None:
+        yield "optimal", certified
+    interleaving = interleaving_text(report)
+    if interleaving is not None:
+        yield "together", interleaving
+    fused = fused_text(report)
+    if fused is not None:
+        yield "fused", fused
+    iteration = iteration_text(report)
+    if iteration is not None:
+        yield "iteration", iteration
+    nearness = nearness_text(report)
+    if nearness is not None:
+        yield "gap", nearness
+    resident = resident_text(report)
+    if resident is not None:
+        yield "resident", resident
+    balance = load_balance(report)
+    if balance is not None:
+        yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"
+    if totals.energy_j is not None:
+        yield "energy", energy_text(totals.energy_j)
+    yield "verdict", verdict(report, words)
+
+
+def _shares(times: dict[str, float | None], whole: float, names: dict[str, str]) -> str:
+    parts = [
+        f"{names.get(key, key)} {time_text(seconds)} ({seconds / whole:.0%})"
+        for key, seconds in times.items()
+        if seconds
+    ]
+    return ", ".join(parts)
