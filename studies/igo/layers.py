@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.core.workers import answers
+from npuc.compiler.explore.workers import answers
 from npuc.studies.igo.explicit import ExplicitCosts
 from npuc.studies.igo.lru import PAPER, LruCosts
 from npuc.studies.igo.networks import Product

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from npuc.compiler.core.workers import answers
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.points import Points
+from npuc.compiler.explore.workers import answers
 
 LARGEST_CHUNK = 1024
 """The most points that are scored together; they return together."""
