@@ -18,7 +18,7 @@ from tests.calls.values import CALLED, CalledNet
 
 Counterpart = Callable[..., Any]
 _FILES = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
-_OWN = ("__init__", "counterparts", "conftest", "opinfo", "store")
+_OWN = ("__init__", "counterparts", "conftest", "opinfo", "opinfo_parts", "store")
 RANDOM = frozenset({"dropout", "bernoulli", "stochastic_depth"})
 """Functions whose random numbers PyTorch does not share."""
 

@@ -26,6 +26,7 @@ from torch.utils import _pytree as pytree
 
 from npuc.compiler import describe_source, run_source
 from npuc.compiler.core.errors import NpucError
+from tests.pytorch.opinfo_parts import Parts
 
 TOLERANCES = {torch.float64: 1e-9, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 1e-1}
 """The largest difference, relative to the largest element, by the type that PyTorch computes in."""
@@ -34,7 +35,7 @@ COARSE = {"nn.functional.hardsigmoid": 1e-7}
 PLACES = frozenset("argsort sort topk msort max min median nanmedian kthvalue mode".split())
 """Operators whose places are any of those of equal elements: samples of integers have such."""
 TOGETHER = 16
-"""How many samples are judged in one program at most."""
+"""How many samples are exported at once at most."""
 DTYPES = (torch.float64, torch.int64, torch.bool)
 """The element types of samples."""
 RANDOM = frozenset(
@@ -98,6 +99,7 @@ class Module(nn.Module):
     def __init__(self, samples: Sequence[Sample], function: Callable[..., Any] | None = None):
         super().__init__()
         self.inputs: list[torch.Tensor] = []
+        self.owners: list[int] = []
         self.calls = [(function or one.op.op, *self._placed(number, one)) for number, one in enumerate(samples)]
         self.weights: dict[str, torch.Tensor] = {}
 
@@ -116,23 +118,25 @@ class Module(nn.Module):
             else:
                 placed.append(_Slot(len(self.inputs)))
                 self.inputs.append(leaf)
+                self.owners.append(number)
         return placed, spec
 
     def forward(self, *inputs: torch.Tensor) -> dict[str, torch.Tensor]:
-        """The results by name, and a weighted sum of those that are floats."""
+        """The results of each call by name, and a weighted sum of those that are floats."""
         found: dict[str, torch.Tensor] = {}
         for number, (function, placed, spec) in enumerate(self.calls):
             leaves = [self._value(leaf, inputs) if isinstance(leaf, _Slot) else leaf for leaf in placed]
             args, kwargs = pytree.tree_unflatten(leaves, spec)
             results = [one for one in pytree.tree_leaves(function(*args, **kwargs)) if isinstance(one, torch.Tensor)]
-            found |= {f"r{number}_{place}": one for place, one in enumerate(results)}
-        sums = [
-            (one * self._weight(name, one)).sum()
-            for name, one in found.items()
-            if one.is_floating_point() and one.requires_grad and one.numel()
-        ]
-        if sums:
-            found["total"] = torch.stack(sums).sum() if len(sums) > 1 else sums[0]
+            named = {f"r{number}_{place}": one for place, one in enumerate(results)}
+            sums = [
+                (one * self._weight(name, one)).sum()
+                for name, one in named.items()
+                if one.is_floating_point() and one.requires_grad and one.numel()
+            ]
+            found |= named
+            if sums:
+                found[f"total{number}"] = torch.stack(sums).sum() if len(sums) > 1 else sums[0]
         return found
 
     def _weight(self, name: str, result: torch.Tensor) -> torch.Tensor:
@@ -153,13 +157,39 @@ class _Slot:
     place: str | int
 
 
-def judged(*samples: Sample, told: Callable[..., Any] | None = None) -> Verdict:
-    """
-    What npuc makes of one or several samples, by PyTorch's own results, or by those of another function that is `told`.
+def judged(sample: Sample, told: Callable[..., Any] | None = None) -> Verdict:
+    """What npuc makes of a sample, by PyTorch's own results, or by those of another function that is `told`."""
+    (verdict,) = _together([sample], told)
+    return verdict
 
-    Several are calls in one program: equal if all are.
-    """
 
+def verdicts(op: Any) -> Iterator[tuple[Sample, Verdict]]:
+    """What becomes of each sample of an operator. Many are exported at once: that takes most of the time."""
+    for alike in alike_samples(op):
+        for start in range(0, len(alike), TOGETHER):
+            some = alike[start : start + TOGETHER]
+            yield from zip(some, _together(some), strict=True)
+
+
+def alike_samples(op: Any) -> list[list[Sample]]:
+    """The samples of an operator, those together whose arguments differ in numbers and sizes alone."""
+    found: dict[str, list[Sample]] = {}
+    for sample in samples(op):
+        leaves, spec = pytree.tree_flatten(((sample.call.input, *sample.call.args), sample.call.kwargs))
+        kinds = [_kind(leaf) for leaf in leaves]
+        found.setdefault(f"{sample.dtype} {spec} {kinds}", []).append(sample)
+    return list(found.values())
+
+
+def _kind(leaf: object) -> object:
+    """What two arguments that are alike have in common."""
+    if isinstance(leaf, torch.Tensor):
+        return leaf.dtype, leaf.numel() > 0
+    return type(leaf) if isinstance(leaf, int | float) and not isinstance(leaf, bool) else leaf
+
+
+def _together(samples: Sequence[Sample], told: Callable[..., Any] | None = None) -> list[Verdict]:
+    """The verdicts of samples that are exported at once; fewer at once where PyTorch does not export them so."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -168,79 +198,75 @@ def judged(*samples: Sample, told: Callable[..., Any] | None = None) -> Verdict:
             expected = teller(*[one.clone() for one in module.inputs])
             module.weights = teller.weights
             program = torch.export.export(module, tuple(module.inputs), strict=False)
-            if _is_random(program, module):
-                return Verdict("random")
+            random = _random(program, module)
             file = io.BytesIO()
             torch.export.save(program, file)
         except Exception as error:  # whatever PyTorch does not export is none of ours
-            return Verdict("not exported", f"{type(error).__name__}: {str(error)[:100]}")
-    names = program.graph_signature.user_inputs
-    values = {str(name): one.detach().numpy() for name, one in zip(names, module.inputs, strict=True)}
+            if len(samples) > 1:
+                half = len(samples) // 2
+                return _together(samples[:half], told) + _together(samples[half:], told)
+            return [Verdict("not exported", f"{type(error).__name__}: {str(error)[:100]}")]
+    names = [str(name) for name in program.graph_signature.user_inputs]
+    owners = dict(zip(names, module.owners, strict=True))
+    owners |= {name: _number(name) for name in (*expected, *dict(module.named_parameters()))}
+    values = {name: one.detach().numpy() for name, one in zip(names, module.inputs, strict=True)}
     values |= {name: one.detach().numpy() for name, one in module.named_parameters()}
     tolerance = max(COARSE.get(one.op.name, 0.0) for one in samples)
+    if len(samples) > 1 and not random:
+        whole = _judged(file.getvalue(), values, expected, dict(module.named_parameters()), tolerance)
+        if whole.kind == "equal":
+            return [whole] * len(samples)
+    parts, found = Parts(file.getvalue(), owners), list[Verdict]()
+    for number in range(len(samples)):
+        wanted = {name: one for name, one in expected.items() if owners[name] == number}
+        given = {name: one for name, one in values.items() if owners[name] == number}
+        parameters = {name: one for name, one in module.named_parameters() if owners[name] == number}
+        if number in random:
+            found.append(Verdict("random"))
+        elif not wanted:
+            found.append(Verdict("not exported", "it has no tensor as a result"))
+        else:
+            found.append(_judged(parts.of(number), given, wanted, parameters, tolerance))
+    return found
+
+
+def _number(name: str) -> int:
+    """The number of the call of a parameter, a result or a sum."""
+    return int(name.partition("_")[0].lstrip("prtoal"))
+
+
+def _random(program: torch.export.ExportedProgram, module: Module) -> set[int]:
+    """The calls whose results differ from run to run: OpInfo's functions set the seed, a program does not."""
+    tags = [getattr(node.target, "tags", ()) for node in program.graph.nodes]
+    if not any(torch.Tag.nondeterministic_seeded in each for each in tags):
+        return set()
+    exported: Any = program.module()
+    one, other = [exported(*[each.clone() for each in module.inputs]) for _ in range(2)]
+    return {_number(name) for name, result in one.items() if _difference(other[name].numpy(force=True), result, 0.0)}
+
+
+def _judged(
+    data: bytes,
+    values: dict[str, Any],
+    expected: dict[str, torch.Tensor],
+    parameters: dict[str, nn.Parameter],
+    tolerance: float,
+) -> Verdict:
+    """What npuc makes of a file of one call."""
     try:
-        return _compared(module, file.getvalue(), values, expected, tolerance)
+        return _compared(data, values, expected, parameters, tolerance)
     except NpucError as error:
         return Verdict("refused", str(error).splitlines()[0])
     except Exception as error:  # a defect, told with the others
         return Verdict("defect", f"{type(error).__name__}: {error}"[:300])
 
 
-def _is_random(program: torch.export.ExportedProgram, module: Module) -> bool:
-    """Whether a program's results differ from run to run; OpInfo's functions set the seed, the program does not."""
-    tags = [getattr(node.target, "tags", ()) for node in program.graph.nodes]
-    if not any(torch.Tag.nondeterministic_seeded in each for each in tags):
-        return False
-    exported: Any = program.module()
-    one, other = [exported(*[each.clone() for each in module.inputs]) for _ in range(2)]
-    return any(_difference(other[name].numpy(force=True), result, 0.0) != "" for name, result in one.items())
-
-
-def verdicts(op: Any) -> Iterator[tuple[Sample, Verdict]]:
-    """
-    What becomes of each sample of an operator.
-
-    Where the first of those that are called alike is equal, the others are judged many at a time; of those that are not
-    all equal, smaller parts.
-    """
-
-    for alike in _alike(op):
-        first = judged(alike[0])
-        yield alike[0], first
-        size = TOGETHER if first.kind == "equal" else 1
-        for start in range(1, len(alike), size):
-            yield from _parted(alike[start : start + size])
-
-
-def _alike(op: Any) -> Iterator[list[Sample]]:
-    """The samples of an operator, those together whose arguments differ in numbers and sizes alone."""
-    found: dict[str, list[Sample]] = {}
-    for sample in samples(op):
-        leaves, spec = pytree.tree_flatten(((sample.call.input, *sample.call.args), sample.call.kwargs))
-        kinds = [
-            (one.dtype, one.numel() > 0)
-            if isinstance(one, torch.Tensor)
-            else type(one)
-            if isinstance(one, int | float) and not isinstance(one, bool)
-            else one
-            for one in leaves
-        ]
-        found.setdefault(f"{sample.dtype} {spec} {kinds}", []).append(sample)
-    yield from found.values()
-
-
-def _parted(some: Sequence[Sample]) -> Iterator[tuple[Sample, Verdict]]:
-    """The verdicts of samples that are judged together where that tells enough."""
-    verdict = judged(*some)
-    if len(some) == 1 or verdict.kind == "equal":
-        yield from ((sample, verdict) for sample in some)
-    else:
-        yield from _parted(some[: len(some) // 2])
-        yield from _parted(some[len(some) // 2 :])
-
-
 def _compared(
-    module: Module, data: bytes, values: dict[str, Any], expected: dict[str, torch.Tensor], tolerance: float
+    data: bytes,
+    values: dict[str, Any],
+    expected: dict[str, torch.Tensor],
+    parameters: dict[str, nn.Parameter],
+    tolerance: float,
 ) -> Verdict:
     taken = describe_source(data, "pt2", inference=True)
     given = {name: value for name, value in values.items() if name in taken["inputs"] or name in taken["params"]}
@@ -250,14 +276,15 @@ def _compared(
             return Verdict("refused", f"{name} is left out")
         if why := _difference(run.outputs[name], result, tolerance):
             return Verdict("wrong", f"{name}: {why}")
-    if "total" not in expected:
+    totals = [name for name in expected if name.startswith("total")]
+    if not totals:
         return Verdict("equal")
-    expected["total"].backward()
-    step: dict[str, Any] = {"loss": "output:total", "result": "total"}
+    torch.autograd.backward([expected[name] for name in totals], retain_graph=True)
+    step: dict[str, Any] = {"loss": [f"output:{name}" for name in totals], "result": totals}
     taken = describe_source(data, "pt2", **step)
     given = {name: value for name, value in values.items() if name in taken["inputs"] or name in taken["params"]}
     gradients = run_source(data, "pt2", inputs=given, **step).gradients if taken["params"] else {}
-    for name, one in module.named_parameters():
+    for name, one in parameters.items():
         if name in gradients:
             wanted = torch.zeros_like(one) if one.grad is None else one.grad
             if why := _difference(gradients[name], wanted, tolerance):
