@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from npuc.frontends.script.weights import Refused, Tensor, Weight
@@ -27,6 +28,16 @@ ELEMENTS: Mapping[str, str] = {
     "bool": "bool",
 }
 """The element types of the language by PyTorch's names."""
+
+
+LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
+"""The largest finite number of each type: the language writes no infinity."""
+
+
+def finite(value: float, element: str) -> float:
+    """A number in an element type, the largest one instead of an infinity."""
+    largest = LARGEST.get(element, inf)
+    return max(min(value, largest), -largest) if value in (inf, -inf) else value
 
 
 def element_of(dtype: str) -> str:

@@ -83,6 +83,15 @@ OPERATORS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), (3, 4)),
     "log_softmax": (lambda x: F.log_softmax(x, 0), (3, 4)),
     "logsumexp": (lambda x: x.logsumexp(1), (3, 4)),
+    "logsumexp_of_infinite_rows": (
+        lambda x: torch.where(_rows(), x, torch.tensor(-torch.inf)).logsumexp(1).exp(),
+        (3, 4),
+    ),
+    "infinite_where": (lambda x: torch.where(_rows()[:2], x, -torch.inf).softmax(1), (2, 4)),
+    "infinite_mask": (lambda x: (x + torch.full((3, 4), -torch.inf).triu(1)).softmax(1) * x, (3, 4)),
+    "infinite_fill": (lambda x: (x + torch.zeros(4, 4).fill_(-torch.inf).triu(1)).softmax(1) * x, (4, 4)),
+    "infinite_pad": (lambda x: F.pad(x, (1, 0), value=-torch.inf).softmax(1)[:, 1:] * x, (3, 4)),
+    "infinite_bounds": (lambda x: x.clamp(-torch.inf, 0.5) * x.clamp(-0.5, torch.inf), (3, 4)),
     "masked_fill": (lambda x: x.masked_fill(x > 0.5, -2.0), (3, 4)),
     "matmul_vectors": (lambda x: (x @ x[0]) @ x, (3, 3)),
     "max_dim": (lambda x: x.max(1).values, (3, 4)),
@@ -148,6 +157,11 @@ def _nothing_written(x: Any) -> Any:
     y[:, 4:].mul_(3.0)
     y[1:2] += 1.0
     return y
+
+
+def _rows() -> Any:
+    """Elements of three rows that are kept: all, one, none."""
+    return torch.arange(4) < torch.tensor([[4], [1], [0]])
 
 
 def _copied(x: Any) -> Any:

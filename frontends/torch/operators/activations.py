@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import FLOATS, Refused, Tensor
 from npuc.frontends.torch.context import Context
@@ -58,8 +60,10 @@ def log_softmax(c: Context, x: Tensor, dim: int, dtype: Keyword | None = None, h
 @operator("aten.clamp", "aten.clip", "aten.clamp_min", "aten.clamp_max")
 def clamp(c: Context, x: Tensor, min: Number | None = None, max: Number | None = None) -> Tensor | Call:
     element = c.result_element()
+    min = None if isinstance(min, float) and min == -inf else min
+    max = None if isinstance(max, float) and max == inf else max
     if min is None and max is None:
-        return x
+        return c.cast(x, element)
     if element in FLOATS:
         low, high = (None if one is None else c.operand(one, element) for one in (min, max))
         return c.call("clip", c.cast(x, element), low=low, high=high)

@@ -8,7 +8,8 @@ from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import FLOATS, Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.operators.pointwise import LARGEST, Operand, arithmetic, common
+from npuc.frontends.torch.operators.pointwise import Operand, arithmetic, common
+from npuc.frontends.torch.values import LARGEST
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)

@@ -8,6 +8,7 @@ from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.values import finite
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -30,7 +31,7 @@ def arange(c: Context, end: float = 0, start: float = 0, step: float = 1, **_: o
 def filled(c: Context, value: float) -> Call:
     """A constant tensor of one value."""
     element = c.result_element()
-    number = float(value) if element in ("f32", "f64", "f16", "bf16") else int(value)
+    number = finite(float(value), element) if element in FLOATS else int(value)
     named = {} if element == "f32" else {"dtype": element}
     return c.call("full", list(c.result_shape()), number, **named)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import frexp, inf
+from math import frexp
 
 from npuc.frontends.dsl.syntax import Call
 from npuc.frontends.script.weights import FLOATS, Refused, Tensor, Uniform
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
+from npuc.frontends.torch.values import finite
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -285,21 +286,14 @@ def where(c: Context, condition: Tensor, x: Operand, other: Operand) -> Call:
 
 @operator("aten.masked_fill")
 def masked_fill(c: Context, x: Tensor, mask: Tensor, value: Operand) -> Call:
-    element = c.element(x)
-    if isinstance(value, float) and value in (inf, -inf) and element in FLOATS:
-        value = max(min(value, LARGEST[element]), -LARGEST[element])
-    return c.call("where", truth(c, mask), number(c, value, element), x)
+    return c.call("where", truth(c, mask), number(c, value, c.element(x)), x)
 
 
 def number(c: Context, value: Operand, element: str) -> Operand:
-    """An operand of arithmetic in an element type; the language has no numbers beside truth values."""
+    """What a mask chooses, in an element type; the language has no numbers beside truth values."""
     if element == "bool" and isinstance(value, int | float):
         return c.let("full", [], int(value != 0), dtype="bool")
-    return c.operand(value, element)
-
-
-LARGEST = {"f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308, "f16": 65504.0, "bf16": 3.3895313892515355e38}
-"""The largest finite number of each type: the language writes no infinity."""
+    return c.operand(finite(value, element) if isinstance(value, int | float) else value, element)
 
 
 @operator("aten.addcdiv")

@@ -10,6 +10,7 @@ from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
 from npuc.frontends.torch.program import Keyword
+from npuc.frontends.torch.values import finite
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -270,8 +271,10 @@ def triu(c: Context, x: Tensor, diagonal: int = 0) -> Call:
 
 @operator("aten.pad", "aten.constant_pad_nd")
 def pad(c: Context, x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Call:
-    named = {} if mode == "constant" else {"mode": mode}
-    return c.call("pad", x, list(pad), **({"value": float(value)} if value else {}), **named)
+    named: dict[str, str | float] = {} if mode == "constant" else {"mode": mode}
+    if value:
+        named["value"] = finite(float(value), c.element(x))
+    return c.call("pad", x, list(pad), **named)
 
 
 @operator("aten.reflection_pad1d", "aten.reflection_pad2d", "aten.reflection_pad3d")
