@@ -165,7 +165,7 @@ def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:
         check_target(path)
     picture = None
     if plot is not None:
-        from npuc.compiler.core.figure import check_format
+        from npuc.compiler.core.drawing.figure import check_format
 
         picture = check_format(plot)
     return MapOutputs(json, csv, program, plot, picture, all_rows)

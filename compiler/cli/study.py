@@ -186,7 +186,7 @@ class Pictures:
 
 def _pictures(plot: str | None, *, folder: bool) -> Pictures | None:
     """The pictures to make; checks that they can be written. A name without a suffix is that of a folder."""
-    from npuc.compiler.core.figure import check_format
+    from npuc.compiler.core.drawing.figure import check_format
 
     if plot is None:
         return None

@@ -109,7 +109,7 @@ def command(
 
 
 def _picture_kind(path: str) -> str:
-    from npuc.compiler.core.figure import check_format
+    from npuc.compiler.core.drawing.figure import check_format
 
     return check_format(path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from npuc.compiler.core.figure import GRID, new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import GRID, new_figure, picture_bytes
 from npuc.compiler.core.options import Strategy
 from npuc.studies.hypar.claims import VARIANT, FigureRow
 from npuc.studies.hypar.settings import BASE, OURS, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES, TREE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from npuc.compiler.core.figure import GRID, Figure, new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.studies.igo.study import IgoResults
 from npuc.studies.igo.view import NAMES, PUBLISHED, model_name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.compiler.core.figure import GRID, new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import GRID, new_figure, picture_bytes
 from npuc.compiler.explore.mapping.result import Found, SearchResult
 
 

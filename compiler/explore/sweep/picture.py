@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from npuc.compiler.core.figure import GRID, Figure, new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import GRID, Figure, new_figure, picture_bytes
 from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.compare import TIME, Comparison
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from npuc.compiler.core.drawing.figure import new_figure, picture_bytes
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.figure import new_figure, picture_bytes
 from npuc.studies.thesis.figures.curves import (
     bandwidth_points,
     batch_points,

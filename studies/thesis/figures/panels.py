@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from npuc.compiler.core.figure import GRID
+from npuc.compiler.core.drawing.figure import GRID
 from npuc.compiler.report import Report
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point

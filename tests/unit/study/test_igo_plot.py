@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
+from npuc.compiler.core.drawing.figure import check_format
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.figure import check_format
 from npuc.studies.igo.plot import draw
 from npuc.studies.igo.settings import LARGE, SMALL, STEPS
 from npuc.studies.igo.study import run_study
