@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Pr
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.numbers import integer_of
 from npuc.compiler.core.options import objective_named
 from npuc.compiler.core.outputs import write_file
 
@@ -85,9 +85,15 @@ def command(
     levels: Annotated[
         int, typer.Option("--levels", metavar="N", parser=whole(), help="Levels of a mapping, 1 to 3.")
     ] = 2,
+    spread: Annotated[
+        int | None,
+        typer.Option(
+            "--spread", metavar="N", parser=whole(), help="Most dimensions that a level spreads, 1 to 3 (default: 1)."
+        ),
+    ] = None,
     parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", parser=whole(), help="Most spatial dimensions of a level, 1 to 3.")
-    ] = 1,
+        str | None, typer.Option("--parallel", metavar="N", hidden=True, help="The former name of --spread.")
+    ] = None,
     tiles: Annotated[
         str,
         typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
@@ -103,7 +109,8 @@ def command(
     """Search for the best mapping of every contraction. Mappings place its loops on processing elements."""
     quiet = output.quiet
     with Verb(output.debug):
-        settings = _settings(optimisation.objective, mapper, budget, seed, levels, parallel, tiles)
+        spread = _spread(spread, parallel, quiet=quiet)
+        settings = _settings(optimisation.objective, mapper, budget, seed, levels, spread, tiles)
         if rows not in (None, "folded", "all"):
             raise UsageError(f"--rows {rows}: expected folded or all")
         check_rows(rows, output.json, output.csv, output.output)
@@ -116,8 +123,7 @@ def command(
         search, result = _search(program.source, options, settings, quiet=quiet)
         _write(search, result, outputs)
         if outputs.program is not None and result.mode == "parity" and not quiet:
-            remark = "npuc: the program does not record its mode: compile it with --set maestro.mode=parity"
-            print(remark, file=sys.stderr)
+            aside("the program does not record its mode: compile it with --set maestro.mode=parity")
 
 
 def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
@@ -127,6 +133,29 @@ def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
     return {**overrides, "maestro.mode": mode}
 
 
+def _spread(spread: int | None, parallel: str | None, *, quiet: bool) -> int:
+    """
+    How many dimensions a level may spread, which was `--parallel` before that meant how devices share a step.
+
+    Raises `UsageError` for a strategy, which mappings of one device have no use for.
+    """
+    if parallel is None:
+        return 1 if spread is None else spread
+    former = integer_of(parallel, 10)
+    if former is None:
+        raise UsageError(
+            f"--parallel {parallel}: mappings are of one device, so that map takes no strategy",
+            hint="npuc compile and npuc explain do; --spread N is how many dimensions a level may spread",
+        )
+    if spread is not None:
+        raise UsageError("--spread and --parallel say the same", hint="leave out --parallel, its former name")
+    if not quiet:
+        aside(
+            f"warning: --parallel {former} of map is --spread {former} now; the former name goes with the next release"
+        )
+    return former
+
+
 def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         text = f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}"
@@ -134,7 +163,7 @@ def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
-def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, parallel: int, tiles: str) -> Settings:
+def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, spread: int, tiles: str) -> Settings:
     """What was asked for. Raises `UsageError`."""
     from npuc.compiler.explore.mapping.best import OBJECTIVES
     from npuc.compiler.explore.mapping.mapper import ALGORITHMS
@@ -148,12 +177,12 @@ def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, 
         ("--budget", budget, 1, None),
         ("--seed", seed, 0, None),
         ("--levels", levels, 1, MOST_LEVELS),
-        ("--parallel", parallel, 1, MOST_LEVELS),
+        ("--spread", spread, 1, MOST_LEVELS),
     ):
         if value < least or (most is not None and value > most):
             raise UsageError(f"{option} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
     chosen: Objective = next(known for known in OBJECTIVES if known == wanted)
-    return Settings(chosen, mapper, budget, seed, levels, parallel, tiles)
+    return Settings(chosen, mapper, budget, seed, levels, spread, tiles)
 
 
 def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:

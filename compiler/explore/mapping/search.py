@@ -70,7 +70,7 @@ class Search:
         if machine.mode == "exact":
             return exact_task(op.nest, op.mapping_attr, machine, own.levels, own.parallel, divisors=divisors)
         if own.parallel > 1:
-            raise UsageError("directives spread one dimension a level", hint="--parallel 1, or --mode exact")
+            raise UsageError("directives spread one dimension a level", hint="--spread 1, or --mode exact")
         has = None if op.mapping_attr is None else op.mapping_attr.data
         if isinstance(has, Clusters):
             said = to_maestro(has, op.nest)

@@ -204,6 +204,7 @@ OWN = {
     "map --budget": Case("--budget 8", command="map net.dsl --hw nvdla"),
     "map --mapper": Case("--mapper exhaustive", "--levels 1 --budget 4000 --only logits", "map net.dsl --hw nvdla"),
     "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
+    "map --spread": Case("--spread 2", LARGER, "map net.dsl --hw nvdla"),
     "map --parallel": Case("--parallel 2", LARGER, "map net.dsl --hw nvdla"),
     "map --tiles": Case("--tiles any", LARGER, "map net.dsl --hw nvdla"),
     "map --mode": Case("--mode parity"),

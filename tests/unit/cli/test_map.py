@@ -214,7 +214,7 @@ def test_exhaustive_is_no_worse_than_random_and_refuses_what_is_too_large(npuc: 
 
 
 def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
-    for options in (("--parallel", "2"), ("--tiles", "any"), ("--levels", "3"), ("--levels", "1")):
+    for options in (("--spread", "2"), ("--tiles", "any"), ("--levels", "3"), ("--levels", "1")):
         data = found(npuc, *options)
         assert all(one["ratio"] >= 1 for one in data["contractions"])
 
@@ -225,7 +225,9 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         (("--budget", "0"), "--budget 0: expected 1 or more"),
         (("--seed", "-1"), "--seed -1: expected 0 or more"),
         (("--levels", "4"), "--levels 4: expected 1 to 3"),
-        (("--parallel", "0"), "--parallel 0: expected 1 to 3"),
+        (("--spread", "0"), "--spread 0: expected 1 to 3"),
+        (("--parallel", "dp"), "--parallel dp: mappings are of one device, so that map takes no strategy"),
+        (("--parallel", "2", "--spread", "2"), "--spread and --parallel say the same"),
         (("--mapper", "randm"), "--mapper randm: expected random or exhaustive"),
         (("--objective", "traffic"), "--objective traffic: expected time, energy or edp"),
         (("--tiles", "odd"), "--tiles odd: expected divisors or any"),
@@ -233,7 +235,7 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         (("--rows", "some"), "--rows some: expected folded or all"),
         (("--json", "-", "--csv", "-"), "only one of --json, --csv and -o can go to standard output"),
         (("--plot", "a.txt"), "--plot a.txt: cannot tell the kind of picture"),
-        (("--mode", "parity", "--parallel", "2"), "directives spread one dimension a level"),
+        (("--mode", "parity", "--spread", "2"), "directives spread one dimension a level"),
         (("--hw", "igo-large"), "maestro.num_pes"),
     ],
 )
@@ -266,3 +268,11 @@ def test_latency_is_time(npuc: Npuc) -> None:
     rows = list(csv.reader(io.StringIO(npuc("map", "conv.dsl", *QUICK, "--csv", "-").out)))
     same = list(csv.reader(io.StringIO(npuc("map", "conv.dsl", *QUICK, "--csv", "-", "--objective", "latency").out)))
     assert rows == same
+
+
+def test_the_former_name_of_spread_says_so(npuc: Npuc) -> None:
+    asked = ("map", "conv.dsl", "--budget", "20", "--json", "-")
+    now, before = (npuc(*asked, option, "2") for option in ("--spread", "--parallel"))
+    assert now.out == before.out
+    assert "warning: --parallel 2 of map is --spread 2 now" in before.err
+    assert "warning" not in now.err
