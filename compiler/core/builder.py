@@ -11,11 +11,11 @@ The builder through which every frontend makes a program: one function of `train
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import prod
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -64,6 +64,32 @@ class _Argument:
     update: SSAValue | None = None
 
 
+class _Under(NamedTuple):
+    """What is under construction: the layer, whether its parameters are kept from training, and its attributes."""
+
+    layer: str
+    frozen: bool
+    layer_attr: StringAttr
+    location_attr: LocationAttr
+
+
+class _Within(AbstractContextManager[None]):
+    """A layer under construction; written out, as a network enters tens of thousands."""
+
+    __slots__ = ("_before", "_builder", "_frozen", "_layer", "_location")
+
+    def __init__(self, builder: GraphBuilder, layer: str, location: Location | None, frozen: bool):
+        self._builder, self._layer, self._location, self._frozen = builder, layer, location, frozen
+
+    def __enter__(self) -> None:
+        builder, at = self._builder, self._location
+        place = None if at is None else source_location(at.file, at.line, at.col)
+        self._before = builder.enter(self._layer, place, self._frozen)
+
+    def __exit__(self, *_: object) -> None:
+        self._builder.leave(self._before)
+
+
 class GraphBuilder:
     """
     Builds the forward function of a network.
@@ -90,11 +116,7 @@ class GraphBuilder:
         self._arguments: list[_Argument] = []
         self._by_value: dict[SSAValue, _Argument] = {}
         self._step: SSAValue | None = None
-        self._layer = ""
-        self._location: Location | None = None
-        self._frozen = False
-        self._layer_attr: StringAttr = StringAttr("")
-        self._location_attr: LocationAttr = source_location("-", 1, 1)
+        self._under = _Under("", False, StringAttr(""), source_location("-", 1, 1))
         self._source_attr: StringAttr | None = None
         self._names: set[str] = set()
         self._numbers: dict[str, int] = {}
@@ -106,7 +128,7 @@ class GraphBuilder:
     @property
     def layer(self) -> str:
         """The name of the layer under construction."""
-        return self._layer
+        return self._under.layer
 
     @property
     def source_line(self) -> str | None:
@@ -117,29 +139,30 @@ class GraphBuilder:
     def source_line(self, line: str | None) -> None:
         self._source_attr = None if line is None else source_attr(line)
 
-    @contextmanager
-    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:
+    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> AbstractContextManager[None]:
         """Name the layer and place of what is built inside; `frozen` keeps its parameters from being trained."""
-        saved = (self._layer, self._location, self._frozen, self._layer_attr, self._location_attr)
-        self._layer, self._location = layer, location
-        self._frozen = self._frozen or frozen
-        self._layer_attr = StringAttr(layer)
-        if location is not None:
-            self._location_attr = source_location(location.file, location.line, location.col)
-        try:
-            yield
-        finally:
-            self._layer, self._location, self._frozen, self._layer_attr, self._location_attr = saved
+        return _Within(self, layer, location, frozen)
+
+    def enter(self, layer: str, location: LocationAttr | None, frozen: bool) -> _Under:
+        """What `at` does at its beginning; what `leave` takes."""
+        before = self._under
+        place = before.location_attr if location is None else location
+        self._under = _Under(layer, before.frozen or frozen, StringAttr(layer), place)
+        return before
+
+    def leave(self, before: _Under) -> None:
+        """What `at` does at its end."""
+        self._under = before
 
     def emit(self, op: OpT, *, role: Role = Role.FORWARD) -> OpT:
         """Append an operation; it gets the current layer, the role and the location."""
         self.claim(1)
-        op.attributes["layer"] = self._layer_attr
+        op.attributes["layer"] = self._under.layer_attr
         if role is not Role.FORWARD:
             op.attributes["role"] = role_attr(role)
         if self._source_attr is not None:
             op.attributes[SOURCE] = self._source_attr
-        op.location = self._location_attr
+        op.location = self._under.location_attr
         self._ops.append(op)
         return op
 
@@ -161,7 +184,7 @@ class GraphBuilder:
     # arguments
 
     def _argument(self, type: Tensor, attributes: dict[str, Attribute], hint: str) -> SSAValue:
-        value = loose_argument(type, self._location_attr, hint)
+        value = loose_argument(type, self._under.location_attr, hint)
         argument = _Argument(value, attributes)
         self._arguments.append(argument)
         self._by_value[value] = argument
@@ -205,20 +228,20 @@ class GraphBuilder:
         the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
         in, …] kernel.
         """
-        name = self.unique(f"{self._layer}.{suffix}" if suffix else self._layer)
+        name = self.unique(f"{self.layer}.{suffix}" if suffix else self.layer)
         attributes: dict[str, Attribute] = {"train.param": StringAttr(name)}
         if fill is not None:
             attributes["train.fill"] = encode(float(fill))
         else:
             attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
-        if frozen or self._frozen or (self._is_frozen is not None and self._is_frozen(name)):
+        if frozen or self._under.frozen or (self._is_frozen is not None and self._is_frozen(name)):
             attributes["train.frozen"] = UnitAttr()
         self.parameters[name] = type = tensor_of(element, shape)
         return self._argument(type, attributes, name)
 
     def stat(self, suffix: str, shape: Sequence[int], element: Attribute, *, fill: float) -> SSAValue:
         """A running statistic named `<layer>.<suffix>`, at first `fill`; `update` gives its next value."""
-        name = self.unique(f"{self._layer}.{suffix}")
+        name = self.unique(f"{self.layer}.{suffix}")
         attributes: dict[str, Attribute] = {"train.stat": StringAttr(name), "train.fill": encode(float(fill))}
         return self._argument(tensor_of(element, shape), attributes, name)
 

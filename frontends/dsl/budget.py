@@ -1,6 +1,7 @@
 """Limits that keep every elaboration short: on statements executed and on nesting."""
 
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.dsl.naming import Frame
@@ -53,7 +54,7 @@ class Budget:
             self.spend(frame, at, 0)
         self.nesting += 1
 
-    def abort(self, frame: Frame, at: Place, message: str) -> None:
+    def abort(self, frame: Frame, at: Place, message: str) -> NoReturn:
         """End the elaboration; the place reported is the program's longest loop under way, or `at` outside of loops."""
         source, at = frame.blamed(at)
         if self.loops:

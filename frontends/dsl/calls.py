@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NoReturn
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -150,6 +151,8 @@ class Calls(Expressions):
             ) from None
         except VerifyException as error:
             raise _shape_error(error, call.function, list(values.values()), layer, frame, call.at) from None
+        except TooManyOps as error:
+            self._too_many(frame, call.at, error)
         if self.losses.under_way and call.function in get_losses():
             self._note_prediction(signature, matched, values)
         if isinstance(result, list | tuple):
@@ -159,14 +162,13 @@ class Calls(Expressions):
             return checked_list(results)
         return result
 
-    @contextmanager
-    def _building(self, frame: Frame, at: Place, layer: str, *, frozen: bool) -> Generator[None]:
-        """Name the operations built inside; elaboration ends where they exceed the network's limit."""
-        try:
-            with self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen):
-                yield
-        except TooManyOps as error:
-            self.budget.abort(frame, at, str(error))
+    def _building(self, frame: Frame, at: Place, layer: str, *, frozen: bool) -> AbstractContextManager[None]:
+        """Name the operations built inside; see `_too_many`."""
+        return self.builder.at(layer, frame.location(at), frozen=frozen or frame.frozen)
+
+    def _too_many(self, frame: Frame, at: Place, error: TooManyOps) -> NoReturn:
+        """End the elaboration: the operations exceed the network's limit."""
+        self.budget.abort(frame, at, str(error))
 
     def _note_prediction(
         self, signature: Signature, matched: Mapping[str, Argument], values: Mapping[str, Value]
@@ -220,6 +222,8 @@ class Calls(Expressions):
             raise Fault(error.message, error.hint) from None
         except VerifyException as error:
             raise _shape_error(error, f"'{symbol}'", operands, name, frame, at) from None
+        except TooManyOps as error:
+            self._too_many(frame, at, error)
 
     # built-in functions
 
@@ -247,15 +251,13 @@ class Calls(Expressions):
             raise frame.source.error(matched["bound"].value.at, "found both 'fill' and 'bound', expected one of them")
         sizes = sizes_of(values["shape"], matched["shape"].value, frame)
         name = slot.layer(PARAM.function, outermost)
-        with self._building(frame, call.at, name, frozen=call.frozen):
-            self.builder.claim(1)
-            return self.builder.param(
-                "",
-                sizes,
-                ELEMENT_TYPES[str(element_name)],
-                fill=_optional_float(values.get("fill")),
-                bound=bound,
-            )
+        element, fill = ELEMENT_TYPES[str(element_name)], _optional_float(values.get("fill"))
+        try:
+            with self._building(frame, call.at, name, frozen=call.frozen):
+                self.builder.claim(1)
+                return self.builder.param("", sizes, element, fill=fill, bound=bound)
+        except TooManyOps as error:
+            self._too_many(frame, call.at, error)
 
     def _fact(self, fact: Signature, call: Call, frame: Frame, slot: Slot) -> Value:
         """A fact known of a value while the network is built: the sizes of a tensor, the type of any value."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -30,6 +31,7 @@ from npuc.frontends.source_text import Place
 MINUS = "neg"
 """The function that a minus before a tensor stands for."""
 _UNKNOWN = Poison()
+_Composed: TypeAlias = Call | Operation | ListOf | Index | Conditional | Logical | Unary
 _BUILDING = "conditions are decided while the network is built; "
 _TENSOR_HINTS = {
     "if": f"{_BUILDING}where(condition, a, b) chooses elements",
@@ -72,9 +74,9 @@ class Expressions(ABC):
         error, or Poisoned if the expression depends on a mistake reported before.
         """
         self.budget.enter(frame, expr.at)
-        if type(expr) is Literal:
+        if isinstance(expr, Name | Literal):
             self.budget.nesting -= 1
-            return expr.value
+            return self._variable(expr, frame) if isinstance(expr, Name) else expr.value
         try:
             return self._evaluate(expr, frame, slot, outermost)
         except Fault as fault:
@@ -82,10 +84,8 @@ class Expressions(ABC):
         finally:
             self.budget.nesting -= 1
 
-    def _evaluate(self, expr: Expr, frame: Frame, slot: Slot, outermost: bool) -> Value:
+    def _evaluate(self, expr: _Composed, frame: Frame, slot: Slot, outermost: bool) -> Value:
         match expr:
-            case Name():
-                return self._variable(expr, frame)
             case Call():
                 return self.call(expr, frame, slot, outermost)
             case Operation():
@@ -104,8 +104,6 @@ class Expressions(ABC):
                 return any(self.condition(e, frame, slot, expr.word) == decisive for e in expr.parts) == decisive
             case Unary():
                 return self._unary(expr, frame, slot, outermost)
-            case Literal():
-                return expr.value
 
     def condition(self, expr: Expr, frame: Frame, slot: Slot, word: str = "if") -> bool:
         """The value of an expression that must be true or false; `word` is what asks for it."""

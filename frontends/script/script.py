@@ -45,7 +45,7 @@ from npuc.frontends.dsl.syntax import (
     Output,
     Statement,
 )
-from npuc.frontends.dsl.values import Poisoned, Value, describe
+from npuc.frontends.dsl.values import Poison, Poisoned, Value, describe
 from npuc.frontends.script.constants import MAX_ELEMENTS, Constants
 from npuc.frontends.script.freeze import FrozenLayers
 from npuc.frontends.script.weights import Weight
@@ -226,12 +226,12 @@ class Script:
 
     def _expr(self, value: Term) -> Expr:
         match value:
-            case None | bool() | int() | float() | str():
+            case Name():
+                return Name(self._at, value.text)
+            case int() | float() | str() | None:
                 return Literal(self._at, value)
             case list() | tuple():
                 return ListOf(self._at, tuple(map(self._expr, value)))
-            case Name():
-                return Name(self._at, value.text)
             case _:
                 assert not isinstance(value, Sequence)
                 return value
@@ -259,7 +259,7 @@ class Script:
     def value(self, name: Name) -> Value:
         """The value of a variable."""
         value = self._elaboration.frame.variables[name.text]
-        assert isinstance(value, SSAValue | int | float | str | list | tuple) or value is None
+        assert not isinstance(value, Poison)
         return value
 
     def type(self, name: Name) -> TensorType[Attribute]:

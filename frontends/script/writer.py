@@ -48,6 +48,8 @@ class CallWriter:
         return replace(call, frozen=True) if frozen else call
 
     def _term(self, value: Operand) -> Term:
+        if isinstance(value, Name | int | float | str):
+            return value
         if isinstance(value, Weight | Empty | Uniform):
             return self.variable(value)
         if isinstance(value, Sequence) and not isinstance(value, str):

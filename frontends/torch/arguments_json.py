@@ -55,12 +55,14 @@ class ValueReader:
     """
     What the values of a program say.
 
-    `hints` are the values of size expressions in the example; `subgraph` reads a graph that a call takes.
+    `hints` are the values of size expressions in the example, `has_scalars` tells whether an argument was a number that
+    the graph computes; `subgraph` reads a graph that a call takes.
     """
 
     def __init__(self, archive: Archive, subgraph: Callable[[SubgraphJson], Subgraph]):
         self.archive = archive
         self.hints: dict[SizeExpression, int | float | bool] = {}
+        self.has_scalars = False
         self._subgraph = subgraph
         self._expressions: dict[str, SizeExpression] = {}
         self._arguments: dict[bytes, TorchValue] = {}
@@ -165,6 +167,7 @@ class ValueReader:
 
     def _scalar(self, json: ScalarJson) -> TorchValue:
         if json.as_name is not None:
+            self.has_scalars = True
             return ScalarName(json.as_name)
         if json.as_float is not None:
             return self._real(json.as_float)

@@ -18,7 +18,7 @@ from npuc.frontends.torch.program import (
     TorchGraph,
     TorchNode,
     TorchValue,
-    names_in,
+    tensors_in,
 )
 from npuc.frontends.torch.schema.program import ProgramJson
 from npuc.frontends.torch.schema.signature import InputSpecJson, OutputSpecJson
@@ -109,19 +109,19 @@ class _Converter:
 
     def check(self, graph: TorchGraph) -> None:
         """Raise an error for a value that no earlier call makes, or whose type the file does not tell."""
-        known = set(names_in(graph.inputs).tensors)
+        known = set(tensors_in(graph.inputs))
         for node in graph.nodes:
             for name in (*node.reads, *node.makes):
                 if name not in graph.tensors:
                     raise self.archive.corrupt(f"the graph has no type of '{name}'")
-            for name in node.scalars:
+            for name in node.scalars if self.values.has_scalars else ():
                 if name not in graph.scalars:
                     raise self.archive.corrupt(f"the graph has no value of '{name}'")
             for name in node.reads:
                 if name not in known:
                     raise self.archive.corrupt(f"node {node.number} uses '{name}' before it is made")
             known.update(node.makes)
-        for name in names_in(graph.outputs).tensors:
+        for name in tensors_in(graph.outputs):
             if name not in known or name not in graph.tensors:
                 raise self.archive.corrupt(f"no call makes the output '{name}'")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from npuc.compiler.core.errors import Location, SourceError
 from npuc.frontends.torch.expressions import SizeExpression
@@ -120,17 +120,17 @@ class TorchNode:
     @cached_property
     def reads(self) -> tuple[str, ...]:
         """The tensors of the graph that the call takes, those in lists included, in order."""
-        return names_in([argument.value for argument in self.arguments]).tensors
+        return tensors_in([argument.value for argument in self.arguments])
 
     @cached_property
     def makes(self) -> tuple[str, ...]:
         """The tensors of the graph that the call gives, those in lists included, in order."""
-        return names_in(self.outputs).tensors
+        return tensors_in(self.outputs)
 
     @property
     def scalars(self) -> tuple[str, ...]:
         """The numbers of the graph that the call takes or gives."""
-        return names_in([*(argument.value for argument in self.arguments), *self.outputs]).scalars
+        return scalars_in([*(argument.value for argument in self.arguments), *self.outputs])
 
     @cached_property
     def subgraphs(self) -> tuple[Subgraph, ...]:
@@ -138,31 +138,28 @@ class TorchNode:
         return tuple(a.value for a in self.arguments if isinstance(a.value, Subgraph))
 
 
-class GraphNames(NamedTuple):
-    """The names of values of a graph, in the order in which they stand."""
-
-    tensors: tuple[str, ...]
-    scalars: tuple[str, ...]
-
-
-def names_in(values: Iterable[TorchValue]) -> GraphNames:
-    """The names of tensors and numbers among values, in lists and dictionaries of them, too."""
-    tensors: list[str] = []
-    scalars: list[str] = []
-    _gather(values, tensors, scalars)
-    return GraphNames(tuple(tensors), tuple(scalars))
+def tensors_in(values: Iterable[TorchValue]) -> tuple[str, ...]:
+    """The names of the tensors among values, in lists and dictionaries of them, too, as they stand."""
+    found: list[str] = []
+    _gather(values, TensorName, found)
+    return tuple(found)
 
 
-def _gather(values: Iterable[TorchValue], tensors: list[str], scalars: list[str]) -> None:
+def scalars_in(values: Iterable[TorchValue]) -> tuple[str, ...]:
+    """The names of the numbers among values, in lists and dictionaries of them, too, as they stand."""
+    found: list[str] = []
+    _gather(values, ScalarName, found)
+    return tuple(found)
+
+
+def _gather(values: Iterable[TorchValue], kind: type[TensorName | ScalarName], found: list[str]) -> None:
     for value in values:
-        if isinstance(value, TensorName):
-            tensors.append(value.name)
+        if isinstance(value, kind):
+            found.append(value.name)
         elif isinstance(value, tuple):
-            _gather(value, tensors, scalars)
-        elif isinstance(value, ScalarName):
-            scalars.append(value.name)
+            _gather(value, kind, found)
         elif isinstance(value, dict):
-            _gather(value.values(), tensors, scalars)
+            _gather(value.values(), kind, found)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.builder import function_name
 from npuc.compiler.core.errors import SourceError, SourceErrors, UsageError, did_you_mean
@@ -15,16 +15,16 @@ from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.dsl.defines import literal
 from npuc.frontends.dsl.syntax import Definition
 from npuc.frontends.script.freeze import Frozen
-from npuc.frontends.script.rebatch import BATCH, batch_size
 from npuc.frontends.script.script import Script
-from npuc.frontends.script.text import network_text
-from npuc.frontends.script.text.sizes import FreeSize, parameter_names
 from npuc.frontends.script.training import Wanted, complete
 from npuc.frontends.torch.archive import ArchiveBytes
 from npuc.frontends.torch.load import load
 from npuc.frontends.torch.program import ExportedProgram
 from npuc.frontends.torch.sizes import FreeSizes, Sizes, assumptions, check_assumed
 from npuc.frontends.torch.translate import Translation, translate
+
+if TYPE_CHECKING:
+    from npuc.frontends.script.text.sizes import FreeSize
 
 
 def read_pt2(source: Source, request: Request) -> Program:
@@ -37,6 +37,8 @@ def read_pt2(source: Source, request: Request) -> Program:
 
     def text() -> str:
         """The network as text."""
+        from npuc.frontends.script.text import network_text
+
         script.frozen.check()
         return network_text(
             script.definition, script.classes, _free_sizes(program, free, source.filename, request, script)
@@ -65,6 +67,9 @@ def _free_sizes(
     program: ExportedProgram, free: FreeSizes, filename: str, request: Request, script: Script
 ) -> list[FreeSize]:
     """The sizes that may be parameters of the network's text: those that the file leaves free, else the batch."""
+    from npuc.frontends.script.rebatch import BATCH, batch_size
+    from npuc.frontends.script.text.sizes import FreeSize, parameter_names
+
     now = symbols_of(free, request.defines)
 
     def at(symbol: str, value: int) -> Definition | None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from npuc.frontends.torch.graphs.control import CONTROL, operands_of
 from npuc.frontends.torch.memory.views import bases_of
 from npuc.frontends.torch.operators import Meaning, meaning_of
-from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue, names_in
+from npuc.frontends.torch.program import ScalarName, TensorName, TorchGraph, TorchNode, TorchValue, tensors_in
 from npuc.frontends.torch.sizes import Sizes
 
 
@@ -31,7 +31,7 @@ def written_by(node: TorchNode) -> str | None:
     found = functional(node.operator)
     if found is None or not found[1] or not node.arguments:
         return None
-    return next(iter(names_in([node.arguments[0].value]).tensors), None)
+    return next(iter(tensors_in([node.arguments[0].value])), None)
 
 
 def computes(node: TorchNode) -> bool:
@@ -79,7 +79,7 @@ class Effects:
         self.shared = {
             node: base for node, names in bases.items() for base in reversed(names) if self._root_of(base) in changed
         }
-        self.needed = self._needed(graph, set(names_in(results).tensors), written)
+        self.needed = self._needed(graph, set(tensors_in(results)), written)
 
     def _of_graphs(self, node: TorchNode, sizes: Sizes) -> tuple[list[str], set[str]]:
         """The operands of a call of graphs that it writes, and those whose memory its results share."""

@@ -11,7 +11,7 @@ from npuc.frontends.script.weights import FLOATS, Refused
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators.diagonals import diagonal_scatter
 from npuc.frontends.torch.operators.shapes import moved_axes, written
-from npuc.frontends.torch.program import TorchGraph, TorchNode, names_in
+from npuc.frontends.torch.program import TorchGraph, TorchNode, tensors_in
 from npuc.frontends.torch.sizes import Sizes
 
 _SAME = frozenset("view view_as alias detach squeeze unsqueeze unflatten positive lift_fresh _unsafe_view".split())
@@ -38,7 +38,7 @@ def bases_of(graph: TorchGraph, node: TorchNode, sizes: Sizes) -> dict[str, str]
     kind = _kind(node.operator)
     if kind not in VIEWS and kind != "dropout":
         return {}
-    operands, results = names_in([argument.value for argument in node.arguments[:1]]).tensors, node.makes
+    operands, results = tensors_in([argument.value for argument in node.arguments[:1]]), node.makes
     if not operands:
         return {}
     if kind in _EACH:
