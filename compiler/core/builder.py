@@ -11,8 +11,8 @@ The builder through which every frontend makes a program: one function of `train
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, TypeVar
@@ -73,23 +73,6 @@ class _Under(NamedTuple):
     location_attr: LocationAttr
 
 
-class _Within(AbstractContextManager[None]):
-    """A layer under construction; written out, as a network enters tens of thousands."""
-
-    __slots__ = ("_before", "_builder", "_frozen", "_layer", "_location")
-
-    def __init__(self, builder: GraphBuilder, layer: str, location: Location | None, frozen: bool):
-        self._builder, self._layer, self._location, self._frozen = builder, layer, location, frozen
-
-    def __enter__(self) -> None:
-        builder, at = self._builder, self._location
-        place = None if at is None else source_location(at.file, at.line, at.col)
-        self._before = builder.enter(self._layer, place, self._frozen)
-
-    def __exit__(self, *_: object) -> None:
-        self._builder.leave(self._before)
-
-
 class GraphBuilder:
     """
     Builds the forward function of a network.
@@ -139,20 +122,16 @@ class GraphBuilder:
     def source_line(self, line: str | None) -> None:
         self._source_attr = None if line is None else source_attr(line)
 
-    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> AbstractContextManager[None]:
+    @contextmanager
+    def at(self, layer: str, location: Location | None, *, frozen: bool = False) -> Generator[None]:
         """Name the layer and place of what is built inside; `frozen` keeps its parameters from being trained."""
-        return _Within(self, layer, location, frozen)
-
-    def enter(self, layer: str, location: LocationAttr | None, frozen: bool) -> _Under:
-        """What `at` does at its beginning; what `leave` takes."""
-        before = self._under
-        place = before.location_attr if location is None else location
-        self._under = _Under(layer, before.frozen or frozen, StringAttr(layer), place)
-        return before
-
-    def leave(self, before: _Under) -> None:
-        """What `at` does at its end."""
-        self._under = before
+        saved = self._under
+        place = saved.location_attr if location is None else source_location(location.file, location.line, location.col)
+        self._under = _Under(layer, saved.frozen or frozen, StringAttr(layer), place)
+        try:
+            yield
+        finally:
+            self._under = saved
 
     def emit(self, op: OpT, *, role: Role = Role.FORWARD) -> OpT:
         """Append an operation; it gets the current layer, the role and the location."""
