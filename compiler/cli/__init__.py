@@ -34,13 +34,14 @@ from npuc.compiler.cli import (
     study,
     sweep,
 )
-from npuc.compiler.cli.once import VerbCommand
 from npuc.compiler.cli.shared import flush, prepare_streams, report_error
+from npuc.compiler.cli.verb import VerbCommand, Verbs, verbs_with
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 
 app = typer.Typer(
     name="npuc",
+    cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -109,6 +110,11 @@ def _parser() -> TyperGroup:
 def _usage_error(error: Exception) -> UsageError:
     """A message of typer as an npuc error; a suggestion in it becomes the hint."""
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
+    option = getattr(error, "option_name", None)
+    others = verbs_with(option, _parser()) if isinstance(option, str) and text.startswith("No such option") else []
+    if others:
+        listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]
+        return UsageError(f"no such option: {option}", hint=f"npuc {listed} {'take' if others[1:] else 'takes'} it")
     found = re.search(r"\s*\(?(?:Did you mean|Possible options:) ?(.*?)[?)]+$", text)
     hint = None if found is None else f"did you mean {found.group(1)}?"
     message = (text if found is None else text[: found.start()]).strip().rstrip(".")

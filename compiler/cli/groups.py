@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
 from typer.models import OptionInfo, ParameterInfo
 
@@ -37,7 +37,9 @@ class Takes:
 
 @dataclass(frozen=True)
 class Group:
-    """Options that belong together, with the values that the command line gave."""
+    """Options that belong together, with the values that the command line gave; `title` heads them in a verb's help."""
+
+    title: ClassVar[str] = ""
 
     def keywords(self) -> CompileKeywords:
         """The keywords of a compilation that were given. Raises `UsageError` for items that do not parse."""
@@ -132,6 +134,7 @@ def _parameters(group: type[Group], takes: Takes) -> list[inspect.Parameter]:
             info = copy(info)
             info.help = takes.help.get(option.name, info.help)
             info.metavar = takes.metavar.get(option.name, info.metavar)
+            info.rich_help_panel = group.title if isinstance(info, OptionInfo) else None
         default = takes.default.get(option.name, option.default)
         found.append(
             inspect.Parameter(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, cast
+from typing import Annotated, ClassVar, cast
 
 import typer
 
@@ -25,6 +25,8 @@ Backends = Annotated[
 @dataclass(frozen=True)
 class Program(Group):
     """What is compiled: a source, its parameters, and how much of it."""
+
+    title: ClassVar[str] = "Program"
 
     source: Annotated[
         str,
@@ -61,6 +63,8 @@ class Program(Group):
 class Machine(Group):
     """The hardware, the types that it computes in, and how products are mapped onto it."""
 
+    title: ClassVar[str] = "Machine"
+
     hw: Annotated[
         str | None, typer.Option("--hw", metavar="NAME|FILE", help="Machine: a preset, or a .toml, .cfg or .m file.")
     ] = None
@@ -84,6 +88,8 @@ class Machine(Group):
 @dataclass(frozen=True)
 class Optimisation(Group):
     """Which passes run, and what they are for."""
+
+    title: ClassVar[str] = "Optimisation"
 
     opt_level: Annotated[
         int | None, typer.Option("-O", metavar="LEVEL", parser=whole(), help="Optimisation level, 0 to 3 (default: 3).")
@@ -136,6 +142,8 @@ class Optimisation(Group):
 @dataclass(frozen=True)
 class Devices(Group):
     """How several devices share a step."""
+
+    title: ClassVar[str] = "Devices"
 
     devices: Annotated[
         int | None,
@@ -198,6 +206,8 @@ class Devices(Group):
 @dataclass(frozen=True)
 class Output(Group):
     """Where results go, `-` being standard output, and what is told beside them."""
+
+    title: ClassVar[str] = "Output"
 
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the report as JSON.")] = None
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")] = None

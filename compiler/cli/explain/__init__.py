@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
-from npuc.compiler.cli.explain_plan import ROWS, check_needless, check_unused, number_of, show_plan
-from npuc.compiler.cli.explain_reference import check_alone, show_reference
+from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, number_of, show_plan
+from npuc.compiler.cli.explain.reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import UNSHOWN, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import stages

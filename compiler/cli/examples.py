@@ -1,0 +1,69 @@
+"""The examples in the help of each verb: what stands behind its name, and what it does."""
+
+EXAMPLES = {
+    "compile": (
+        ("samples:resnet50 -b cycle", "what one training step costs on a systolic array"),
+        ("model.pt2 -b cycle -b roofline --hw npu.toml", "a PyTorch model on two cost models side by side"),
+        ("samples:bert_base --devices 16 --json -", "the step on 16 devices, for a program"),
+    ),
+    "explain": (
+        ("samples:resnet50 stage1.0.conv2", "where the time of a layer goes"),
+        ("samples:resnet50 logits --svg logits.svg", "the same as a picture"),
+        ("samples:bert_base --devices 16", "what each layer's parallelism moves"),
+    ),
+    "run": (
+        ("samples:mlp --inputs batch.npz", "one training step on your own batch, an array a name"),
+        ("samples:lenet --inputs batch.npz --steps 10 --outputs out.npz", "ten steps, and the arrays in a file"),
+        ("model.pt2 --inputs batch.npz", "a model with the weights of its file"),
+    ),
+    "check": (
+        ("samples:mlp", "that each pass of -O3 keeps what the step computes"),
+        ("samples:lenet -D batch=2 -O2", "the same at another size and level"),
+        ("net.dsl --load my_pass.py -p my-pass,autodiff", "your own pass"),
+    ),
+    "import": (
+        ("model.pt2 -o net.dsl", "a PyTorch model as text"),
+        ("model.onnx -o net.dsl --loss mse", "an ONNX model, trained with another loss"),
+        ("model.pt2", "on standard output"),
+    ),
+    "fmt": (
+        ("net.dsl", "format a file in place"),
+        ("--check nets/", "fail where a file of a folder is not formatted"),
+        ("-", "standard input to standard output"),
+    ),
+    "lint": (
+        ("net.dsl", "likely mistakes in a network"),
+        ("samples:lenet -D batch=1", "in a sample, at another size"),
+        ("net.dsl --json -", "for an editor"),
+    ),
+    "reuse": (
+        ("samples:resnet50", "the traffic that each scope of reuse saves"),
+        ("samples:resnet50 --set memory.cache_mib=24", "under a smaller cache"),
+        ("samples:gpt2 -D batch=1 --csv reuse.csv", "as a table for programs"),
+    ),
+    "sweep": (
+        ("samples:mlp --vary memory.spm_kib=256,1024", "two machines"),
+        ("samples:resnet18 --vary batch=1,8 --vary array.rows=32,64,128", "all combinations"),
+        ("samples:mlp --vary dram.gb_per_s=50:200:50 --csv points.csv", "a range, as a table for programs"),
+    ),
+    "map": (
+        ("samples:lenet", "the best mapping of every contraction"),
+        ("samples:lenet --objective edp --budget 1000", "for the product of energy and delay, sooner"),
+        ("samples:lenet -o mapped.mlir", "the program with its mappings, for npuc compile -b maestro"),
+    ),
+    "study": (
+        ("crosscheck --preset os", "our own models against each other"),
+        ("hypar --network lenet_c", "HyPar's plans on one of its networks"),
+        ("igo --json igo.json", "interleaved gradients on nine networks, for a program"),
+    ),
+    "list": (
+        ("samples", "the networks that ship with npuc"),
+        ("hardware", "the machines"),
+        ("passes --load my_pass.py", "the passes, yours among them"),
+    ),
+    "new": (
+        ("pass merge-scalings", "a repository for a pass of that name"),
+        ("pass merge-scalings -o ~/passes", "elsewhere"),
+        ("pass merge-scalings -q", "without a word"),
+    ),
+}

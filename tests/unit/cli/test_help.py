@@ -1,0 +1,73 @@
+"""The help of verbs: groups of options, examples that work, and where an option of another verb is taken."""
+
+import shlex
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from npuc.compiler.cli import app
+from npuc.compiler.cli.examples import EXAMPLES
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from tests.unit.cli.conftest import MLP, Npuc
+
+SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo")
+VERBS = sorted(str(info.name) for info in app.registered_commands if info.name != "opt")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_each_verb_has_three_examples(npuc: Npuc, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    text = " ".join(npuc(verb, "--help").out.split())
+    assert len(EXAMPLES[verb]) == 3
+    for rest, meaning in EXAMPLES[verb]:
+        assert f"npuc {verb} {rest} {meaning}" in text
+
+
+@pytest.mark.parametrize(("verb", "rest"), [(verb, rest) for verb in VERBS for rest, _ in EXAMPLES[verb]])
+def test_examples_work(npuc: Npuc, folder: Path, monkeypatch: pytest.MonkeyPatch, verb: str, rest: str) -> None:
+    """Those of small networks do; others stop at a file that is not there and at nothing else."""
+    words = shlex.split(rest)
+    if any(word.startswith(SLOW) for word in words):
+        pytest.skip("takes more than a moment")
+    (folder / "nets").mkdir()
+    (folder / "nets" / "net.dsl").write_text(MLP)
+    (folder / "my_pass.py").write_text("PASSES = {}\n")
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(MLP.encode())))
+    outcome = npuc(verb, *[str(folder / "passes") if word == "~/passes" else word for word in words])
+    if "model." in rest or "batch." in rest:
+        assert outcome.status == 2
+        assert "cannot read '" in outcome.err
+    elif "my-pass" in rest:
+        assert "unknown pass 'my-pass'" in outcome.err
+    else:
+        assert (outcome.status, "error" in outcome.err) == (0, False), outcome.err
+
+
+def test_options_stand_in_groups(npuc: Npuc) -> None:
+    text = npuc("compile", "--help").out
+    titles = [line for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    groups = [group.title for group in (Program, Machine, Optimisation, Devices, Output)]
+    assert titles == ["Arguments:", "Options:", *(f"{title}:" for title in groups), "Examples:"]
+
+
+def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
+    for width in ("60", "80"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert "..." not in npuc("--help").out.replace("[ARGS]...", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("map", "net.dsl", "--zero"), "npuc compile, explain and sweep take it"),
+        (("compile", "net.dsl", "--vary", "batch=1"), "npuc sweep takes it"),
+        (("compile", "net.dsl", "--parallell", "dp"), "did you mean --parallel?"),
+        (("compile", "net.dsl", "--frobnicate"), "npuc --help lists verbs, npuc VERB --help options"),
+    ],
+)
+def test_an_option_of_another_verb_names_it(npuc: Npuc, arguments: tuple[str, ...], hint: str) -> None:
+    outcome = npuc(*arguments)
+    assert outcome.status == 2
+    assert "no such option: " + arguments[2] in outcome.err
+    assert f"hint: {hint}" in outcome.err
