@@ -124,8 +124,10 @@ class CallWriter:
 
     # what is known
 
-    def shape(self, value: Tensor) -> tuple[int, ...]:
-        """The shape of a tensor."""
+    def shape(self, value: Tensor | float) -> tuple[int, ...]:
+        """The shape of a tensor; a number has no axes."""
+        if isinstance(value, int | float):
+            return ()
         return self.script.shape(value) if isinstance(value, Name) else value.shape
 
     def element(self, value: Tensor) -> str:

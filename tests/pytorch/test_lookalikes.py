@@ -52,6 +52,35 @@ def test_angles_are_those_of_the_positions(name: str) -> None:
     np.testing.assert_allclose(output, model(x).detach().numpy(), rtol=1e-9, atol=1e-9)
 
 
+def _swapped(x: Any) -> Any:
+    return torch.cat([-x[..., SIZE // 2 :], x[..., : SIZE // 2]], -1)
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "for both tables": lambda x: x * 0.5 + _swapped(x) * 2.0,
+    "for the cosine": lambda x: 0.5 * x + _swapped(x) * x,
+    "for the sine": lambda x: x * x.cos() + 2.0 * _swapped(x),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_stand_where_tables_of_angles_would(name: str) -> None:
+    x = torch.sin(torch.arange(2.0 * LENGTH * SIZE).double()).reshape(2, LENGTH, SIZE)
+    model = _Of(NUMBERS[name])
+    run = run_file(from_module(model, (x,)), inputs={"x": x.numpy()}, dtype="float64", inference=True)
+    (output,) = run.outputs.values()
+    np.testing.assert_allclose(output, model(x).numpy(), rtol=1e-9, atol=1e-9)
+
+
+class _Of(nn.Module):
+    def __init__(self, function: Callable[[Any], Any]):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Any) -> Any:
+        return self.function(x)
+
+
 class _Grouped(nn.Module):
     def __init__(self, keys: Callable[[Any], Any]):
         super().__init__()
