@@ -61,6 +61,8 @@ def _row(
     step, footprint = trace.iteration.steps[number], int(trace.footprint[number])
     start, ready, end = times
     compute = step.ops / (options.tflops * 1e12)
+    # Beside a long time before it, a short one is lost in rounding; it is no less than that of the computation.
+    seconds = max(end - start, compute)
     streams = bool(plan.streams[number, 0])
     beside = streams or options.overlap  # it computes while it transfers
     stall = max(end - start - compute, 0.0) if beside else ready - start
@@ -90,8 +92,8 @@ def _row(
         kind="matrix" if step.matrix else "vector",
         macs=step.macs,
         vector_ops=step.vector_ops,
-        seconds=end - start,
-        utilization=compute / (end - start) if end > start else 0.0,
+        seconds=seconds,
+        utilization=compute / seconds if seconds > 0 else 0.0,
         dram_read_bytes=bytes_in,
         dram_write_bytes=bytes_out,
         limit="dram" if end - start > (1 + ROUNDING if options.overlap else 2) * compute else "compute",

@@ -28,6 +28,7 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOpti
     kinds = {kind: matrix if kind == "matrix" else ~matrix & (kind == "vector") for kind in get_args(Kind)}
     macs, vector = sum(step.macs for step in steps), sum(step.vector_ops for step in steps)
     compute = np.array([step.ops / (options.tflops * 1e12) for step in steps], dtype=np.float64)
+    seconds = np.maximum(seconds, compute[:, None])  # as the rows have them
     # a row's share first, as the totals of rows are made
     busy = seconds * np.divide(compute[:, None], seconds, out=np.zeros_like(seconds), where=seconds > 0)
     least = int(compulsory_bytes(trace).sum())

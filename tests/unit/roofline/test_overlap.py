@@ -82,3 +82,17 @@ def test_the_study_s_conventions_do_not_overlap(keys: dict[str, Any]) -> None:
 def test_a_flag_is_a_flag() -> None:
     with pytest.raises(UsageError, match=r"roofline\.overlap"):
         scored(1.0, roofline__overlap="sometimes")
+
+
+def test_steps_after_a_very_long_one_take_as_long_as_they_compute() -> None:
+    """Their times are differences of far larger ones."""
+    network = (
+        "network n(batch=3) { input x: f32[batch, 3]; labels y: i32[batch]; h = linear(x, 12); "
+        "loss cross_entropy(linear(h, 5), y) }"
+    )
+    slow = {"dram.gb_per_s": 1e-9, "compute.tflops": 219.8, "memory.cache_mib": 0.25}
+    report = compile_source(network, backend="roofline", overrides=slow)
+    assert max(row.seconds or 0 for row in report.ops) > 100
+    for row in report.ops:
+        assert 0 < (row.utilization or 0) <= 1
+        assert (row.lower_bound_seconds or 0) <= (row.seconds or 0)
