@@ -13,6 +13,7 @@ from npuc.compiler.analysis.nest import core_classes
 from npuc.compiler.analysis.nest import cores as cores_of
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import CoreSearch, best_on_core, core_search, least_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -20,7 +21,8 @@ from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.over_cores import part_search
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
-from npuc.compiler.analysis.schedule.over_cores.partitions import PartitionBounds, candidates_by_bound, partitions_up_to
+from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
+from npuc.compiler.analysis.schedule.over_cores.partitions import candidates_by_bound, partitions_up_to
 from npuc.compiler.analysis.schedule.over_cores.search import least_over_cores
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.timing import double_buffer
@@ -261,3 +263,23 @@ def test_classes_are_what_single_cores_are(monkeypatch: pytest.MonkeyPatch, seed
     forget()
     alone = [found(*case) for case in cases]
     assert alike == alone
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_least_traffic_over_cores_in_closed_form(seed: int, draw: Draw) -> None:
+    """It is that of the cores' parts without tiles, whichever dimensions are split, and no core moves less."""
+    r = Random(seed)
+    for _ in range(60):
+        nest, drawn = draw(r, big=9, cores=True)
+        widths = of_bytes(nest, 2, r.choice([2, 4]))
+        reduction, multicast = r.choice(["dram", "on-chip"]), r.random() < 0.3
+        machine = replace(ONE, cores=64, reduction=reduction, multicast=multicast)
+        for loops in (drawn.loops[: drawn.core_depth], *(one for one, _ in partitions_up_to(nest, r.choice([3, 6])))):
+            bounds = PartitionBounds(nest, machine, "time", widths)
+            moves = core_traffic(nest, Schedule(loops), multicast, reduction)
+            context = f"{loops} {machine}\n{nest}"
+            assert bounds.channel(loops) == moved_bits(nest, moves.channel, widths), context
+            first, *others = (moved_bits(nest, rows, widths) for rows in moves.moved)
+            least, *of_others = bounds.of_cores(loops)
+            assert least <= first - bounds.untouched, context
+            assert max(of_others, default=0) <= max(others, default=0), context

@@ -20,6 +20,7 @@ from npuc.compiler.analysis.machine.row_passes import PassWork
 from npuc.compiler.analysis.machine.row_roles import roles_of
 from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse, streamed_dims
 from npuc.compiler.analysis.nest.blocks import group_lengths, lengths, touched
+from npuc.compiler.analysis.nest.cores import part_nest
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
@@ -140,9 +141,31 @@ def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:
     """
     if array.row_stationary is not None:
         return row_cycles_lower_bound(nests, array)
-    untiled = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
-    streaming = sum(work.cycles - work.edge for work in untiled) - sum(work.overhead for work in untiled[1:])
+    if array.skips_reloads:
+        untiled = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
+        return sum(work.cycles for work in untiled) - sum(work.overhead for work in untiled[1:])
+    streaming = array.op_overhead + sum(_streaming(nest, nest.sizes, array) for nest in nests)
     return max(streaming, edge_cycles_lower_bound(nests, array))
+
+
+def part_cycles_lower_bound(nest: Nest, extents: Mapping[str, int], array: Array) -> int:
+    """The lower bound of a part of a nest, given the extent of each dimension."""
+    if array.skips_reloads or array.row_stationary is not None:
+        return cycles_lower_bound((part_nest(nest, {dim: (0, extents[dim]) for dim in nest.sizes}),), array)
+    streaming = array.op_overhead + _streaming(nest, extents, array)
+    crossing = crossing_lower_bound(nest, array, extents)
+    return max(streaming, _after_crossing(crossing, array))
+
+
+def _streaming(nest: Nest, extents: Mapping[str, int], array: Array) -> int:
+    """The cycles in which all whole folds stream, on an array that never skips a reload."""
+    cycles = 0
+    for statement in nest.statements:
+        batch, m, n, k = gemm_view(nest, statement).sizes(extents)
+        size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
+        folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
+        cycles += folds * array.stream(size[place.streamed])
+    return cycles
 
 
 def edge_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
@@ -154,8 +177,12 @@ def edge_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1)
     the one at the other end streams at least a cycle itself; some core has at least its share of all. docs/bounds.md,
     "Time", has the proof.
     """
-    crossing = sum(crossing_lower_bound(nest, array) for nest in nests)
-    return array.op_overhead + -(-crossing // cores) - array.most_shift + 1 if crossing else 0
+    return _after_crossing(-(-sum(crossing_lower_bound(nest, array) for nest in nests) // cores), array)
+
+
+def _after_crossing(crossing: int, array: Array) -> int:
+    """The least cycles of a core whose stationary tiles cross the edge in so many."""
+    return array.op_overhead + crossing - array.most_shift + 1 if crossing else 0
 
 
 def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:

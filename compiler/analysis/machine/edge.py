@@ -217,10 +217,10 @@ def tile_edge_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
     )
 
 
-@lru_cache(maxsize=4096)
-def crossing_lower_bound(nest: Nest, array: Array) -> int:
+def crossing_lower_bound(nest: Nest, array: Array, extents: Mapping[str, int] | None = None) -> int:
     """
     A lower bound, over all schedules, of the cycles in which stationary tiles cross the edge; 0 unless groups overlap.
+    With `extents` of a part of the nest.
 
     Every row of the stationary tensor crosses the edge once per column fold, however it is tiled: a tile of r rows
     takes at least r / edge_elements cycles.
@@ -229,7 +229,7 @@ def crossing_lower_bound(nest: Nest, array: Array) -> int:
         return 0
     rows = 0
     for statement in nest.statements:
-        batch, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
+        batch, m, n, k = gemm_view(nest, statement).sizes(extents or nest.sizes)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         rows += batch * size[place.rows] * -(-size[place.cols] // array.cols)
     return -(-rows // array.edge_elements)

@@ -143,7 +143,7 @@ class Space:
         return self._known[1]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=32)
 def _space(
     nest: Nest,
     machine: Machine,

@@ -9,7 +9,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, footprint_bytes
-from npuc.compiler.analysis.schedule.over_cores.partitions import PartitionBounds, core_partitions
+from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
+from npuc.compiler.analysis.schedule.over_cores.partitions import core_partitions
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.epilogue import epilogues, fused_widths, room_bytes, stage, stream_cycles

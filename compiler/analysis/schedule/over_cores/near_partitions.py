@@ -13,9 +13,9 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_costs
 from npuc.compiler.analysis.schedule.near_ties import NEXT, next_measures
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
+from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
 from npuc.compiler.analysis.schedule.over_cores.partitions import (
     CandidatePartition,
-    PartitionBounds,
     candidates_by_bound,
     partitions_up_to,
 )

@@ -1,0 +1,236 @@
+"""Lower bounds of what a nest costs over cores, given the loops over them, in closed form for time and traffic."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+
+from npuc.compiler.analysis.machine.compute import compute, part_cycles_lower_bound
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, is_plain, touched
+from npuc.compiler.analysis.nest.core_classes import reached_positions
+from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
+from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost
+from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
+
+Loops = tuple[Loop, ...]
+
+
+@dataclass(frozen=True)
+class MovedTensor:
+    """
+    A tensor that moves between DRAM and scratchpads: its elements that statements touch, and the bits of each in DRAM
+    and as a partial sum. The first cores along dimensions that are not `among` these move it alone.
+    """
+
+    tensor: Tensor
+    is_sum: bool
+    touched: int
+    stored: int
+    sums: int
+    among: frozenset[str]
+
+    @cached_property
+    def repeats(self) -> frozenset[str]:
+        """The dimensions along which cores repeat it."""
+        return self.among - self.tensor.dims
+
+
+class PartitionBounds:
+    """Lower bounds of an objective over all schedules with given loops over cores."""
+
+    def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits):
+        self.nest, self.machine, self.widths = nest, machine, widths
+        self.objective: Objective = objective
+        self.moved = list(_moved_tensors(nest, widths))
+        self.untouched = sum(
+            (one.tensor.elements - one.touched) * one.stored
+            for one in self.moved
+            if one.tensor.name not in {tensor.name for tensor in nest.ins}
+        )
+        self.on_chip = machine.reduction == "on-chip"
+        self.after = self._after_transfers()
+        self.known_channel: dict[Loops, int] = {}
+        self.stages: tuple[Callable[[Loops], float], ...] = (self.of_elements,)
+        if objective in ("time", "edp"):
+            self.stages = self.of_elements, self.of_work
+
+    def of_elements(self, loops: Loops) -> float:
+        """By every element once for each core that needs it, and by the multiply-accumulates of the largest part."""
+        macs = self.nest.macs
+        for loop in loops:
+            macs = macs // self.nest.sizes[loop.dim] * loop.step
+        bits = sum(self._bits(one, one.touched, self._parts(one, loops)) for one in self.moved)
+        time = max(macs / self.machine.array.elements, self._transfers(bits, self.untouched))
+        return self._value(time, bits + self.untouched, bits + self.untouched)
+
+    def of_work(self, loops: Loops) -> float:
+        """By the folds of the largest part; only for objectives that count time."""
+        bits = 0 if self.objective == "time" else self._used
+        return self._value(float(self._work(loops)), bits, bits)
+
+    def of_all_cores(self, loops: Loops) -> float:
+        """By the traffic of all cores together, and the folds of the largest part; 0 for objectives with energy."""
+        if self.objective not in ("time", "traffic"):
+            return 0.0
+        least = self.channel(loops)
+        if self.objective == "traffic":
+            return float(least)
+        return max(float(self._work(loops)), self._transfers(least - self.untouched, self.untouched))
+
+    def of_busiest(self, loops: Loops) -> float:
+        """By the traffic of the core that moves most, and by what passes through the scratchpads of all."""
+        if self.objective == "traffic":
+            return float(self.channel(loops))
+        if self.objective == "time":
+            time = self._transfers(self.channel(loops) - self.untouched, self.untouched)
+            if not self.machine.multicast:  # which bills a transfer to all its readers
+                count, (first, *others) = self._count(loops), self.of_cores(loops)
+                # What no statement touches belongs to the first core.
+                time = max(time, self._transfers(first * count, self.untouched * count))
+                time = max(time, self._transfers(max(others, default=0) * count, 0))
+            return time
+        return self._of_classes(loops)
+
+    def channel(self, loops: Loops) -> int:
+        """The least bits on the DRAM channel: every core moves what it touches once."""
+        found = self.known_channel.get(loops)
+        if found is None:
+            steps = {loop.dim: loop.step for loop in loops}
+            found = self.untouched
+            for one in self.moved:
+                found += self._bits(one, self._visited(one, steps), self._parts(one, loops))
+            self.known_channel[loops] = found
+        return found
+
+    @cached_property
+    def _used(self) -> int:
+        """The bits of all touched elements."""
+        return sum(one.touched * one.stored for one in self.moved)
+
+    def _count(self, loops: Loops) -> int:
+        return core_count(self.nest, Schedule(loops))
+
+    def _parts(self, one: MovedTensor, loops: Loops) -> int:
+        """The number of cores that move the same elements of a tensor."""
+        return prod(-(-self.nest.sizes[loop.dim] // loop.step) for loop in loops if loop.dim in one.repeats)
+
+    def _visited(self, one: MovedTensor, steps: Mapping[str, int]) -> int:
+        """The elements of the parts of a tensor, those on the border of several parts once for each."""
+        sizes, visited = self.nest.sizes, one.touched
+        for axis, size in zip(one.tensor.axes, one.tensor.shape, strict=True):
+            if is_plain(axis) or not any(dim in steps for dim in axis.dims):
+                continue
+            whole = axis_sum(axis, size, tuple(TiledDimension(sizes[dim], ()) for dim in axis.dims))
+            cuts = tuple(TiledDimension(sizes[dim], (steps[dim],) if dim in steps else ()) for dim in axis.dims)
+            visited = visited // max(1, whole) * axis_sum(axis, size, cuts)
+        return visited
+
+    def _bits(self, one: MovedTensor, visited: int, parts: int) -> int:
+        """
+        The bits on the channel of a tensor whose parts have `visited` elements together, each for `parts` cores.
+
+        A sum is read back and written again for each visit but the first; on chip, for each but one of each core.
+        """
+        if not one.is_sum:
+            return one.stored * visited * (1 if self.machine.multicast else parts)
+        again = (visited - one.touched) * parts if self.on_chip else visited * parts - one.touched
+        return one.stored * one.touched + 2 * one.sums * again
+
+    def _work(self, loops: Loops) -> int:
+        """The least cycles of the array of the first core."""
+        return part_cycles_lower_bound(self.nest, self._extents(loops), self.machine.array)
+
+    def _extents(self, loops: Loops) -> dict[str, int]:
+        return self.nest.sizes | {loop.dim: min(loop.step, self.nest.sizes[loop.dim]) for loop in loops}
+
+    def of_cores(self, loops: Loops) -> Iterator[int]:
+        """The least bits of touched elements of the first core, and of its neighbours, which go on with its sums."""
+        sizes, extents = self.nest.sizes, self._extents(loops)
+        cut = {dim for dim, extent in extents.items() if extent < sizes[dim]}
+        yield self._of_core(extents, cut, None)
+        for dim in () if self.on_chip else cut:
+            # Beside a part along a dimension with a window there is none alike.
+            if all(is_plain(axis) for one in self.moved for axis in one.tensor.axes if dim in axis.dims):
+                beside = extents | {dim: min(extents[dim], sizes[dim] - extents[dim])}
+                yield self._of_core(beside, cut - {dim} if 2 * extents[dim] >= sizes[dim] else cut, dim)
+
+    def _of_core(self, extents: Mapping[str, int], later: set[str], before: str | None) -> int:
+        """
+        The least bits of a core with these extents, where other cores come after it along some dimensions, and before
+        it along one or none.
+        """
+        bits = 0
+        for one in self.moved:
+            elements = 1
+            for axis, size in zip(one.tensor.axes, one.tensor.shape, strict=True):
+                if is_plain(axis):
+                    elements *= extents[axis.terms[0][0]]
+                else:
+                    elements *= reached_positions(axis, size, {d: (0, extents[d]) for d in axis.dims}).bit_count()
+            width = one.stored
+            if one.is_sum:
+                passed = bool(later & one.repeats)
+                width = (0 if self.on_chip else one.sums) if passed else one.stored
+                width += one.sums * (before in one.repeats)
+            elif before is not None and before not in one.among:
+                width = 0
+            bits += width * elements
+        return bits
+
+    def _of_classes(self, loops: Loops) -> float:
+        """By what cores of each class move and pass through their scratchpads."""
+        schedule, machine = Schedule(loops), self.machine
+        moves = core_traffic(self.nest, schedule, machine.multicast, machine.reduction)
+        of_cores = [moved_bits(self.nest, rows, self.widths) for rows in moves.moved]
+        parts, least = core_parts(self.nest, schedule), self.channel(loops)
+        time = self._transfers(least - self.untouched, self.untouched)
+        if not machine.multicast:
+            count, first = self._count(loops), of_cores[0] - self.untouched
+            time = max(time, self._transfers(first * count, self.untouched * count))
+            time = max(time, self._transfers(max(of_cores[1:], default=0) * count, 0))
+        spm = sum(part.cores * bits for part, bits in zip(parts, of_cores, strict=True))
+        if machine.array.row_stationary is None:
+            sums = self.widths.with_sums(self.nest)
+            # Tiles only add accesses: to a stationary tile that stays they add none, and it is loaded once.
+            for part in parts:
+                accesses = compute(part.nest, part.schedule, machine.array).accesses
+                spm += part.cores * sum(sums[name] * accesses.get(name, 0) for name in sums)
+        return self._value(time, least, spm)
+
+    def _transfers(self, bits: int, untouched: int) -> float:
+        """
+        The least time in which cores move so many bits together, and beside these those of elements that no statement
+        touches, which move at any time: after the last load of a core come fill and drain.
+        """
+        rate = self.machine.channel_bits
+        return max(float(Fraction(bits) / rate) + self.after, float(Fraction(bits + untouched) / rate))
+
+    def _after_transfers(self) -> int:
+        """
+        The least cycles from a core's last load to the end beside the last store.
+
+        0 where what cores share is not billed to each, or a stationary tile that stays makes fill and drain shorter.
+        """
+        array = self.machine.array
+        return 0 if self.machine.multicast or self.on_chip or array.skips_reloads else array.op_overhead
+
+    def _value(self, time: float, moved: int, spm: int) -> float:
+        """The objective for lower bounds of cycles, of bits on the channel and of bits in and out of scratchpads."""
+        energy = self.machine.energy
+        joules = None if energy is None else energy.joules(self.nest.macs, spm / BYTE, moved / BYTE)
+        return ExactCost(time, moved, joules).score(self.objective)
+
+
+def _moved_tensors(nest: Nest, widths: Bits) -> Iterator[MovedTensor]:
+    """What moves of a nest. Of the starts of sums no core moves any whose sums an earlier core begins."""
+    stored, sums, every = widths.by_name(nest), widths.with_sums(nest), frozenset(nest.sizes)
+    moved = [(tensor, False, every) for tensor in nest.ins] + [(tensor, True, every) for tensor in nest.outs]
+    moved += [(s, False, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
+    for tensor, is_sum, among in moved:
+        name = tensor.name
+        yield MovedTensor(tensor, is_sum, touched(tensor, nest.sizes), stored[name], sums[name], among)
