@@ -14,6 +14,7 @@ from npuc.compiler.analysis.nest import cores as cores_of
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
+from npuc.compiler.analysis.schedule import core_search as core_search_of
 from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import CoreSearch, best_on_core, core_search, least_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -221,7 +222,9 @@ def test_no_schedule_takes_less_than_its_first_part(seed: int, draw: Draw) -> No
     for _ in range(4):
         nest, _ = draw(r, big=8)
         widths = of_bytes(nest, 2, r.choice([2, 4]))
-        machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=Fraction(r.choice([1, 3, 12])))
+        array = Array(4, 4, r.choice(["os", "ws", "is", "in-place"]), fill=r.choice(["overlap", "overlap", "per-fold"]))
+        rate, spm = Fraction(r.choice([1, 3, 12])), r.choice([160, 400, 1200])
+        machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=rate, array=array, spm_bytes=spm)
         search = PartSearch(nest, machine, "time", widths, ())
         for candidate in candidates_by_bound(
             nest, machine, "time", widths, lambda: MOST, partitions_up_to(nest, machine.cores)
@@ -231,7 +234,7 @@ def test_no_schedule_takes_less_than_its_first_part(seed: int, draw: Draw) -> No
             except CapacityError:
                 continue
             time = exact_cost(nest, search.whole(candidate, inner), machine, "time", widths)[0]
-            assert candidate.least <= time * (1 + 1e-12)
+            assert max(candidate.least, search.least(candidate)) <= time * (1 + 1e-12)
             assert search.within(candidate, time) is not None, f"{candidate}\n{nest}\n{machine}"
 
 
@@ -283,3 +286,28 @@ def test_the_least_traffic_over_cores_in_closed_form(seed: int, draw: Draw) -> N
             least, *of_others = bounds.of_cores(loops)
             assert least <= first - bounds.untouched, context
             assert max(of_others, default=0) <= max(others, default=0), context
+
+
+@pytest.mark.parametrize("cores", [8, 32, 528])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "roles", "most"),
+    [
+        (100352, 24, 96, "forward", 1),
+        (25088, 192, 32, "forward", 3),
+        (6272, 64, 192, "dw", 2),
+        (6272, 384, 64, "forward", 4),
+        (1568, 512, 2048, "forward", 4),
+        (32, 1000, 2048, "forward", 4),
+    ],
+)
+def test_few_parts_are_searched(
+    monkeypatch: pytest.MonkeyPatch, m: int, n: int, k: int, roles: str, most: int, cores: int
+) -> None:
+    """Of all parts few are searched, however many cores there are: others cannot be the result by their bounds."""
+    nest = gemm({"m": m, "n": n, "k": k}, roles, (), "none")
+    searched = counted(monkeypatch, part_search, "core_search")
+    spaces = counted(monkeypatch, core_search_of, "best_candidate")
+    machine = replace(ONE, array=Array(128, 128), spm_bytes=18 << 20, bytes_per_cycle=Fraction(150), cores=cores)
+    best_schedule(nest, machine, "time", of_bytes(nest, 2), tolerance=0.005)
+    assert 0 < searched.calls <= most
+    assert spaces.calls <= 2 * most, "coarse and fine candidates of each"

@@ -53,9 +53,15 @@ class ArrayWork:
             self.works[order] = cycles, accesses
         return self.works[order]
 
+    def least(self, order: tuple[int, ...]) -> Reals:
+        """A lower bound of the cycles under a loop order, at least as close as those of `of`."""
+        return self._with_waits(self.edge.least(order)) if self.array.grouped else self.of(order)[0]
+
     def _cycles_with_waits(self, order: tuple[int, ...]) -> Reals:
         """The cycles including the waits of fold groups for the array's edge."""
-        waits = self.edge.of(order)
+        return self._with_waits(self.edge.of(order))
+
+    def _with_waits(self, waits: Reals) -> Reals:
         if id(waits) not in self.sums:
             self.sums[id(waits)] = self.cycles + waits
         return self.sums[id(waits)]

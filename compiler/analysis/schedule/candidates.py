@@ -9,7 +9,7 @@ store, and even loads. These needs do not depend on the machine's SPM and bandwi
 that a smaller one does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from sys import float_info
@@ -82,7 +82,7 @@ def best_candidate(
     With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`). With a `price`,
     for the objective time, its times decide among the candidates, not those of the nest.
     """
-    space = _space(nest, machine, objective, widths, order, fine, every_edge, price is None or price.counts_rest)
+    space = space_of(nest, machine, objective, widths, order, fine, every_edge, price is None or price.counts_rest)
 
     if limit < MOST and space.least > ROUNDING * limit:
         return None
@@ -112,8 +112,12 @@ class Space:
     @cached_property
     def least(self) -> float:
         """A lower bound of the score of all candidates; `inf` where none fits."""
+        return self.least_resuming(())
+
+    def least_resuming(self, resumed: Collection[str]) -> float:
+        """The bound for a core that goes on with these sums of another one."""
         costs = self.costs
-        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget)
+        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget, resumed)
 
     @cached_property
     def choices(self) -> ResidencyChoices:
@@ -144,7 +148,7 @@ class Space:
 
 
 @lru_cache(maxsize=32)
-def _space(
+def space_of(
     nest: Nest,
     machine: Machine,
     objective: Objective,
@@ -174,7 +178,7 @@ def near_candidates(
 
     Energy and traffic are no estimates, so that where they decide the first is the best.
     """
-    space = _space(nest, machine, objective, widths, order, fine, False, True)
+    space = space_of(nest, machine, objective, widths, order, fine, False, True)
     costs, choices, found = space.costs, space.choices, space.candidates(most)
     near = np.flatnonzero(found.score <= most)
     measures = [found.moved, *(found.measure(one) for one in reversed(NEXT[objective]))]

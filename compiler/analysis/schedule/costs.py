@@ -6,7 +6,7 @@ All residency choices of all loop orders are costed at once: the contribution of
 that the sums are exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import inf
@@ -19,7 +19,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork, searched_edges
-from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, values_at
+from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, least_of, values_at
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
@@ -120,16 +120,25 @@ class CandidateCosts:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), self.machine.spm_bytes)
 
-    def least(self, orders: Sequence[tuple[int, ...]], budget: int) -> float:
+    def least(self, orders: Sequence[tuple[int, ...]], budget: int, resumed: Collection[str] = ()) -> float:
         """
         A lower bound of the score of all candidates in `budget` bytes, by the array's work and what nothing hides;
         `inf` where none fits. It needs no residency choices, which take longer.
+        Sums that are `resumed`, by tensor, are those of another core, whose first block comes in before all else.
         """
         fits = self._smallest_room() <= budget
         outside = sum(residency.outside for residency in self.residencies)
         bits = lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths) - outside
         moved = np.full((1,) * len(self.shape), float(bits))
-        bound = self._bound(*self._least_work(orders, moved))
+        cycles, moved, exposed, accesses = self._least_work(orders, moved)
+        starts = zip(self.nest.outs, self.nest.starts, strict=True)
+        started = {start.name for out, start in starts if start is not None and out.name in resumed}
+        for name, residency in zip(self.nest.tensors, self.residencies, strict=True):
+            if name in resumed:
+                exposed = exposed + residency.resumed
+            elif name in started:
+                exposed = exposed - residency.smallest[1]
+        bound = self._bound(cycles, moved, exposed, accesses)
         return float(np.min(np.broadcast_to(bound, self.shape), where=np.broadcast_to(fits, self.shape), initial=inf))
 
     def steps(self, choices: ResidencyChoices, budget: int) -> GridSteps:
@@ -151,11 +160,9 @@ class CandidateCosts:
         The arguments of `_bound` at every position of the grid, over all orders and residency options: array cycles,
         the bits `moved`, exposed bits and SPM accesses.
         """
-        works = [self.work.of(order) for order in orders]
-        cycles, accesses = (
-            reduce(np.minimum, {id(values): values for values in column}.values())
-            for column in zip(*works, strict=True)
-        )
+        cycles, accesses = least_of([self.work.least(order) for order in orders]), np.zeros((1,) * len(self.shape))
+        if self.objective in ("energy", "edp"):
+            accesses = least_of([self.work.of(order)[1] for order in orders])
         exposed = reduce(add, (residency.smallest[1] for residency in self.residencies))
         return cycles, moved, exposed, accesses
 

@@ -43,15 +43,22 @@ class EdgeWork:
         self.nest, self.array, self.groups = nest, array, groups
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.none: Reals = np.zeros((1,) * len(groups))
-        self.known: dict[frozenset[int], Reals] = {}
+        self.known: dict[frozenset[int], tuple[Reals, Reals]] = {}
 
     def of(self, order: tuple[int, ...]) -> Reals:
         """The waits under an order of the groups of dimensions; equal results are one object."""
+        return self._waits(order)[0]
+
+    def least(self, order: tuple[int, ...]) -> Reals:
+        """A closer lower bound of the waits, where every tile operation belongs to a longer group."""
+        return self._waits(order)[1]
+
+    def _waits(self, order: tuple[int, ...]) -> tuple[Reals, Reals]:
         if not self.array.most_shift:
-            return self.none
+            return self.none, self.none
         statement, *others = self.nest.statements
         if others:
-            return self._several_statements
+            return self._several_statements, self._several_statements
         view, place = gemm_view(self.nest, statement), placement(statement, self.array)
         streamed = self._numbers(members(view, place.streamed))
         inside = frozenset(order[order.index(streamed[0]) + 1 :]) if len(streamed) == 1 else frozenset(order)
@@ -75,15 +82,19 @@ class EdgeWork:
         ends = self._ends(members(first, its_place.rows), members(last, place.streamed))
         return np.maximum(found - ends, 0.0)
 
-    def _single_statement(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> Reals:
-        """The waits of one statement, where the groups of dimensions `inside` are nested in the streamed one."""
+    def _single_statement(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> tuple[Reals, Reals]:
+        """
+        The waits of one statement, where the groups of dimensions `inside` are nested in the streamed one, and a closer
+        lower bound of them.
+        """
         dims = members(view, place.streamed)
         rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
         found = self._folds(view, place) * self._pair(rows, streamed, "folds")
         ends = self._ends(members(view, place.rows), dims)
         joins = reduce(mul, (self.trips[g] == 1 for g in inside), self._steps(streamed) > 1)
         if not joins.any():
-            return np.maximum(found - ends, 0.0)
+            waits = np.maximum(found - ends, 0.0)
+            return waits, waits
         # Where nothing inside changes the stationary tile, tiles of a single fold stream all of it as one group.
         single, on_cols = self._count(view.batch, 1), self._count(members(view, place.cols), self.array.cols)
         whole = prod(self.nest.sizes[d] for d in dims)
@@ -93,7 +104,10 @@ class EdgeWork:
         tiles = reduce(mul, (self.trips[g] for g in range(len(self.groups)) if g not in streamed), self.none + 1)
         # Beside tiles of several folds, each may find its neighbour's crossing hidden.
         hidden = np.where(alike < tiles, alike * self.array.most_shift, 0.0)
-        return np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
+        waits = np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
+        # Where all tiles are alike, groups at both ends stream all of it, too.
+        own = self._ends(members(view, place.rows), dims, whole)
+        return waits, np.where(joins & (alike == tiles), np.maximum(found - less - own, 0.0), waits)
 
     def _folds(self, view: GemmView, place: GroupPlacement) -> Reals:
         """How often the row folds of a tile run: once per element of the batch and column fold."""
@@ -114,15 +128,19 @@ class EdgeWork:
         both = tuple(sorted({*rows, *streamed}))
         return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array))
 
-    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...]) -> Reals:
-        """The wait of the group at one end for the transfer at the other end, for which no group waits."""
+    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...], long: int | None = None) -> Reals:
+        """
+        The wait of the group at one end for the transfer at the other end, for which no group waits; of a group that
+        streams `long` cycles, or one tile.
+        """
         forward = is_forward(self.array)
         tall = self._end(rows, last=not forward)
         if forward:
             crossing = np.minimum(tall, self.array.rows)
         else:
             crossing = (tall - 1) % self.array.rows + 1
-        return np.maximum(self.array.shift(crossing) - self._end(streamed, last=forward), 0).astype(np.float64)
+        streams = self._end(streamed, last=forward) if long is None else long
+        return np.maximum(self.array.shift(crossing) - streams, 0).astype(np.float64)
 
     def _end(self, dims: tuple[str, ...], *, last: bool) -> Grid:
         """The size of the first or last tile of a role."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import TypeVar
 
 import numpy as np
@@ -48,3 +49,8 @@ def values_at(place: Places, values: Sequence[Values]) -> list[Values]:
         if id(one) not in known:
             known[id(one)] = place.of(one)
     return [known[id(one)] for one in values]
+
+
+def least_of(arrays: Sequence[Reals]) -> Reals:
+    """The least of several arrays at every position; identical ones are looked at once."""
+    return reduce(np.minimum, {id(values): values for values in arrays}.values())

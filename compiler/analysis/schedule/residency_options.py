@@ -108,6 +108,14 @@ class ResidencyOptions:
         room, _, exposed = self._block((0,) * len(self.used))
         return room, exposed
 
+    @property
+    def resumed(self) -> Reals:
+        """Bits of the first partial sums that are read where a sum goes on with that of another core."""
+        at = np.ix_(
+            *(self.groups[g].shorter[0] if g in self.used else np.zeros(1, np.int64) for g in range(len(self.groups)))
+        )
+        return _times(float(self.sum_bits), self.table.first[at].astype(np.float64))
+
     def _options(self, order: tuple[int, ...]) -> Iterator[ResidencyOption]:
         place = {g: p for p, g in enumerate(order)}
         for end, inner in self._keeps(place):

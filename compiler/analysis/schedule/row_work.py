@@ -49,6 +49,10 @@ class RowWork:
         """Cycles and bits of the array; the same in all orders of loops."""
         return self.cycles, self.accesses
 
+    def least(self, order: tuple[int, ...]) -> Reals:
+        """A lower bound of the cycles, as those of `of` are."""
+        return self.cycles
+
     def _statement(self, statement: Statement) -> tuple[Grid, Grid]:
         own = row_stationary(self.array)
         roles = roles_of(self.nest, statement)

@@ -65,7 +65,7 @@ class NearPartitions:
         nest, machine = search.nest, search.machine
         partitions = partitions_up_to(nest, machine.cores)
         for candidate in candidates_by_bound(
-            nest, machine, search.objective, search.widths, lambda: self.least * self.factor, partitions
+            nest, machine, search.objective, search.widths, lambda: self.least * self.factor, partitions, search.least
         ):
             if candidate.least * self.factor < self.least:
                 self._search(candidate)

@@ -3,13 +3,14 @@
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
 from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.core_search import best_on_core, core_search, near_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.over_cores.part_floor import part_floor
 from npuc.compiler.analysis.schedule.over_cores.partitions import CandidatePartition
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -54,6 +55,28 @@ class PartSearch:
         if alone is not None:
             candidate = replace(candidate, least=max(candidate.least, (found.score - alone) / ROUNDING))
         return self.whole(candidate, found.schedule), candidate
+
+    def least(self, candidate: CandidatePartition) -> float:
+        """
+        A lower bound of the time of every schedule that this search finds with the loops of a partition, by the tilings
+        of the first part; 0 where none is known.
+        """
+        if not self.parts_take_less:
+            return 0.0
+        part, core = self.part(candidate)
+        floor = part_floor(part, core, self.widths, self.order, self._resumed(candidate))
+        return (floor - self._alone(part, core)) / ROUNDING
+
+    def _resumed(self, candidate: CandidatePartition) -> frozenset[str]:
+        """The sums with which a core goes on whose part is like the first one."""
+        nest = self.nest
+        axes = [axis for tensor in nest.tensors.values() for axis in tensor.axes]
+        alike = {
+            loop.dim
+            for loop in candidate.loops
+            if 2 * loop.step <= nest.sizes[loop.dim] and all(is_plain(axis) for axis in axes if loop.dim in axis.dims)
+        }
+        return frozenset(out.name for out in nest.outs if alike - out.dims)
 
     def near(self, candidate: CandidatePartition, tolerance: float) -> Schedule | None:
         """The schedule with the best one of the first part by the next measure; None where the part does not fit."""

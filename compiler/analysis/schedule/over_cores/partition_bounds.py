@@ -21,7 +21,7 @@ Loops = tuple[Loop, ...]
 
 
 @dataclass(frozen=True)
-class MovedTensor:
+class ChannelTensor:
     """
     A tensor that moves between DRAM and scratchpads: its elements that statements touch, and the bits of each in DRAM
     and as a partial sum. The first cores along dimensions that are not `among` these move it alone.
@@ -46,7 +46,7 @@ class PartitionBounds:
     def __init__(self, nest: Nest, machine: Machine, objective: Objective, widths: Bits):
         self.nest, self.machine, self.widths = nest, machine, widths
         self.objective: Objective = objective
-        self.moved = list(_moved_tensors(nest, widths))
+        self.moved = list(_channel_tensors(nest, widths))
         self.untouched = sum(
             (one.tensor.elements - one.touched) * one.stored
             for one in self.moved
@@ -115,11 +115,11 @@ class PartitionBounds:
     def _count(self, loops: Loops) -> int:
         return core_count(self.nest, Schedule(loops))
 
-    def _parts(self, one: MovedTensor, loops: Loops) -> int:
+    def _parts(self, one: ChannelTensor, loops: Loops) -> int:
         """The number of cores that move the same elements of a tensor."""
         return prod(-(-self.nest.sizes[loop.dim] // loop.step) for loop in loops if loop.dim in one.repeats)
 
-    def _visited(self, one: MovedTensor, steps: Mapping[str, int]) -> int:
+    def _visited(self, one: ChannelTensor, steps: Mapping[str, int]) -> int:
         """The elements of the parts of a tensor, those on the border of several parts once for each."""
         sizes, visited = self.nest.sizes, one.touched
         for axis, size in zip(one.tensor.axes, one.tensor.shape, strict=True):
@@ -130,7 +130,7 @@ class PartitionBounds:
             visited = visited // max(1, whole) * axis_sum(axis, size, cuts)
         return visited
 
-    def _bits(self, one: MovedTensor, visited: int, parts: int) -> int:
+    def _bits(self, one: ChannelTensor, visited: int, parts: int) -> int:
         """
         The bits on the channel of a tensor whose parts have `visited` elements together, each for `parts` cores.
 
@@ -226,11 +226,11 @@ class PartitionBounds:
         return ExactCost(time, moved, joules).score(self.objective)
 
 
-def _moved_tensors(nest: Nest, widths: Bits) -> Iterator[MovedTensor]:
+def _channel_tensors(nest: Nest, widths: Bits) -> Iterator[ChannelTensor]:
     """What moves of a nest. Of the starts of sums no core moves any whose sums an earlier core begins."""
     stored, sums, every = widths.by_name(nest), widths.with_sums(nest), frozenset(nest.sizes)
     moved = [(tensor, False, every) for tensor in nest.ins] + [(tensor, True, every) for tensor in nest.outs]
     moved += [(s, False, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
     for tensor, is_sum, among in moved:
         name = tensor.name
-        yield MovedTensor(tensor, is_sum, touched(tensor, nest.sizes), stored[name], sums[name], among)
+        yield ChannelTensor(tensor, is_sum, touched(tensor, nest.sizes), stored[name], sums[name], among)

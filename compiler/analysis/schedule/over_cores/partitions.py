@@ -122,12 +122,13 @@ def candidates_by_bound(
     widths: Bits,
     most: Callable[[], float],
     partitions: Partitions,
+    closest: Callable[[CandidatePartition], float] | None = None,
 ) -> Iterator[CandidatePartition]:
     """
     The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile.
 
     A bound costs more, the closer it is. So each candidate is put off by cheap bounds first, and a closer one is
-    computed when it is the next by the bounds that are known.
+    computed when it is the next by the bounds that are known; the last is what `closest` says of a candidate.
     """
     bounds = PartitionBounds(nest, machine, objective, widths)
     waiting = [
@@ -135,7 +136,7 @@ def candidates_by_bound(
         for number, (loops, cores) in enumerate(partitions)
     ]
     while waiting:
-        bound, known, _, number, stage, candidate = heappop(waiting)
+        bound, known, moved, number, stage, candidate = heappop(waiting)
         if bound > most():
             return
         if known:
@@ -143,9 +144,14 @@ def candidates_by_bound(
         elif stage < len(bounds.stages):
             found = max(bound, bounds.stages[stage](candidate.loops))
             heappush(waiting, (found, False, 0.0, number, stage + 1, candidate))
-        else:
+        elif stage == len(bounds.stages):
             of_all = bounds.of_all_cores(candidate.loops)
             found = max(bound, of_all, bounds.of_busiest(candidate.loops))
-            ready = replace(candidate, bound=of_all, least=found)
             # Of equal bounds that of the least traffic first, which mostly decides near ties.
-            heappush(waiting, (found, True, float(bounds.channel(candidate.loops)), number, stage, ready))
+            moved = float(bounds.channel(candidate.loops))
+            ready = replace(candidate, bound=of_all, least=found)
+            heappush(waiting, (found, closest is None, moved, number, stage + 1, ready))
+        else:
+            assert closest is not None, "otherwise all bounds are known"
+            found = max(bound, closest(candidate))
+            heappush(waiting, (found, True, moved, number, stage, replace(candidate, least=found)))
