@@ -18,7 +18,7 @@ from npuc.frontends.torch.graphs.control import CONTROL, uses_of
 from npuc.frontends.torch.graphs.known import all_nodes, check_known
 from npuc.frontends.torch.memory.effects import Effects, computes, functional
 from npuc.frontends.torch.memory.values import Memory, View
-from npuc.frontends.torch.memory.views import write_back
+from npuc.frontends.torch.memory.views import turns, write_back
 from npuc.frontends.torch.names import Layers
 from npuc.frontends.torch.operators import Meaning
 from npuc.frontends.torch.operators.complex import of_complex
@@ -178,35 +178,48 @@ class _Translator:
             meaning = of_complex(node.operator, meaning)
         named = bound(meaning, named)
         result: object = meaning(context, **named)
+        call = meaning, context, named
         if in_place:
             target = node.arguments[0].value
             if not isinstance(target, TensorName):
                 raise Refused("found no tensor to write to")
-            changed = self._written(result, context)
-            memory.write(target.name, changed)
-            memory.define(_only(node), changed, View(target.name, _itself, _new))
+            if turns(node.operator):
+                operand = self._operand(call, memory[target.name])
+                memory.turn(target.name, lambda base: self._view(node, base, call, operand))
+            else:
+                memory.write(target.name, self._written(result, context))
+            memory.define(node.makes[0], memory[target.name], View(target.name, _itself, _new))
         elif (base := effects.shared.get(node.name)) is None:
             self._define(node.outputs, result, context, memory)
         else:
-            self._share(node, base, result, (meaning, context, named), memory)
+            self._share(node, base, result, call, memory)
 
     def _share(self, node: TorchNode, base: str, result: object, call: _Call, memory: Memory) -> None:
         """Name the results of a call that share the memory of a value which is written in place."""
-        meaning, context, named = call
-        operand = next((name for name, value in named.items() if value is memory[base]), None)
-        if operand is None:  # one of a list
-            raise Refused("found results that share memory which is written in place", "write to clones of them")
-        results = _listed(result)
+        operand = self._operand(call, memory[base])
         for place, output in enumerate(node.makes):
+            value = self._tensor(_listed(result)[place], call[1])
+            memory.define(output, value, self._view(node, base, call, operand, place))
 
-            def make(whole: object, place: int = place) -> Name:
-                again = _listed(meaning(context, **{**named, operand: whole}))
-                return self._written(again[place], context)
+    def _operand(self, call: _Call, value: object) -> str:
+        """The argument of a call that is a value."""
+        for name, one in call[2].items():
+            if one is value:
+                return name
+        raise Refused("found results that share memory which is written in place", "write to clones of them")
 
-            def write(whole: object, part: Name) -> Name:
-                return write_back(node.operator, context, named, self._written(whole, context), part)
+    def _view(self, node: TorchNode, base: str, call: _Call, operand: str, place: int = 0) -> View:
+        """How a result of a call is made of its operand `base`, and that one of the result."""
+        meaning, context, named = call
 
-            memory.define(output, self._tensor(results[place], context), View(base, make, write))
+        def make(whole: object) -> Name:
+            again = _listed(meaning(context, **{**named, operand: whole}))
+            return self._written(again[place], context)
+
+        def write(whole: object, part: Name) -> Name:
+            return write_back(node.operator, context, named, self._written(whole, context), part)
+
+        return View(base, make, write)
 
     def _define(self, outputs: Sequence[TorchValue], result: object, context: Context, memory: Memory) -> None:
         """Name the results of a call."""
@@ -284,11 +297,6 @@ _Call = tuple[Meaning, Context, Mapping[str, object]]
 def _listed(result: object) -> list[object]:
     """The results of a meaning, which gives one or a list."""
     return cast("list[object]", result) if isinstance(result, list) else [result]
-
-
-def _only(node: TorchNode) -> str:
-    """The name of the one result of a call that writes in place."""
-    return next(iter(node.makes))
 
 
 def _itself(whole: object) -> Name:

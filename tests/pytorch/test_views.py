@@ -85,6 +85,46 @@ def test_a_write_that_is_not_read_is_refused(name: str) -> None:
         run_file(from_module(model, (x,)), inputs={"x": x.numpy()}, dtype="float64")
 
 
+def _row_of_turned(y: Any) -> Any:
+    row = y[0]
+    y.t_()
+    return y.sum(1) * row.sum()
+
+
+def _turned_view(y: Any) -> Any:
+    view = y.view(4, 3)
+    view.t_().mul_(2.0)
+    return y * view
+
+
+def _turned_and_written(y: Any) -> Any:
+    y.unsqueeze_(0).transpose_(1, 2)[0, 0].add_(1.0)
+    return y * y[0, 1, 2]
+
+
+TURNED = (_row_of_turned, _turned_view, _turned_and_written)
+
+
+@pytest.mark.parametrize("turned", TURNED)
+def test_axes_that_change_in_place_are_those_of_one_value_alone(turned: Callable[[Any], Any]) -> None:
+    class Turned(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(3, 4, dtype=torch.float64))
+
+        def forward(self, x: Any) -> Any:
+            return turned(x * self.weight).square().sum()
+
+    torch.manual_seed(1)
+    model, x = Turned(), torch.randn(3, 4, dtype=torch.float64)
+    run = run_file(from_module(model, (x,)), inputs={"x": x.numpy()}, dtype="float64")
+    loss = model(x)
+    loss.backward()
+    assert run.loss == pytest.approx(loss.item(), rel=1e-12)
+    assert model.weight.grad is not None
+    np.testing.assert_allclose(run.gradients["weight"], model.weight.grad.numpy(), rtol=1e-12)
+
+
 def _annotated() -> Iterator[str]:
     """The operators whose schemas say that results share the memory of operands which are not written."""
     for schema in torch._C._jit_get_all_schemas():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from npuc.frontends.dsl.syntax import Name
 from npuc.frontends.script.weights import Refused
@@ -61,6 +61,26 @@ class Memory:
             self._values[view.base] = value
             self._invalidate(view.base, but=name)
             name = view.base
+
+    def turn(self, name: str, view: Callable[[str], View]) -> None:
+        """
+        Let a name be a view of what it was, as where its axes change in place: all that share its memory stay.
+
+        `view` makes it, for the name that the value gets.
+        """
+        before = f"{name}'"
+        while before in self._values:
+            before += "'"
+        self._values[before] = self[name]
+        shared = self._derived.pop(name, [])
+        for other in shared:
+            self._views[other] = replace(self._views[other], base=before)
+        if name in self._views:
+            own = self._views[before] = self._views.pop(name)
+            self._derived[own.base] = [before if other == name else other for other in self._derived[own.base]]
+        self._views[name] = found = view(before)
+        self._derived[before] = [*shared, name]
+        self._values[name] = found.make(self._values[before])
 
     def _invalidate(self, name: str, but: str | None) -> None:
         for other in self._derived.get(name, ()):

@@ -23,6 +23,7 @@ _OTHERS = frozenset(
     "unsafe_split unsafe_split_with_sizes unsafe_chunk view_as_complex view_as_real real imag conj _conj resolve_conj "
     "resolve_neg".split()
 )
+_TURNS = frozenset("t_ transpose_ swapaxes_ swapdims_ squeeze_ unsqueeze_".split())
 _WHERE_POSSIBLE = frozenset("reshape reshape_as flatten ravel".split())
 _WHERE_EQUAL = frozenset("contiguous to type_as sum_to_size cartesian_prod conj_physical".split())
 """Operators that give the operand itself where it has the layout, type and shape that are asked for."""
@@ -68,6 +69,11 @@ def _kind(operator: str) -> str:
     return operator.partition(".")[2].partition(".")[0]
 
 
+def turns(operator: str) -> bool:
+    """Whether an operator changes the axes of its operand in place."""
+    return _kind(operator) in _TURNS
+
+
 def is_view(shape: Sequence[int], strides: Sequence[int], other: Sequence[int]) -> bool:
     """
     Whether a tensor can be seen under another shape, in row-major order, without a copy.
@@ -93,7 +99,7 @@ def is_view(shape: Sequence[int], strides: Sequence[int], other: Sequence[int]) 
 
 def write_back(operator: str, c: Context, named: Mapping[str, object], whole: Name, part: Name) -> Name:
     """A value after the part of it that an operator took is another. Raises `Refused` where it is unknown how."""
-    kind, shape = _kind(operator), c.shape(whole)
+    kind, shape = _kind(operator).removesuffix("_"), c.shape(whole)
     given = {name: value for name, value in named.items() if name != "x"}
     if kind == "detach" and c.script.training and c.element(whole) in FLOATS and c.script.known(whole) is None:
         raise Refused("found a write in place to an activation without gradients", "write outside of no_grad")
