@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.script.weights import FLOATS, Refused, Weight
+from npuc.frontends.script.weights import FLOATS, Empty, Refused, Uniform, Weight
 from npuc.frontends.script.writer import CallWriter
 from npuc.frontends.torch.graphs.control import Mode, operands_of
 from npuc.frontends.torch.memory.values import Memory
 from npuc.frontends.torch.program import TensorName, TorchGraph, TorchNode
+from npuc.frontends.torch.values import Complex
 
 if TYPE_CHECKING:
     from npuc.frontends.script.script import Script
     from npuc.frontends.torch.names import Layers
+
+_OPERANDS = (Name, Weight, Empty, Uniform, Complex, int, float)
 
 
 class Graphs(Protocol):
@@ -47,6 +50,8 @@ class GraphCall:
         self, graph: TorchGraph, operands: Sequence[object], *, mode: Mode | None = None, writes: bool = False
     ) -> list[object]:
         """See `Caller`."""
+        if not all(isinstance(one, _OPERANDS) for one in operands):
+            raise Refused("found an operand of a graph that is no tensor and no number")
         run, mode, made = self.run, mode or Mode(), Memory()
         saved, run.autocast = run.autocast, run.autocast if mode.autocast is None else mode.autocast
         try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from npuc.frontends.dsl.syntax import Name
-from npuc.frontends.script.weights import FLOATS, Refused, Weight
+from npuc.frontends.script.weights import FLOATS, Empty, Refused, Uniform, Weight
 from npuc.frontends.torch.program import Subgraph, TensorName, TorchGraph, TorchNode, TorchValue
 
 if TYPE_CHECKING:
@@ -121,14 +121,14 @@ def _cond(run: Caller, values: Sequence[Any]) -> list[Any]:
             "found a branch that depends on data, expected a constant predicate",
             "torch.where computes both, or export the branch that is trained",
         )
-    return run.block((chosen if known else other).graph, list(flat(operands)))
+    return run.block(_graph(chosen if known else other), list(flat(operands)))
 
 
 def _while_loop(run: Caller, values: Sequence[Any]) -> list[Any]:
     condition, body, carried, *more = values
     state, more = list(flat([carried])), list(flat(more))
     for _ in range(MAX_TRIPS + 1):
-        (goes_on,) = run.block(condition.graph, [*state, *more])
+        (goes_on,) = run.block(_graph(condition), [*state, *more])
         known = _truth(run, goes_on)
         if known is None:
             raise Refused(
@@ -136,7 +136,7 @@ def _while_loop(run: Caller, values: Sequence[Any]) -> list[Any]:
             )
         if not known:
             return state
-        state = run.block(body.graph, [*state, *more])
+        state = run.block(_graph(body), [*state, *more])
     raise Refused(f"found a loop of more than {MAX_TRIPS:,} iterations")
 
 
@@ -145,7 +145,7 @@ def _scan(run: Caller, values: Sequence[Any]) -> list[Any]:
     carried, parts = list(flat([start])), list(flat([over]))
     rows: list[list[Any]] = []
     for each in _slices(run, parts):
-        results = run.block(combine.graph, [*carried, *each, *flat(more)])
+        results = run.block(_graph(combine), [*carried, *each, *flat(more)])
         carried, own = results[: len(carried)], results[len(carried) :]
         rows.append(own)
     return [*carried, *_stacked(run, rows)]
@@ -154,12 +154,14 @@ def _scan(run: Caller, values: Sequence[Any]) -> list[Any]:
 def _map(run: Caller, values: Sequence[Any]) -> list[Any]:
     body, over, *more = values
     parts = list(flat([over]))
-    return _stacked(run, [run.block(body.graph, [*each, *flat(more)]) for each in _slices(run, parts)])
+    return _stacked(run, [run.block(_graph(body), [*each, *flat(more)]) for each in _slices(run, parts)])
 
 
 def _slices(run: Caller, parts: Sequence[Any]) -> Iterator[list[Any]]:
     """The slices of tensors along their first axis, one after another."""
     c = run.writer
+    if not all(isinstance(part, Name | Weight | Empty | Uniform) for part in parts):
+        raise Refused("found a loop over what is no tensor")
     lengths = {c.shape(part)[0] for part in parts}
     if len(lengths) != 1 or 0 in lengths or max(lengths) > MAX_TRIPS:
         raise Refused(f"found a loop over {sorted(lengths)} slices, expected 1 to {MAX_TRIPS:,}")
@@ -170,6 +172,12 @@ def _slices(run: Caller, parts: Sequence[Any]) -> Iterator[list[Any]]:
 def _stacked(run: Caller, rows: Sequence[Sequence[Any]]) -> list[Any]:
     """The results of iterations as one tensor each, along a new first axis."""
     return [run.writer.let("stack", list(column), 0) for column in zip(*rows, strict=True)]
+
+
+def _graph(value: object) -> TorchGraph:
+    if not isinstance(value, Subgraph):
+        raise Refused("found no graph where one is called")
+    return value.graph
 
 
 def _truth(run: Caller, value: Any) -> bool | None:

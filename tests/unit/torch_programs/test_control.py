@@ -164,3 +164,19 @@ def test_a_place_in_a_block_is_that_of_the_call() -> None:
     nodes = [copied, copied | {"outputs": [_tensor("d")]}, _call("wrap", inner, after=[_tensor("c")])]
     with pytest.raises(SourceError, match=r":3:1: error: unsupported operator aten\.fold"):
         _run(_file(nodes, "y", ["c", "d", "y"]))
+
+
+@pytest.mark.parametrize("name", ["wrap", "scan", "while_loop", "map_impl"])
+def test_a_graph_where_a_tensor_is_expected_is_refused(name: str) -> None:
+    graphs: list[Json] = [{"as_graph": {"name": f"g{number}", "graph": DOUBLED}} for number in range(3)]
+    data = _file([_node(f"higher_order.{name}", [*graphs, _tensor("x")], "y")], "y", ["y"])
+    with pytest.raises(SourceError, match=f"higher_order.{name}: found"):
+        _run(data)
+
+
+@pytest.mark.parametrize("name", ["cond", "while_loop"])
+def test_a_tensor_where_a_graph_is_expected_is_refused(name: str) -> None:
+    given: list[Json] = [{"as_bool": True}, _tensor("x"), _tensor("x"), {"as_tensors": [{"name": "x"}]}]
+    data = _file([_node(f"higher_order.{name}", given, "y")], "y", ["y"])
+    with pytest.raises(SourceError, match=f"higher_order.{name}: found no graph"):
+        _run(data)
