@@ -61,6 +61,7 @@ class Optimizer:
 class _Argument:
     value: BlockArgument
     attributes: dict[str, Attribute]
+    layer: str
     update: SSAValue | None = None
 
 
@@ -104,6 +105,9 @@ class GraphBuilder:
         self._names: set[str] = set()
         self._numbers: dict[str, int] = {}
         self._seeds = 0
+        self.has_updates = False  # whether a statistic has a value after this step
+        self.idle: frozenset[str] = frozenset()
+        """Layers whose statistics stay as they are."""
         self.op_count = 0
 
     # the layer under construction
@@ -164,7 +168,7 @@ class GraphBuilder:
 
     def _argument(self, type: Tensor, attributes: dict[str, Attribute], hint: str) -> SSAValue:
         value = loose_argument(type, self._under.location_attr, hint)
-        argument = _Argument(value, attributes)
+        argument = _Argument(value, attributes, self.layer)
         self._arguments.append(argument)
         self._by_value[value] = argument
         return value
@@ -233,7 +237,7 @@ class GraphBuilder:
 
     def update(self, argument: SSAValue, new: SSAValue) -> None:
         """`new` is the value of a statistic after this step."""
-        self._by_value[argument].update = new
+        self._by_value[argument].update, self.has_updates = new, True
 
     # the finished program
 
@@ -257,7 +261,7 @@ class GraphBuilder:
         if loss is not None:
             values.append(loss)
             result_attrs.append({"train.loss": UnitAttr()})
-        updates = [a for a in self._arguments if a.update is not None and self.training]
+        updates = [a for a in self._arguments if a.update is not None and self.training and a.layer not in self.idle]
         new = [a.update for a in updates if a.update is not None]
         results = [*values, *new, *(value for _, value in (*gradients, *outputs))]
         ops, used = needed(self._ops, results)

@@ -22,8 +22,8 @@ from npuc.frontends.dsl.syntax import (
     Name,
     Statement,
 )
+from npuc.frontends.script.needed import needed
 from npuc.frontends.script.script import Script
-from npuc.frontends.script.text.flat import needed
 from npuc.frontends.script.text.sizes import FreeSize
 
 BATCH = "batch"

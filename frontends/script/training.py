@@ -15,6 +15,7 @@ from npuc.compiler.core.errors import SourceError, SourceErrors, UsageError, did
 from npuc.compiler.layers import get_functions, get_losses
 from npuc.frontends.dsl.binding import signature_of
 from npuc.frontends.dsl.syntax import Call, Literal, Name, Unary
+from npuc.frontends.script.needed import leave_out_idle
 from npuc.frontends.script.requests import loss_call, optimizer_call, refusal, with_operands
 from npuc.frontends.script.script import Script
 
@@ -55,6 +56,7 @@ def complete(script: Script, outputs: Mapping[str, Name], wanted: Wanted) -> lis
         script.set_optimizer(optimizer_call(text))
     except (SourceError, SourceErrors) as error:
         raise refusal("optimizer", text, error) from None
+    leave_out_idle(script)
     return remarks
 
 
@@ -82,12 +84,12 @@ def _add_losses(
     if not losses:
         return _loss_by_rule(script, floats, remarks)
     compared: list[str] = []
-    named = {text: _output_named(text, outputs) for text in losses}
-    calls = [text for text in losses if named[text] is None]
-    for text in losses:
-        output = named[text]
+    named = [_output_named(text, outputs) for text in losses]
+    calls = [text for text, output in zip(losses, named, strict=True) if output is None]
+    floats = {name: value for name, value in floats.items() if value not in named}
+    for text, output in zip(losses, named, strict=True):
         if output is None:
-            compared.append(_operand(list(floats), calls, calls.index(text)))
+            compared.append(_operand(list(floats), calls, len(compared)))
             _add_call(script, floats[compared[-1]], text)
         else:
             _add_scalar(script, text, output)

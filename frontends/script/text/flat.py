@@ -20,10 +20,9 @@ from npuc.frontends.dsl.syntax import (
     NetworkStatement,
     Optimizer,
     Output,
-    Statement,
-    reads,
     walk,
 )
+from npuc.frontends.script.needed import needed
 
 _NUMBER = re.compile(r"_([1-9]\d{0,5})")
 
@@ -58,25 +57,6 @@ def flat(definition: Definition) -> Flat:
     lines = [FlatLine(tuple(t.text for t in s.targets), s.value) for s in body if isinstance(s, Assignment)]
     declarations = tuple(s for s in body if isinstance(s, Declaration))
     return Flat(definition.name.text, declarations, tuple(_nested(lines, results)), results)
-
-
-def needed(definition: Definition) -> list[Statement]:
-    """The statements that the results of a network depend on."""
-    wanted = set(reads(*(s for s in definition.body if isinstance(s, Loss | Output))))
-    found: list[Statement] = []
-    for statement in reversed(definition.body):
-        match statement:
-            case Assignment():
-                if wanted.isdisjoint(t.text for t in statement.targets):
-                    continue
-                wanted |= reads(statement.value)
-            case Declaration():
-                if statement.name.text not in wanted:
-                    continue
-            case _:
-                pass
-        found.append(statement)
-    return found[::-1]
 
 
 def _nested(lines: Sequence[FlatLine], results: Sequence[NetworkStatement]) -> list[FlatLine]:

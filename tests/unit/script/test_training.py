@@ -61,6 +61,32 @@ def test_each_loss_has_labels_of_its_own() -> None:
     assert types["y2"] == "tensor<2x3x4xf32>"
 
 
+def test_equal_losses_have_outputs_of_their_own() -> None:
+    script, _ = _step({"a": (2, 12), "b": (2, 12)}, Wanted(losses=("cross_entropy", "cross_entropy")))
+    layers = {str(op.attributes["layer"]).strip('"') for op in script.finish().walk() if "layer" in op.attributes}
+    assert {"a_layer", "b_layer"} <= layers
+
+
+def test_an_output_that_is_a_loss_is_compared_with_no_labels() -> None:
+    script, _ = _step({"out": (2, 12), "balance": ()}, Wanted(losses=("cross_entropy", "output:balance")))
+    assert script.labels == ["y"]
+    layers = Counter(
+        str(op.attributes["layer"]).strip('"') for op in script.finish().walk() if "layer" in op.attributes
+    )
+    assert {"out_layer", "balance_layer", "balance_mean", "cross_entropy", "loss"} <= set(layers)
+
+
+def test_statistics_that_no_result_depends_on_are_left_out() -> None:
+    script = Script("net", "net.onnx")
+    x = script.input("x", "f32", [2, 3, 4, 4])
+    outputs = {name: script.let(f"{name}_norm", "batch_norm", x) for name in ("kept", "other")}
+    complete(script, outputs, Wanted(results=("kept",)))
+    (func,) = (op for op in script.finish().ops if isinstance(op, FuncOp))
+    names = {one.name for one in arguments_of(func)}
+    assert "kept_norm.running_mean" in names
+    assert not [name for name in names if name.startswith("other")]
+
+
 def test_classes_along_another_axis() -> None:
     script, _ = _step({"out": (2, 3, 4)}, Wanted(losses=("cross_entropy(axis=1)",)))
     assert "%y: tensor<2x4xi32>" in str(script.finish())
