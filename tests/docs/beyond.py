@@ -1,5 +1,5 @@
 """
-The tables of the nine networks in docs/beyond.md, between markers.
+The tables of the study's networks in docs/beyond.md, between markers.
 
     python -m tests.docs.beyond      compiles them all, which takes a quarter of an hour, and writes the tables anew
 """
@@ -34,6 +34,10 @@ RESIDENT: Mapping[str, str] = {
 }
 TABLES: Mapping[str, Mapping[str, str]] = {"fused": FUSED, "resident": RESIDENT}
 """The columns of each table: a name and the passes."""
+
+
+FOOTPRINT = ("rcnn", "goo", "res", "mob", "yolo")
+"""The networks that have convolutions."""
 
 
 class Cost(NamedTuple):
@@ -85,6 +89,52 @@ def table(columns: Mapping[str, str]) -> Iterator[str]:
         yield _line(["mean", npu, "", "", *(_gain((mean(t for t, _ in of), mean(m for _, m in of))) for of in each)])
 
 
+class Windows(NamedTuple):
+    """A step with convolutions in one form: what products move of X and dX, the matrices of windows, and all; times."""
+
+    images: int
+    matrices: int
+    moved: int
+    seconds: float
+    products: float
+
+
+def windows(network: StudyNetwork, conv: str) -> Windows:
+    """A step of a network of the study on its NPU whose convolutions are `native` or `im2col`."""
+    passes = f"autodiff,lower-to-npu{{conv={conv}}},schedule"
+    report = compile_file(
+        network.source, backend="cycle", hardware=f"igo-{network.npu}", defines=dict(network.defines), pipeline=passes
+    )
+    images = matrices = moved = 0
+    for row in report.ops:
+        own = row.repeat * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0))
+        moved += own
+        matrices += own * row.op.endswith(("im2col", "col2im"))
+        for name, tensor in (row.tensors or {}).items() if row.kind == "matrix" else ():
+            images += row.repeat * (tensor.read_bytes + tensor.write_bytes) * (name in ("X", "dX"))
+    totals = report.totals
+    assert totals.seconds is not None
+    return Windows(images, matrices, moved, totals.seconds, totals.seconds_by_kind["matrix"] or 0.0)
+
+
+def footprint_row(network: StudyNetwork) -> str:
+    """The row of a network with native convolutions and with matrices of windows."""
+    native, im2col = (windows(network, conv) for conv in ("native", "im2col"))
+    sizes = native.images, im2col.images, im2col.matrices, native.moved, im2col.moved
+    ratios = im2col.moved / native.moved, im2col.seconds / native.seconds, im2col.products / native.products
+    cells = [f"{size / 2**20:,.0f}" for size in sizes] + [f"{ratio:.2f}" for ratio in ratios]
+    return _line([MODELS[network.model], network.npu, *cells])
+
+
+def footprint_table() -> Iterator[str]:
+    """What windows as matrices move and take."""
+    heads = ["X, dX of products: native", "im2col", "matrices of windows", "all: native", "im2col"]
+    yield _line(["network", "NPU", *heads, "traffic", "time", "time of products"])
+    yield f"|---|---|{'---:|' * (len(heads) + 3)}"
+    for npu in BATCHES:
+        yield from (footprint_row(one) for one in study_networks() if one.npu == npu and one.model in FOOTPRINT)
+
+
 def _gain(gain: tuple[float, float]) -> str:
     time, moved = (f"{value:.1f}".replace("-0.0", "0.0") for value in gain)
     return f"{time} / {moved}"
@@ -96,5 +146,5 @@ def _line(cells: Sequence[str]) -> str:
 
 if __name__ == "__main__":
     page = FOLDER / "beyond.md"
-    tables = {name: list(table(columns)) for name, columns in TABLES.items()}
+    tables = {name: list(table(columns)) for name, columns in TABLES.items()} | {"footprint": list(footprint_table())}
     page.write_text(filled(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
