@@ -159,6 +159,77 @@ def _changed_calls(archive: Archive, rng: random.Random) -> bytes:
     return archive.packed(program)
 
 
+WRONG: tuple[Any, ...] = (
+    *(
+        None,
+        True,
+        -1,
+        2**62,
+        2**64,
+        1.5,
+        "",
+        "s27",
+        [],
+        {},
+        [None],
+        [{}],
+        {"name": None},
+        {"name": 5},
+        {"as_none": False},
+    ),
+    *({"as_int": "x"}, {"as_ints": None}, {"as_tensor": None}, {"as_tensors": [{"name": "x"}] * 3}, {"as_graph": None}),
+    *({"as_sym_int": {"as_name": "s27"}}, {"as_sym_ints": [{"as_int": 2**62}]}, {"as_expr": {"expr_str": 5}}),
+    *({"as_graph": {"name": "g", "graph": None}}, {"as_optional_tensors": [None]}, {"as_scalar_type": 99}),
+)
+"""Values that are of another type than a program has, or say less than they should."""
+GRAPHS = (
+    "wrap_with_set_grad_enabled",
+    "wrap_with_autocast",
+    "cond",
+    "while_loop",
+    "scan",
+    "map_impl",
+    "wrap",
+    "invoke_subgraph",
+)
+"""Operators that take graphs."""
+
+
+def _changed_types(archive: Archive, rng: random.Random) -> bytes:
+    """Values of other types, as deep in the program as any."""
+    program = deepcopy(archive.program)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        node, path = program, list[tuple[Any, Any]]()
+        while _keys(node):
+            path.append((node, rng.choice(_keys(node))))
+            node = path[-1][0][path[-1][1]]
+        around, key = rng.choice(path)
+        around[key] = deepcopy(rng.choice(WRONG))
+    return archive.packed(program)
+
+
+def _changed_graphs(archive: Archive, rng: random.Random) -> bytes:
+    """Calls in another order, or inside of graphs that calls of graphs take, many deep."""
+    program = deepcopy(archive.program)
+    graph = program["graph_module"]["graph"]
+    if rng.random() < 0.3:
+        rng.shuffle(graph["nodes"])
+        return archive.packed(program)
+    names, inner = list(graph["tensor_values"]), deepcopy(graph)
+    call: Any = None
+    for _ in range(rng.choice((1, 3, 20, 60))):
+        name = rng.choice(names)
+        given = [{"as_bool": False}, {"as_graph": {"name": "g", "graph": inner}}, {"as_tensors": [{"name": name}]}]
+        given += [{"as_graph": {"name": "h", "graph": None}}, {"as_tensor": {"name": name}}]
+        rng.shuffle(given)
+        inputs = [{"name": "", "arg": one, "kind": 1} for one in given]
+        target = f"torch.ops.higher_order.{rng.choice(GRAPHS)}"
+        call = {"target": target, "inputs": inputs, "outputs": [{"as_tensor": {"name": name}}], "metadata": {}}
+        inner = {**graph, "inputs": [], "outputs": call["outputs"], "nodes": [call]}
+    graph["nodes"].insert(rng.randrange(len(graph["nodes"])), call)
+    return archive.packed(program)
+
+
 def _changed_bytes(archive: Archive, rng: random.Random) -> bytes:
     data = bytearray(archive.data)
     match rng.randrange(4):
@@ -208,6 +279,8 @@ CHANGES: tuple[Callable[[Archive, random.Random], bytes], ...] = (
     _changed_json,
     _changed_sizes,
     _changed_calls,
+    _changed_types,
+    _changed_graphs,
     _changed_bytes,
     _changed_archive,
 )
