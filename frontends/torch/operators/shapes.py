@@ -94,7 +94,7 @@ def _listed(value: object) -> list[int]:
     return cast("list[int]", value) if isinstance(value, list) else [cast(int, value)]
 
 
-@operator("aten.transpose.int", "aten.swapaxes", "aten.swapdims")
+@operator("aten.transpose.int", "aten.transpose.default", "aten.swapaxes", "aten.swapdims")
 def transpose(
     c: Context,
     x: Tensor,
