@@ -87,6 +87,7 @@ def core_parts(nest: Nest, schedule: Schedule) -> tuple[CorePart, ...]:
     return tuple(parts)
 
 
+@lru_cache(maxsize=4096)
 def first_part(nest: Nest, schedule: Schedule) -> Nest:
     """The part of the first core, which no other exceeds."""
     over = schedule.loops[: schedule.core_depth]
