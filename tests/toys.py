@@ -291,7 +291,7 @@ TOYS = (
             ("backends/cycle/contract.py", "TransferFacts(\n", "            twice_moved=2 * (read + written),\n"),
             (
                 "compiler/report/text/table.py",
-                "        console.print(_fitting_table(report, shown, console))\n",
+                "        print_grid(list(_columns(report, shown)), console, notes=[folded_note(lines, shown)])\n",
                 '        console.print("twice", sum(row.native.get("twice_moved", 0) for row in report.ops))\n',
             ),
         ),
