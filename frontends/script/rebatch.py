@@ -3,6 +3,10 @@ A graph of one batch as the same graph of another.
 
 Exporters write the batch of the example into the sizes that reshapes, expansions and constants have. What follows from
 the sizes of operands need not be guessed: of a reshape, the axis that holds the batch of its operand grows with it.
+Where a call picks some of the samples, or an output has not all, it is not clear which of another batch are meant.
+
+`frontends/onnx/batch/` does more, before calls are written: it makes weights and listed places anew as well, and says
+at which node that cannot be.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ from npuc.frontends.dsl.syntax import (
     ListOf,
     Literal,
     Name,
+    Output,
     Statement,
 )
 from npuc.frontends.script.needed import needed
@@ -28,6 +33,9 @@ from npuc.frontends.script.text.sizes import FreeSize
 
 BATCH = "batch"
 _CONSTANTS = frozenset({"full", "zeros", "ones"})
+_PICKS = frozenset({"slice", "index_select", "index", "gather", "gather_nd"})
+"""Functions whose places along an axis the exporter has listed."""
+_PUTS = frozenset({"slice_scatter", "select_scatter", "index_put", "scatter", "scatter_nd"})
 _SHAPED = _CONSTANTS | {"reshape", "expand"}
 
 
@@ -55,6 +63,7 @@ def _rebatched(definition: Definition, batch: int, other: int, script: Script, m
         for statement in needed(definition):
             old.execute(statement)
             new.execute(writer.statement(statement))
+            writer.check(statement)
     except (SourceError, SourceErrors, _Unclear):
         return None
     return new.definition
@@ -94,6 +103,32 @@ class _Writer:
                 return Assignment(statement.at, statement.targets, written)
             case _:
                 return statement
+
+    def check(self, statement: Statement) -> None:
+        """Raise `_Unclear` where a statement, which both networks have now, does not take all samples of the other."""
+        match statement:
+            case Output(name=name, value=value):
+                shown = value if isinstance(value, Name) else name
+                old, new = self._shapes(shown)
+                if old and old[0] == self._batch > 1 and new[0] == old[0]:
+                    raise _Unclear
+            case Assignment(targets=(target,), value=Call() as call) if call.function in _PICKS | _PUTS:
+                operands = [a.value for a in call.arguments if isinstance(a.value, Name)]
+                if operands and self._grows(operands[0]) and not self._takes_all(call, operands, target):
+                    raise _Unclear
+            case _:
+                return
+
+    def _takes_all(self, call: Call, operands: Sequence[Name], result: Name) -> bool:
+        """Whether a call that picks or puts elements of a value with all samples does so for each of them."""
+        if call.function in _PUTS:
+            return all(map(self._grows, operands[1:2]))
+        places = [a.value.value for a in call.arguments if isinstance(a.value, Literal)]
+        return self._grows(result) or (call.function == "slice" and places[-2:] == [0, 1])
+
+    def _grows(self, value: Name) -> bool:
+        old, new = self._shapes(value)
+        return old != new
 
     def _call(self, call: Call) -> tuple[Call, int]:
         """A call with the other batch, and how much of its result's axis stands before the batch."""

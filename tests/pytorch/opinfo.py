@@ -256,7 +256,8 @@ def _judged(
     try:
         return _compared(data, values, expected, parameters, tolerance)
     except NpucError as error:
-        return Verdict("refused", str(error).splitlines()[0])
+        kind = "defect" if "contradict the types" in str(error) else "refused"  # a meaning that fails is no refusal
+        return Verdict(kind, str(error).splitlines()[0])
     except Exception as error:  # a defect, told with the others
         return Verdict("defect", f"{type(error).__name__}: {error}"[:300])
 
