@@ -4,6 +4,7 @@ Networks of other tools, written as statements of the network language.
     script.py     a network under construction: each statement is executed as it is written
     context.py    what the meaning of an operator is written with: writer.py writes calls, recognise/ finds shorter ones
     weights.py    parameters before a layer makes them its own
+    moves.py      transposes that need not be computed
     constants.py  the values of what depends on no input
     training.py   from outputs to a training step: losses, labels, the optimizer
     requests.py   losses and optimizers that a command line names, as syntax of the language

@@ -11,9 +11,10 @@ from npuc.frontends.onnx.context import OnnxContext
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.operators.indexing import gather_nd
 from npuc.frontends.onnx.operators.norms import layer_normed, rms_normed
-from npuc.frontends.onnx.operators.products import convolution, gemm, matrix_product
+from npuc.frontends.onnx.operators.products import convolution, gemm
 from npuc.frontends.onnx.operators.shapes import triangle
 from npuc.frontends.onnx.values import Constant
+from npuc.frontends.script.moves import matrix_product
 
 MEANINGS: dict[str, Meaning] = {"com.microsoft.Trilu": triangle, "com.microsoft.GatherND": gather_nd}
 operator = registry(MEANINGS)

@@ -8,6 +8,7 @@ from npuc.frontends.dsl.syntax import Call, Name
 from npuc.frontends.onnx.context import OnnxContext, short
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.parts.windows import Window, both_sides, window_of
+from npuc.frontends.script.moves import matrix_product
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -48,36 +49,18 @@ def matmul(c: OnnxContext) -> Result:
             return c.call("add", c.let("linear", c.x(0), bias=False, weight=c.x(1)), c.variable(bias))
     left, right = c.x(0), c.x(1)
     if len(a) > 1 and len(b) > 1:
-        return matrix_product(c, left, right, False, False)
+        return matrix_product(c, left, right)
     if len(a) == 1:
         left = c.let("unsqueeze", left, 0)
     if len(b) == 1:
         right = c.let("unsqueeze", right, 1)
-    whole = c.held(matrix_product(c, left, right, False, False))
+    whole = c.held(matrix_product(c, left, right))
     shape = list(c.shape(whole))
     if len(a) == 1:
         del shape[-2]
     if len(b) == 1:
         del shape[-1]
     return c.call("reshape", whole, shape)
-
-
-def matrix_product(c: OnnxContext, x: Name, y: Name, transpose_a: bool, transpose_b: bool) -> Call:
-    """A matrix product; a transposed operand is not copied."""
-    (a, ta), (b, tb) = _untransposed(c, x), _untransposed(c, y)
-    named = {"transpose_a": ta != transpose_a, "transpose_b": tb != transpose_b}
-    return c.call("matmul", a, b, **{name: True for name, value in named.items() if value})
-
-
-def _untransposed(c: OnnxContext, value: Name) -> tuple[Name, bool]:
-    """What a tensor is the transpose of in its last two axes, if it is one."""
-    written = c.script.written(value)
-    if isinstance(written, Call) and written.function == "transpose":
-        source, axes = (c.script.constant(argument.value) for argument in written.arguments)
-        rank = len(c.shape(value))
-        if isinstance(source, Name) and axes == [*range(rank - 2), rank - 1, rank - 2]:
-            return source, True
-    return value, False
 
 
 @operator("Conv")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import cast
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from npuc.frontends.onnx.fold.moves import range_of, reshaped, split_sizes
 from npuc.frontends.onnx.fold.rules import Folded
 from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.values import Constant
+from npuc.frontends.script.moves import transposed
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -70,20 +70,6 @@ def transpose(c: OnnxContext) -> Result:
     if sorted(axes) != list(range(rank)):
         raise c.error(f"perm {list(axes)} is no order of {rank} axes")
     return transposed(c, x, axes)
-
-
-def transposed(c: OnnxContext, x: Name, axes: Sequence[int]) -> Result:
-    """A tensor with its axes in another order; the transpose of a transpose is one."""
-    if list(axes) == list(range(len(axes))):
-        return x
-    written = c.script.written(x)
-    if isinstance(written, Call) and written.function == "transpose":
-        source, first = (c.script.constant(argument.value) for argument in written.arguments)
-        if isinstance(source, Name) and isinstance(first, list):
-            order = cast("list[int]", first)
-            whole = [order[axis] for axis in axes]
-            return source if whole == sorted(whole) else c.call("transpose", source, whole)
-    return c.call("transpose", x, list(axes))
 
 
 @operator("Slice")

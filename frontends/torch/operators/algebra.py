@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from math import inf, prod
 
 from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.moves import matrix_product
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.operators.products import product
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -69,7 +69,7 @@ def multi_dot(c: Context, tensors: Sequence[Tensor] = (), matrices: Sequence[Ten
         whole = c.let("unsqueeze", whole, 0)
     for number, one in enumerate(rest):
         factor: Tensor = c.let("unsqueeze", one, 1) if len(c.shape(one)) == 1 else one
-        step = product(c, whole, factor)
+        step = matrix_product(c, whole, factor)
         if number == len(rest) - 1 and len(c.result_shape()) == 2:
             return step
         whole = c.script.assign(f"{c.layer}.matmul", step)

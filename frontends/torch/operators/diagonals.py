@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.moves import transposed
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
-from npuc.frontends.torch.operators.shapes import transposed
 
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
@@ -18,7 +18,7 @@ def _last(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor:
     """A tensor with some axes moved to its end."""
     moved = [c.axis(axis, x) for axis in dims]
     order = [*(axis for axis in range(len(c.shape(x))) if axis not in moved), *moved]
-    return _variable(c, x if order == sorted(order) else transposed(c, x, order), "transpose")
+    return _variable(c, transposed(c, x, order), "transpose")
 
 
 def _variable(c: Context, value: Tensor | Call, name: str) -> Tensor:

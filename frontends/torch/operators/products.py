@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.dsl.syntax import Call
+from npuc.frontends.script.moves import matrix_product
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
@@ -39,28 +40,11 @@ def matmul(
     y = next(one for one in (other, mat2, vec, tensor) if one is not None)
     left, right = len(c.shape(x)) == 1, len(c.shape(y)) == 1
     if not left and not right:
-        return product(c, x, y)
+        return matrix_product(c, x, y)
     a: Tensor = c.let("unsqueeze", x, 0) if left else x
     b: Tensor = c.let("unsqueeze", y, 1) if right else y
-    whole = c.script.assign(f"{c.layer}.matmul", product(c, a, b))
+    whole = c.script.assign(f"{c.layer}.matmul", matrix_product(c, a, b))
     return c.call("reshape", whole, list(c.result_shape()))
-
-
-def product(c: Context, x: Tensor, y: Tensor) -> Call:
-    """A matrix product; a transposed operand is not copied."""
-    (a, ta), (b, tb) = _untransposed(c, x), _untransposed(c, y)
-    return c.call("matmul", a, b, **({"transpose_a": True} if ta else {}), **({"transpose_b": True} if tb else {}))
-
-
-def _untransposed(c: Context, value: Tensor) -> tuple[Tensor, bool]:
-    """What a tensor is the transpose of in its last two axes, if it is one."""
-    written = c.script.written(value) if isinstance(value, Name) else None
-    if isinstance(written, Call) and written.function == "transpose":
-        source, axes = (c.script.constant(argument.value) for argument in written.arguments)
-        rank = len(c.shape(value))
-        if isinstance(source, Name) and axes == [*range(rank - 2), rank - 1, rank - 2]:
-            return source, True
-    return value, False
 
 
 @operator("aten.addmm", "aten.baddbmm", "aten.addmv")
@@ -84,7 +68,7 @@ def addmm(
         raise Refused("found no matrices")
     if beta == alpha == 1 and len(c.shape(x)) == 1 and c.adopt(weight=b, bias=x):
         return c.call("linear", a, c.shape(b)[1])
-    return _scaled_sum(c, x, c.script.assign(f"{c.layer}.matmul", product(c, a, b)), beta, alpha)
+    return _scaled_sum(c, x, c.script.assign(f"{c.layer}.matmul", matrix_product(c, a, b)), beta, alpha)
 
 
 def _scaled_sum(c: Context, x: Tensor, product: Tensor, beta: float, alpha: float) -> Call:
@@ -95,7 +79,7 @@ def _scaled_sum(c: Context, x: Tensor, product: Tensor, beta: float, alpha: floa
 
 @operator("aten.addbmm")
 def addbmm(c: Context, x: Tensor, batch1: Tensor, batch2: Tensor, beta: float = 1, alpha: float = 1) -> Call:
-    products = c.script.assign(f"{c.layer}.matmul", product(c, batch1, batch2))
+    products = c.script.assign(f"{c.layer}.matmul", matrix_product(c, batch1, batch2))
     return _scaled_sum(c, x, c.let("sum", products, axis=0), beta, alpha)
 
 

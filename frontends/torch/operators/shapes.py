@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from npuc.frontends.dsl.syntax import Call, Name
+from npuc.frontends.script.moves import transposed
 from npuc.frontends.script.weights import Refused, Tensor
 from npuc.frontends.torch.context import Context
 from npuc.frontends.torch.operators import Meaning, registry
@@ -56,8 +57,7 @@ def permute(c: Context, x: Tensor, dims: Sequence[int]) -> Tensor | Call:
 
 
 def _moved(c: Context, x: Tensor, kind: str, **named: object) -> Tensor | Call:
-    axes = moved_axes(kind, len(c.shape(x)), named)
-    return x if axes == list(range(len(axes))) else transposed(c, x, axes)
+    return transposed(c, x, moved_axes(kind, len(c.shape(x)), named))
 
 
 def moved_axes(kind: str, rank: int, named: Mapping[str, object]) -> list[int]:
@@ -77,17 +77,6 @@ def moved_axes(kind: str, rank: int, named: Mapping[str, object]) -> list[int]:
         a, b = cast("list[int]", swapped)
         axes[a], axes[b] = axes[b], axes[a]
     return axes
-
-
-def transposed(c: Context, x: Tensor, axes: Sequence[int]) -> Tensor | Call:
-    """A tensor with its axes in another order; the transpose of a transpose is one."""
-    written = c.script.written(x) if isinstance(x, Name) else None
-    if isinstance(written, Call) and written.function == "transpose":
-        source, first = (c.script.constant(argument.value) for argument in written.arguments)
-        if isinstance(source, Name) and isinstance(first, list):
-            whole = [cast("list[int]", first)[axis] for axis in axes]
-            return source if whole == sorted(whole) else c.call("transpose", source, whole)
-    return c.call("transpose", x, list(axes))
 
 
 def _listed(value: object) -> list[int]:
