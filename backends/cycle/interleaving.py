@@ -69,5 +69,5 @@ def _fused_costs(op: ContractOp, machine: Machine) -> tuple[ReportedCost, Report
 
 def _sequential_cost(problem: InterleaveProblem) -> ReportedCost:
     pairs = zip(problem.nests, problem.widths, strict=True)
-    alone = tuple(best_schedule(nest, problem.machine, "time", bits) for nest, bits in pairs)
+    alone = tuple(best_schedule(nest, problem.machine, "time", bits, monotone=True) for nest, bits in pairs)
     return sequential_program(problem, alone).cost

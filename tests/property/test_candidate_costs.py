@@ -14,7 +14,8 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates
+from npuc.compiler.analysis.schedule.costs import CandidateCosts
+from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor

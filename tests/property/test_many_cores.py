@@ -19,7 +19,7 @@ from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import CoreSearch, best_on_core, core_search, least_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
-from npuc.compiler.analysis.schedule.near_ties import best_of
+from npuc.compiler.analysis.schedule.near_ties import best_of, near_limit
 from npuc.compiler.analysis.schedule.over_cores import part_search
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
@@ -187,7 +187,7 @@ def near_of_all_partitions(
     """The best by the next measure of the best schedule and that of each partition, whatever their bounds."""
     search = PartSearch(nest, machine, objective, widths, ())
     options = [least_over_cores(nest, machine, objective, widths, ())]
-    most = exact_cost(nest, options[0], machine, objective, widths)[0] * (1 + tolerance)
+    most = near_limit(exact_costs(nest, options[0], machine, widths).reported(objective), objective, tolerance)
     candidates = candidates_by_bound(
         nest, machine, objective, widths, lambda: MOST, partitions_up_to(nest, machine.cores)
     )

@@ -12,6 +12,7 @@ equal ones the one with less traffic, then the one that changes the least. So th
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from math import ceil, inf
 from typing import Literal
@@ -32,8 +33,8 @@ from npuc.compiler.analysis.programs.reported_costs import (
     total,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.near_ties import best_of
-from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.analysis.schedule.near_ties import beating, best_of
+from npuc.compiler.analysis.schedule.search import best_schedule, schedule_within
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -101,15 +102,22 @@ def best_program(
         again = (
             _round_robin(problem, objective, most, tolerance)
             if strictly.kind == "zip"
-            else _fused(fused, problem.machine, objective, strictly.order, tolerance)
+            else _fused(fused, problem.machine, objective, strictly.order, tolerance, monotone=bool(strictly.order))
         )
         near += again
         limits += again if strictly.kind == "zip" or strictly.order else []
-    return cheapest([*near, *found], objective, tolerance, [one.cost.score(objective) for one in limits])
+    chosen = cheapest([*near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
+    # The searches were quick: what is so much better that this is not near it has to be looked for.
+    better = [
+        one for order in orders for one in _fused_within(fused, problem.machine, objective, order, chosen, tolerance)
+    ]
+    if not better:
+        return chosen
+    return cheapest([*better, *near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
 
 
 def cheapest(
-    programs: Sequence[CostedProgram], objective: Objective, tolerance: float = 0.0, limits: Sequence[float] = ()
+    programs: Sequence[CostedProgram], objective: Objective, tolerance: float = 0.0, limits: Sequence[Fraction] = ()
 ) -> CostedProgram:
     """
     The program that costs least; of equal ones that with less traffic, then the first.
@@ -168,6 +176,22 @@ def _fused(
     except CapacityError:
         return []
     return [replace(fused_program(fused, schedule, machine), order=order)]
+
+
+def _fused_within(
+    fused: FusedNest | None,
+    machine: Machine,
+    objective: Objective,
+    order: tuple[str, ...],
+    chosen: CostedProgram,
+    tolerance: float,
+) -> list[CostedProgram]:
+    """The nest in this order with its best schedule, where the chosen program is not near it; empty elsewhere."""
+    if fused is None:
+        return []
+    limit = beating(chosen.cost, objective, tolerance)
+    schedule = schedule_within(fused.nest, machine, objective, fused.widths, order, limit)
+    return [] if schedule is None else [replace(fused_program(fused, schedule, machine), order=order)]
 
 
 def fused_program(fused: FusedNest, schedule: Schedule, machine: Machine) -> CostedProgram:

@@ -45,6 +45,12 @@ class ReportedCost:
             raise UsageError(f"the objective {objective} needs energies that the machine does not say: {needed}")
         return self.joules if objective == "energy" else self.cycles * self.joules
 
+    def reported(self, objective: Objective) -> Fraction:
+        """The score, exactly."""
+        if objective == "edp" and self.joules is not None:
+            return self.cycles * Fraction(self.joules)
+        return Fraction(self.score(objective))
+
 
 def total(costs: Sequence[ReportedCost]) -> ReportedCost:
     """What several operations cost one after another."""

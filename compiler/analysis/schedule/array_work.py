@@ -1,6 +1,6 @@
 """Array cycles and SPM accesses at every combination of tilings of a schedule search."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -11,7 +11,8 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.edge_work import EdgeWork
-from npuc.compiler.analysis.schedule.space import DimGroup, Reals, along, total
+from npuc.compiler.analysis.schedule.grid_places import Places, values_at
+from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 
@@ -171,3 +172,46 @@ def is_searched_edge(array: Array) -> bool:
     """Whether schedules are searched for this edge: a power of two of elements, or no limit."""
     elements = array.edge_elements
     return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
+
+
+Order = tuple[int, ...]
+
+
+class EveryEdge:
+    """Those of one nest; `cycles` are the array's without waits, at every combination of tilings."""
+
+    def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], cycles: Reals):
+        self.groups, self.cycles = groups, cycles
+        self.shape = tuple(len(group.tilings) for group in groups)
+        self.own = EdgeWork(nest, array, groups)
+        self.edges = [EdgeWork(nest, one, groups) for one in searched_edges(array)]
+        self.known: dict[frozenset[int], list[Reals]] = {}
+
+    def of(self, orders: Sequence[Order], which: Grid, at: Grid, places: Callable[[Grid], Places]) -> Reals:
+        """
+        The cycles of candidates with the loop orders of these numbers (`which`) and positions in the grid (`at`), a row
+        for each edge; no rows where they are the same for all candidates, as far as that shows without them.
+        """
+        numbers = [int(number) for number in np.unique(which)]
+        if self._are_alike([orders[number] for number in numbers], at):
+            return np.empty((0, len(at)))
+        found = np.empty((len(self.edges), len(at)))
+        for number in numbers:
+            some = which == number
+            found[:, some] = values_at(places(at[some]), self._with_waits(orders[number]))
+        return found
+
+    def _are_alike(self, orders: Sequence[Order], at: Grid) -> bool:
+        """Whether all candidates have the same tiles, and their orders the same waits for these."""
+        position = np.unravel_index(at, self.shape)
+        if any(len(set(group.first_alike[n])) > 1 for group, n in zip(self.groups, position, strict=True)):
+            return False
+        trips = [int(group.trips[n[0]]) for group, n in zip(self.groups, position, strict=True)]
+        return len({self.own.streams_last(order, trips) for order in orders}) == 1
+
+    def _with_waits(self, order: Order) -> list[Reals]:
+        """The cycles in a loop order with each edge."""
+        inside = self.own.inside(order)
+        if inside not in self.known:
+            self.known[inside] = [self.cycles + edge.of(order) for edge in self.edges]
+        return self.known[inside]

@@ -19,12 +19,13 @@ import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.costs import CandidateCosts, Candidates, Objective
+from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.grid_places import GridSteps
-from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
+from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
+from npuc.compiler.analysis.schedule.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
 
 ALIKE = 1.0001
@@ -172,16 +173,18 @@ def near_candidates(
     most: float,
     *,
     fine: bool,
+    every_edge: bool = False,
 ) -> Iterator[Schedule]:
     """
     Candidates whose exact score is at most `most`, the best by the estimate of the next measures first.
 
     Energy and traffic are no estimates, so that where they decide the first is the best.
     """
-    space = space_of(nest, machine, objective, widths, order, fine, False, True)
+    space = space_of(nest, machine, objective, widths, order, fine, every_edge, True)
     costs, choices, found = space.costs, space.choices, space.candidates(most)
     near = np.flatnonzero(found.score <= most)
-    measures = [found.moved, *(found.measure(one) for one in reversed(NEXT[objective]))]
+    by_name = {"time": found.time, "traffic": found.moved, "energy": found.joules}
+    measures = [found.moved, *(by_name[one] for one in reversed(NEXT[objective]))]
     ranked = near[np.lexsort([found.score[near], *(values[near] for values in measures)])]
     seen: set[tuple[float, ...]] = set()
     for number in map(int, ranked):
@@ -220,20 +223,33 @@ def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule
         return FoundSchedule(schedule, float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    needs = LeastNeeds(found.needs)
+    needs = LeastNeeds(found.needs())
     limit = MOST
     for number in map(int, np.lexsort((moved, bound, score))):
         if bound[number] > limit:
             continue
-        first = needs.take(number)
-        if first is None:
+        equal = needs.take(number)
+        if equal is None:
             continue
-        schedule, exact, bits = space.priced(int(found.row[first]), int(found.at[first]), price)
-        entry = exact, bits, float(room[first]), float(first)
-        if entry < least:
-            best, least = FoundSchedule(schedule, exact, bits), entry
-            limit = ROUNDING * exact
-            # What needs less than a candidate has no larger bound.
-            needs.keep(bound <= limit)
+        for first in _least_by_edge(space.costs, found, equal):
+            schedule, exact, bits = space.priced(int(found.row[first]), int(found.at[first]), price)
+            entry = exact, bits, float(room[first]), float(first)
+            if entry < least:
+                best, least = FoundSchedule(schedule, exact, bits), entry
+                limit = ROUNDING * exact
+                # What needs less than a candidate has no larger bound.
+                needs.keep(bound <= limit)
     assert best is not None, "what needs least is among the candidates"
     return best
+
+
+def _least_by_edge(costs: CandidateCosts, found: Candidates, equal: Grid) -> list[int]:
+    """Of candidates of equal needs the first, or the first ones that need least with other edges of the array."""
+    if len(equal) == 1 or not costs.ties_by_edge:
+        return [int(equal[0])]
+    on_edges = found.on_edges(equal)
+    if not len(on_edges):
+        return [int(equal[0])]
+    needs = LeastNeeds(on_edges)
+    taken = (needs.take(number) for number in range(len(equal)))
+    return [int(equal[one[0]]) for one in taken if one is not None]

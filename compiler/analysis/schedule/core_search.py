@@ -19,10 +19,10 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes
 from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
+from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
-from npuc.compiler.analysis.schedule.monotone import monotone_results
-from npuc.compiler.analysis.schedule.near_ties import best_of
+from npuc.compiler.analysis.schedule.monotone import Tilings, best_within, monotone_results
+from npuc.compiler.analysis.schedule.near_ties import beating, best_of, near_limit
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -52,14 +52,50 @@ def least_on_core(nest: Nest, machine: Machine, objective: Objective, widths: Bi
 
 @lru_cache(maxsize=4096)
 def near_on_core(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    *,
+    monotone: bool = False,
 ) -> Schedule:
-    """The best schedule on one core by the next measure among those near the best score."""
-    best = least_on_core(nest, machine, objective, widths, order)
-    most = exact_cost(nest, best, machine, objective, widths)[0] * (1 + tolerance)
-    near = list(near_candidates(nest, machine, objective, widths, order, most, fine=False))
-    near = near or list(near_candidates(nest, machine, objective, widths, order, most, fine=True))
-    return best_of([best, *near], lambda one: exact_costs(nest, one, machine, widths), objective, tolerance)
+    """
+    The best schedule on one core by the next measure among those near the best score.
+
+    With `monotone` the score is at most `1 + tolerance` times that of a monotone search without tolerance, exactly.
+    """
+    search = core_search(nest, machine, objective, widths, order, False)
+
+    def cost(schedule: Schedule) -> ExactCost:
+        return exact_costs(nest, schedule, machine, widths)
+
+    def near(best: Schedule) -> Schedule:
+        most = near_limit(cost(best).reported(objective), objective, tolerance)
+        found: list[Schedule] = []
+        for fine in (False, True):
+            found = found or list(
+                near_candidates(nest, machine, objective, widths, order, most, fine=fine, every_edge=search.every_edge)
+            )
+        return best_of([best, *found], cost, objective, tolerance)
+
+    chosen = near(least_on_core(nest, machine, objective, widths, order))
+    if not monotone:
+        return chosen
+    # The search was quick: what is so much better that this is not near it has to be looked for.
+    limit = beating(cost(chosen), objective, tolerance)
+    better = monotone_on_core_within(nest, machine, objective, widths, order, limit)
+    return chosen if better is None else near(better)
+
+
+def monotone_on_core_within(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], limit: float
+) -> Schedule | None:
+    """The best schedule of a monotone search, without what a quick one has tried; None where it costs above `limit`."""
+    tried = core_search(nest, machine, objective, widths, order, False).without(limit)
+    found = best_within(monotone_results(nest, machine, objective, widths, order, limit=limit, tried=tried), limit)
+    return None if found is None else found.schedule
 
 
 def best_on_core(
@@ -97,6 +133,9 @@ class CoreSearch:
         self.monotone = monotone
         self._best: FoundSchedule | None = None
         self._above = float("-inf")
+        # Where the edge is the narrowest a monotone search takes the same candidates.
+        self.every_edge = not machine.array.grouped or machine.array.edge_elements == 1
+        self._has_tried_fine = False
 
     def within(self, limit: float) -> FoundSchedule | None:
         """
@@ -112,29 +151,35 @@ class CoreSearch:
                 self._best = found
         return None if self._best is None or self._best.score > limit else self._best
 
+    def without(self, score: float) -> tuple[Tilings, ...]:
+        """The tilings of which a monotone search would find no schedule of at most this score, as far as is known."""
+        known = score <= self._above if self._best is None else score < self._best.score
+        if not known or not self.every_edge:
+            return ()
+        return ("coarse", "fine") if self._has_tried_fine else ("coarse",)
+
     def _found(self, limit: float) -> FoundSchedule | None:
         """
         The best of the best coarse candidate, the best fine one and the least traffic, as far as each may be the best;
         None, or one above `limit`, where all that may be the result cost more.
         """
         if self.monotone:
-            results = monotone_results(self.nest, self.machine, self.objective, self.widths, self.order)
-            return min(results, key=_by_score, default=None)
+            return best_within(monotone_results(self.nest, self.machine, self.objective, self.widths, self.order))
         search = self.nest, self.machine, self.objective, self.widths, self.order
         near = 1.0 if self.objective == "traffic" or self.nest.macs <= SMALL_NEST else NEAR
         # A coarse candidate may cost more than `limit`, and yet be the result.
         enough = near * self._lower_bound()
-        coarse = best_candidate(*search, fine=False, limit=max(limit, enough))
+        coarse = best_candidate(*search, fine=False, limit=max(limit, enough), every_edge=self.every_edge)
         if coarse is not None and coarse.score <= enough:
             return coarse
         # Fine candidates only where they can beat the coarse ones.
         most = limit if coarse is None else min(limit, coarse.score)
-        fine = best_candidate(*search, fine=True, limit=most)
-        best = min((found for found in (coarse, fine) if found is not None), key=_by_score, default=None)
+        fine = best_candidate(*search, fine=True, limit=most, every_edge=self.every_edge)
+        self._has_tried_fine = True
+        best = best_within(found for found in (coarse, fine) if found is not None)
         if limit < MOST and (best is None or best.score > limit):
             return self._found(MOST) if self._may_move_less(limit) else None
-        results = self._least_traffic(best) if best is None else (best, *self._least_traffic(best))
-        return min(results, key=_by_score, default=None)
+        return best_within(self._least_traffic(best) if best is None else (best, *self._least_traffic(best)))
 
     def _least_traffic(self, best: FoundSchedule | None) -> Iterator[FoundSchedule]:
         """Schedules of less traffic than the best so far, where that may help, in tiles of any size and the array's."""
@@ -199,7 +244,3 @@ def core_search(
 ) -> CoreSearch:
     """The search of a nest on one core, with what it has found so far."""
     return CoreSearch(nest, machine, objective, widths, order, monotone)
-
-
-def _by_score(found: FoundSchedule) -> tuple[float, float]:
-    return found.score, found.moved

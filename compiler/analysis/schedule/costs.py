@@ -7,8 +7,8 @@ that the sums are exact.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from dataclasses import replace
+from functools import cached_property, reduce
 from math import inf
 from operator import add
 from typing import Literal
@@ -18,8 +18,9 @@ import numpy as np
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.schedule.array_work import ArrayWork, searched_edges
+from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge
 from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, least_of, values_at
+from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
@@ -31,38 +32,13 @@ AT_ONCE = 1 << 18
 """The largest number of candidates that are costed at once."""
 
 
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """
-    Candidates with their costs: their rows among the residency choices (`row`) and positions in the grid (`at`).
-
-    `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
-    and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs` are
-    what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
-    uneven its loads are (the sum of their squares), energy where the objective has it, tiles where cycles are bounds.
-    """
-
-    row: Grid
-    at: Grid
-    score: Reals
-    time: Reals
-    bound: Reals
-    moved: Reals
-    room: Reals
-    joules: Reals
-    needs: Reals
-
-    def measure(self, name: Objective) -> Reals:
-        """The values of a measure that decides near ties: time is an estimate."""
-        return {"time": self.time, "traffic": self.moved, "energy": self.joules}[name]
-
-
 class CandidateCosts:
     """
     Costs the candidates of one nest on one machine.
 
-    With `every_edge` their needs are the array's cycles with each edge that a search distinguishes, not its own alone.
-    Without `rest` what no statement touches of an output does not count.
+    With `every_edge` their needs are the array's cycles with each edge that a search distinguishes, not its own alone,
+    but for the narrowest edge, with which the cycles of others only decide between equal needs. Without `rest` what no
+    statement touches of an output does not count.
     """
 
     def __init__(
@@ -97,8 +73,17 @@ class CandidateCosts:
         else:
             self.work = RowWork(nest, machine.array, self.groups, widths)
         self.maps: dict[tuple[int, ...], Grid] = {}
-        arrays = searched_edges(machine.array) if every_edge else ()
-        self.on_edges = [ArrayWork(nest, array, self.groups, widths, energy=False) for array in arrays]
+        self.every_edge = every_edge and machine.array.grouped
+
+    @cached_property
+    def edges(self) -> EveryEdge:
+        """The array's cycles with each edge that a search distinguishes."""
+        return EveryEdge(self.nest, self.machine.array, self.groups, self.work.cycles)
+
+    @property
+    def ties_by_edge(self) -> bool:
+        """Whether the cycles with other edges decide between candidates of equal needs."""
+        return self.every_edge and self.machine.array.edge_elements == 1
 
     def places(self, at: Grid) -> Places:
         """The positions `at` of the grid, to read values there."""
@@ -200,12 +185,18 @@ class CandidateCosts:
         time, uneven = self._time(choices, row, place, step, worked, sent, end, moved)
         score, joules = self._scale(time, sent, accessed), self._joules(sent, accessed)
         at, joule = place.at[step], [joules] if self.objective in ("energy", "edp") else []
-        # Cycles of a row-stationary array are a lower bound (`row_work.py`): only candidates of equal tiles compare.
-        tiles = [at, -at] if self.machine.array.row_stationary is not None else []
-        edges = [self._work(work, choices, place) for work in self.on_edges]
-        works = [some[which[choices.order[row]], step] for some, _, which in edges] or [worked]
-        needs = np.stack([taken, sent, *works, end, uneven, *joule, *tiles], dtype=np.float64)
-        return Candidates(row, at, score, time, low, sent, taken, joules, needs)
+
+        def on_edges(some: Grid) -> Reals:
+            return self.edges.of(choices.orders, choices.order[row[some]], at[some], self.places)
+
+        def needs() -> Reals:
+            # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
+            tiles = [at, -at] if self.machine.array.row_stationary is not None else []
+            every = self.every_edge and not self.ties_by_edge
+            works = on_edges(np.arange(len(at))) if every else [worked]
+            return np.stack([taken, sent, *works, end, uneven, *joule, *tiles], dtype=np.float64)
+
+        return Candidates(row, at, score, time, low, sent, taken, joules, needs, on_edges)
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """

@@ -59,12 +59,35 @@ class EdgeWork:
         statement, *others = self.nest.statements
         if others:
             return self._several_statements, self._several_statements
-        view, place = gemm_view(self.nest, statement), placement(statement, self.array)
-        streamed = self._numbers(members(view, place.streamed))
-        inside = frozenset(order[order.index(streamed[0]) + 1 :]) if len(streamed) == 1 else frozenset(order)
+        inside = self.inside(order)
         if inside not in self.known:
+            view, place = gemm_view(self.nest, statement), placement(statement, self.array)
             self.known[inside] = self._single_statement(view, place, inside)
         return self.known[inside]
+
+    @cached_property
+    def streamed(self) -> tuple[int, ...]:
+        """The groups of dimensions that the only statement streams; none of several statements."""
+        statement, *others = self.nest.statements
+        if others:
+            return ()
+        view, place = gemm_view(self.nest, statement), placement(statement, self.array)
+        return self._numbers(members(view, place.streamed))
+
+    def inside(self, order: tuple[int, ...]) -> frozenset[int]:
+        """The groups of dimensions nested in the streamed one, for one statement."""
+        if len(self.streamed) != 1:
+            return frozenset(order)
+        return frozenset(order[order.index(self.streamed[0]) + 1 :])
+
+    def streams_last(self, order: tuple[int, ...], trips: Sequence[int]) -> bool:
+        """
+        Whether the innermost of the loops with several trips is that of the streamed group.
+
+        Nothing else in an order changes the waits at any edge, where the groups have so many trips.
+        """
+        several = any(trips[group] > 1 for group in self.streamed)
+        return several and all(trips[group] == 1 for group in self.inside(order))
 
     @cached_property
     def _several_statements(self) -> Reals:

@@ -1,6 +1,8 @@
 """The exact cost of a scheduled nest, by which a schedule search decides."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
@@ -15,11 +17,15 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 @dataclass(frozen=True)
 class ExactCost:
-    """Cycles, bits between DRAM and SPM, and energy in joules, None where it is not asked for or not known."""
+    """
+    Cycles, bits between DRAM and SPM, and energy in joules, None where it is not asked for or not known. `cycles` are
+    the whole ones that a report says, without rounding of floats where they are given.
+    """
 
     time: float
     moved: float
     joules: float | None
+    cycles: int | None = None
 
     def score(self, objective: Objective) -> float:
         """What is minimised: of a machine without energies its traffic."""
@@ -28,6 +34,13 @@ class ExactCost:
         if objective == "traffic" or self.joules is None:
             return self.moved
         return self.joules if objective == "energy" else self.time * self.joules
+
+    def reported(self, objective: Objective) -> Fraction:
+        """The score with whole cycles, as a report says it, exactly."""
+        if objective == "time" or (objective == "edp" and self.joules is not None):
+            cycles = ceil(self.time) if self.cycles is None else self.cycles
+            return Fraction(cycles) if objective == "time" else cycles * Fraction(self.joules or 0.0)
+        return Fraction(self.score(objective))
 
 
 def exact_cost(
@@ -42,7 +55,7 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
     """All that a schedule costs, exactly; with `energy` also its energy."""
     timing = pipeline(nest, schedule, machine, widths)
     if machine.energy is None or not energy:
-        return ExactCost(float(timing.time), timing.moved, None)
+        return ExactCost(float(timing.time), timing.moved, None, ceil(timing.time))
     bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     array, spm = configured(nest, schedule, machine.array), 0
@@ -51,4 +64,4 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
         accessed = sum(bits[name] * elements for name, elements in accesses.items())
         spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
     joules = machine.energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
-    return ExactCost(float(timing.time), timing.moved, joules)
+    return ExactCost(float(timing.time), timing.moved, joules, ceil(timing.time))

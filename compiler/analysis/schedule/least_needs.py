@@ -6,12 +6,39 @@ is compared with the others when it is the next to be timed, and each comparison
 candidate covers. So there are about as many comparisons as uncovered candidates, however many are covered.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 from npuc.compiler.analysis.schedule.space import Grid, Reals
 
 Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """
+    Candidates with their costs: their rows among the residency choices (`row`) and positions in the grid (`at`).
+
+    `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
+    and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs()` are
+    what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
+    uneven its loads are (the sum of their squares), energy where the objective has it, tiles where cycles are bounds.
+    `on_edges()` are the array cycles of some with each edge that a search distinguishes, a row each.
+    """
+
+    row: Grid
+    at: Grid
+    score: Reals
+    time: Reals
+    bound: Reals
+    moved: Reals
+    room: Reals
+    joules: Reals
+    needs: Callable[[], Reals]
+    on_edges: Callable[[Grid], Reals]
 
 
 class LeastNeeds:
@@ -22,11 +49,8 @@ class LeastNeeds:
         self._left: Grid = np.arange(needs.shape[1])
         self._out = np.zeros(needs.shape[1], dtype=np.bool_)
 
-    def take(self, number: int) -> int | None:
-        """
-        The first candidate with the needs of this one, all of which are then left out; None if it is left out or
-        covered.
-        """
+    def take(self, number: int) -> Grid | None:
+        """The candidates with the needs of this one, which are then left out; None if it is left out or covered."""
         if self._out[number]:
             return None
         mine = self._all[:, number]
@@ -40,7 +64,7 @@ class LeastNeeds:
             out &= ~_at_most(self._needs, leading)
         self._out[self._left[out]] = True
         self._keep(np.logical_not(out))
-        return first if taken else None
+        return better if taken else None
 
     def keep(self, chosen: Mask) -> None:
         """Compare only with chosen candidates (a mask over all); what covers a chosen one must be chosen."""

@@ -15,11 +15,16 @@ terms. Sums and products of floats are monotone in each term too, so that roundi
 - Coarse and fine candidates, always both, but for those that need no less of anything than another one. Needs do not
   depend on SPM and bandwidth; of the array's edge they have the cycles with every edge, one beside the other. What
   covers s takes no more SPM than s, so it is there wherever s is. A lower bound leaves out only what cannot be better.
+  With the narrowest edge its own cycles are needs, and those with other edges decide between equal needs alone: what
+  is covered by all edges is covered so, too, so that these candidates are among those with a wider edge.
 - The least traffic by nested tilings with every SPM up to the machine's, in tiles of any size and of the array's. For
   traffic these are all sizes; for time and energy, where tiles of different sizes differ in what they cost, all sizes
   of `SIGNIFICANT_BITS`. With a little less SPM the schedule is mostly the same: `NestedTilings.coarsened` tells where
   it changes, so that a walk down from the machine's SPM meets each once. It ends where the lower bound for so little
   SPM is no better than the best, as all that is left fits there.
+
+*Tolerance.* With a tolerance t the quick search takes a schedule s; then candidates of C are sought that s is not near,
+those of at most t(s) / (1 + t). The bound leaves out most, and tilings that the quick search has tried are left out.
 
 *Cores* (`over_cores/`). On C cores the candidates are pairs of loops over c cores, for each c up to C, and a candidate
 of the first part on one core. What decides is the time of all cores, with unequal parts and partial sums, not that of
@@ -31,9 +36,10 @@ each c, the loops over c cores or fewer with the best schedule of the first part
 narrower edge, too. These do not depend on C either, but they do on SPM and channel.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from math import prod
+from typing import Literal
 
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
@@ -51,6 +57,8 @@ from npuc.compiler.analysis.schedule.nested_tilings import NestedTilings
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
+Tilings = Literal["coarse", "fine"]
+
 SIGNIFICANT_BITS = 5
 """Of sizes of SPM whose least traffic is tried: 1 to 31 times a power of two, which most machines have."""
 
@@ -63,21 +71,28 @@ def monotone_results(
     order: tuple[str, ...],
     price: Price | None = None,
     limit: float = MOST,
+    tried: Collection[Tilings] = (),
 ) -> Iterator[FoundSchedule]:
     """
-    The best of each part of the candidates on one core, as far as it may be the best of all.
+    The best of each part of the candidates on one core, as far as it may be the best of all, without tilings that were
+    `tried` already with no result within `limit`.
 
     With a `price`, for the objective time, its times decide, and what takes more than `limit` is left out.
     """
-
-    for fine in (False, True):
+    least = _least(nest, machine, objective, widths, machine.spm_bytes)
+    for kind in ("coarse", "fine"):
+        if limit < least:
+            return
+        if kind in tried:
+            continue
+        fine = kind == "fine"
         found = best_candidate(
             nest, machine, objective, widths, order, fine=fine, limit=limit, every_edge=True, price=price
         )
         if found is not None:
             yield found
             limit = min(limit, found.score)
-        if limit <= _least(nest, machine, objective, widths, machine.spm_bytes):
+        if limit <= least:
             return
     if order or machine.policy == "lru" or objective == "edp":
         return
@@ -92,6 +107,12 @@ def monotone_results(
             if found.score < limit:
                 limit = found.score
                 yield found
+
+
+def best_within(results: Iterable[FoundSchedule], limit: float = MOST) -> FoundSchedule | None:
+    """The best of these, of equal ones that with less traffic; None where all cost more than `limit`."""
+    within = (found for found in results if found.score <= limit)
+    return min(within, key=lambda found: (found.score, found.moved), default=None)
 
 
 def _of_less_room(

@@ -67,11 +67,26 @@ def searched_partition(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, partition: EqualParts, tolerance: float = 0.0
 ) -> Schedule:
     """The partition with the best schedule of a part on the core that runs it; raises as `best_schedule` does."""
+    found = searched_partitions(nest, machine, objective, widths, partition, tolerance)
+    return best_of(found, lambda schedule: exact_costs(nest, schedule, machine, widths), objective, tolerance)
+
+
+def searched_partitions(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, partition: EqualParts, tolerance: float
+) -> list[Schedule]:
+    """
+    The partition with the best schedules of a part, without a tolerance and with it.
+
+    What is near the best for a part may not be near it for all parts, which the whole decides.
+    """
     step = nest.sizes[partition.dim] // partition.parts
     part = part_nest(nest, {partition.dim: (0, step)})
     core = machine.core(partition.parts if partition.over == "cores" else 1)
-    inner = best_schedule(part, core, objective, widths, tolerance=tolerance, monotone=tolerance == 0)
-    return Schedule((Loop(partition.dim, step, cores=partition.over == "cores"), *inner.loops), inner.keep, inner.spm)
+    found = [best_schedule(part, core, objective, widths, monotone=True)]
+    if tolerance:
+        found.append(best_schedule(part, core, objective, widths, tolerance=tolerance))
+    loop = Loop(partition.dim, step, cores=partition.over == "cores")
+    return [Schedule((loop, *inner.loops), inner.keep, inner.spm) for inner in found]
 
 
 def equal_partitions(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:
@@ -115,14 +130,16 @@ def best_partition(
     `over` restricts partitions to those over time or over cores, `dims` to some dimensions.
     """
     if fixed is None:
-        found = [best_schedule(nest, machine, objective, widths, tolerance=tolerance, monotone=tolerance == 0)]
+        found = [best_schedule(nest, machine, objective, widths, monotone=True)]
+        if tolerance:
+            found.append(best_schedule(nest, machine, objective, widths, tolerance=tolerance))
     else:
         found = [fixed]
     for partition in equal_partitions(nest, fixed or Schedule(), machine, over):
         if dims is not None and partition.dim not in dims:
             continue
         if fixed is None:
-            found.append(searched_partition(nest, machine, objective, widths, partition, tolerance))
+            found += searched_partitions(nest, machine, objective, widths, partition, tolerance)
             continue
         schedule = partitioned(nest, fixed, partition)
         budget = machine.spm_bytes if schedule.spm is None else schedule.spm

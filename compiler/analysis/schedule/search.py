@@ -5,9 +5,19 @@ over several (`over_cores/`).
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
-from npuc.compiler.analysis.schedule.core_search import best_on_core, least_on_core, near_on_core
+from npuc.compiler.analysis.schedule.core_search import (
+    best_on_core,
+    least_on_core,
+    monotone_on_core_within,
+    near_on_core,
+)
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.over_cores.search import least_over_cores, monotone_over_cores, near_over_cores
+from npuc.compiler.analysis.schedule.over_cores.search import (
+    least_over_cores,
+    monotone_over_cores,
+    monotone_over_cores_within,
+    near_over_cores,
+)
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -28,8 +38,8 @@ def best_schedule(
     The best schedule found for a nest on a machine; its `spm` is the number of bytes that a schedule may use there.
 
     With a `tolerance` it is the best by the next measure (`near_ties.py`) among those found that score up to that much
-    more than the best by the objective, as a fraction. With `monotone`, and no tolerance, the search is as thorough as
-    is needed for a machine with more SPM, a faster channel or a wider edge to be no worse, exactly (`monotone.py`).
+    more than the best by the objective, as a fraction. With `monotone` the best is that of a search as thorough as is
+    needed for a machine with more SPM, a faster channel or a wider edge to be no worse, exactly (`monotone.py`).
 
     Without `widths` all tensors have elements of `machine.element_bytes`, or 4 bytes. With `order` only schedules whose
     groups of dimensions come in the order of these dimensions are considered, other groups inside and batch outside.
@@ -45,9 +55,19 @@ def best_schedule(
         widths = uniform_widths(nest, machine)
     several = machine.cores > 1
     if tolerance:
-        return (near_over_cores if several else near_on_core)(nest, machine, objective, widths, order, tolerance)
+        near = near_over_cores if several else near_on_core
+        return near(nest, machine, objective, widths, order, tolerance, monotone=monotone)
     if monotone and several:
         return monotone_over_cores(nest, machine, objective, widths, order)
     if monotone:
         return best_on_core(nest, machine, objective, widths, order, monotone=True)
     return (least_over_cores if several else least_on_core)(nest, machine, objective, widths, order)
+
+
+def schedule_within(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], limit: float
+) -> Schedule | None:
+    """The result of a monotone `best_schedule` with no tolerance; None where it costs above `limit`, or none fits."""
+    if machine.cores > 1:
+        return monotone_over_cores_within(nest, machine, objective, widths, order, limit)
+    return monotone_on_core_within(nest, machine, objective, widths, order, limit)

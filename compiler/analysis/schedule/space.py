@@ -75,6 +75,13 @@ class DimGroup:
         return {loop.dim: loop.step for loop in self.tilings[position]}
 
     @cached_property
+    def first_alike(self) -> Grid:
+        """For each tiling the first of the same steps and as many tiles, whose loops may be in another order."""
+        keys = [(frozenset(self.steps(n).items()), int(trips)) for n, trips in enumerate(self.trips)]
+        first: dict[object, int] = {}
+        return np.array([first.setdefault(key, n) for n, key in enumerate(keys)], dtype=np.int64)
+
+    @cached_property
     def tiles(self) -> tuple[dict[int, int], ...]:
         """The tiles of each tiling, as counts by tile size."""
         return tuple(self._tiles(position) for position in range(len(self.tilings)))

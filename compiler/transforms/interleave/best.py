@@ -12,8 +12,8 @@ from npuc.compiler.transforms.interleave.fuse import joined_nest
 from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.compiler.transforms.named_pattern import apply_pattern
-from npuc.compiler.transforms.schedule.patterns import SetSchedule
-from npuc.compiler.transforms.schedule.searches import Goal, joint_schedule_for, schedule_for
+from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetSchedule
+from npuc.compiler.transforms.schedule.searches import Goal, schedule_for
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
@@ -27,14 +27,13 @@ def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
     left without: the pass `schedule` says so of the first such contraction of the program.
     """
 
-    def apart(within: float) -> tuple[Schedule, ...]:
+    def apart(goal: Goal) -> tuple[Schedule, ...]:
         return tuple(
-            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, replace(goal, tolerance=within))
-            for op in found.ops
+            op.schedule if op.schedule_attr is not None else schedule_for(op, machine, goal) for op in found.ops
         )
 
     try:
-        own, strict = apart(goal.tolerance), apart(0.0)
+        own, strict = apart(goal), apart(replace(goal, tolerance=0.0, monotone=False))
     except CapacityError:
         return
     problem, fused = _problem(found, machine), _fused(found, machine)
@@ -48,7 +47,7 @@ def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
     for op in found.ops:
         apply_pattern(SetSchedule(schedules.get), op)
     if best.kind == "zip":
-        apply_pattern(RoundRobin(found.at_first, lambda new: joint_schedule_for(new, machine, goal)), first)
+        apply_pattern(RoundRobin(found.at_first, lambda new: JointSchedule(best.schedules, machine.spm_bytes)), first)
 
 
 def _problem(found: Sharing, machine: Machine) -> InterleaveProblem:

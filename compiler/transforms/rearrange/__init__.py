@@ -18,7 +18,7 @@ time (`partition`) remain outermost.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import ClassVar
 
@@ -216,8 +216,10 @@ def _schedules(contract: ContractOp, machine: Machine, goal: Goal, every: bool) 
         found = [permuted(nest, contract.schedule, order) for order in orders]
         return [contract.schedule, *(schedule for schedule in found if fits(contract, schedule, machine))]
     # For time the search is not exhaustive: without a given order it may miss a schedule that it finds with one.
-    found = [permuted(nest, schedule_for(contract, machine, goal, order), order) for order in orders]
-    return [schedule_for(contract, machine, goal), *found] if every else found
+    # What is near the best of an order may not be near it permuted: both are compared.
+    goals = [goal, replace(goal, tolerance=0.0)] if goal.tolerance else [goal]
+    found = [permuted(nest, schedule_for(contract, machine, one, order), order) for order in orders for one in goals]
+    return [*(schedule_for(contract, machine, one) for one in goals), *found] if every else found
 
 
 Rule = Callable[[InterleaveOp | ContractOp, Machine, Goal, bool], bool]

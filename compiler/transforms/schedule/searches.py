@@ -26,7 +26,8 @@ class Goal:
     What schedules minimise: the objective and, among what costs up to `tolerance` more than the least, a fraction, the
     next measure (`analysis/schedule/near_ties.py`).
 
-    With `monotone` searches are so thorough that a larger machine is no worse (`analysis/schedule/monotone.py`).
+    With `monotone` searches are so thorough that a larger machine is no worse (`analysis/schedule/monotone.py`), but
+    for what a tolerance gives away.
     """
 
     objective: Objective
@@ -59,10 +60,10 @@ def objective_named(name: str) -> Objective:
 
 def goal_of(objective: str, tolerance: float) -> Goal:
     """
-    The goal that a pass's options name, monotone where the tolerance is 0; raises `ValueError` for what is none.
+    The goal that a pass's options name, whose searches are monotone; raises `ValueError` for what is none.
     """
     check_tolerance(tolerance)
-    return Goal(objective_named(objective), tolerance, monotone=tolerance == 0)
+    return Goal(objective_named(objective), tolerance, monotone=True)
 
 
 def schedule_for(contract: ContractOp, machine: Machine, goal: Goal, order: tuple[str, ...] = ()) -> Schedule:

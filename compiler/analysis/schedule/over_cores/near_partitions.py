@@ -7,11 +7,13 @@ can only lower the score that counts as near; it is searched only where that cou
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 
 from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_costs
-from npuc.compiler.analysis.schedule.near_ties import NEXT, next_measures
+from npuc.compiler.analysis.schedule.near_ties import NEXT, near_limit, next_measures
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
 from npuc.compiler.analysis.schedule.over_cores.partitions import (
@@ -45,7 +47,7 @@ class NearPartitions:
     def __init__(
         self, search: PartSearch, tolerance: float, given: Schedule | None = None, *, only_given: bool = False
     ):
-        self.search, self.factor, self.tolerance, self.only_given = search, 1 + tolerance, tolerance, only_given
+        self.search, self.tolerance, self.only_given = search, tolerance, only_given
         self.best_option = None if given is None else NearOption(given, self._cost(given), BEST)
         self.best_rank: tuple[float, ...] = (MOST,)
         if self.best_option is not None:
@@ -65,9 +67,9 @@ class NearPartitions:
         nest, machine = search.nest, search.machine
         partitions = partitions_up_to(nest, machine.cores)
         for candidate in candidates_by_bound(
-            nest, machine, search.objective, search.widths, lambda: self.least * self.factor, partitions, search.least
+            nest, machine, search.objective, search.widths, lambda: self._near(self.least), partitions, search.least
         ):
-            if candidate.least * self.factor < self.least:
+            if self._near(candidate.least) < self.least:
                 self._search(candidate)
             else:
                 self.waiting.append(candidate)
@@ -88,12 +90,21 @@ class NearPartitions:
         options = self.near if self.best_option is None else [self.best_option, *self.near]
         return min((self._score(option.cost) for option in options), default=MOST)
 
+    def _near(self, least: float) -> float:
+        """The largest score that is near this one."""
+        if least == MOST:
+            return MOST
+        exact = Fraction(least)
+        return near_limit(
+            Fraction(ceil(exact)) if self.search.objective == "time" else exact, self.search.objective, self.tolerance
+        )
+
     def _search(self, candidate: CandidatePartition) -> None:
         """Search a partition as far as it may be the best; then, when it comes again, for near ties."""
         search = self.search
         if not self.only_given and candidate.number not in self.searched:
             self.searched.add(candidate.number)
-            limit = self.least * self.factor if self.least < MOST else MOST
+            limit = self._near(self.least)
             try:
                 found = search.within(candidate, limit)
             except CapacityError as e:
@@ -114,16 +125,17 @@ class NearPartitions:
 
     def _chosen(self) -> NearOption:
         """The best option by the next measures of those near the least score."""
-        most = self.least * self.factor
         options = self.near
         if self.best_option is not None and all(one.schedule != self.best_option.schedule for one in options):
             options = [self.best_option, *options]
-        near = [option for option in options if self._score(option.cost) <= most]
+        scores = [option.cost.reported(self.search.objective) for option in options]
+        most = min(scores) * (1 + Fraction(self.tolerance))
+        near = [option for option, score in zip(options, scores, strict=True) if score <= most]
         return min(near, key=lambda one: (*self._measures(one), self._score(one.cost), one.place))
 
     def _undecided(self, chosen: NearOption) -> CandidatePartition | None:
         """A partition that has to be searched before an option is the result; None if there is none."""
-        self.waiting = [one for one in self.waiting if one.least <= ROUNDING * self.least * self.factor]
+        self.waiting = [one for one in self.waiting if one.least <= ROUNDING * self._near(self.least)]
         if not self.waiting:
             return None
         lowest = min(self.waiting, key=lambda one: one.least)
@@ -133,7 +145,7 @@ class NearPartitions:
             if own is not None or lowest.least <= score:
                 return own or lowest
         # Whatever the partitions that are left score, the option has to be near the least.
-        if score > min(self.least, lowest.least) * self.factor:
+        if score > self._near(min(self.least, lowest.least)):
             return lowest
         first = min(self.waiting, key=self._next_bound)
         return first if self._next_bound(first) <= ROUNDING * self._measures(chosen)[0] else None

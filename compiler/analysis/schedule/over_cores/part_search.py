@@ -10,6 +10,7 @@ from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrowe
 from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.core_search import best_on_core, core_search, near_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.monotone import Tilings
 from npuc.compiler.analysis.schedule.over_cores.part_floor import part_floor
 from npuc.compiler.analysis.schedule.over_cores.partitions import CandidatePartition
 from npuc.compiler.core.errors import CapacityError
@@ -77,6 +78,14 @@ class PartSearch:
             if 2 * loop.step <= nest.sizes[loop.dim] and all(is_plain(axis) for axis in axes if loop.dim in axis.dims)
         }
         return frozenset(out.name for out in nest.outs if alike - out.dims)
+
+    def without(self, candidate: CandidatePartition, score: float) -> tuple[Tilings, ...]:
+        """The tilings of the first part that have no schedule with which the nest takes at most `score`, if known."""
+        if not self.parts_take_less:
+            return ()
+        part, core = self.part(candidate)
+        known = core_search(part, core, self.objective, self.widths, self.order, False)
+        return known.without(ROUNDING * (score + self._alone(part, core)))
 
     def near(self, candidate: CandidatePartition, tolerance: float) -> Schedule | None:
         """The schedule with the best one of the first part by the next measure; None where the part does not fit."""

@@ -15,8 +15,9 @@ from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrowe
 from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.monotone import monotone_results
+from npuc.compiler.analysis.schedule.near_ties import beating
 from npuc.compiler.analysis.schedule.over_cores.near_partitions import NearPartitions
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partitions import (
@@ -38,27 +39,43 @@ def least_over_cores(
     narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
     search = PartSearch(nest, machine, objective, widths, order)
     if narrower is None:
-        return _best(search)
+        return _found(search)
     found = least_over_cores(nest, narrower, objective, widths, order)
     if is_searched_edge(machine.array):
-        found = min(_best(search), found, key=lambda one: exact_cost(nest, one, machine, objective, widths))
+        found = min(_found(search), found, key=lambda one: exact_cost(nest, one, machine, objective, widths))
     return found
 
 
 @lru_cache(maxsize=4096)
 def near_over_cores(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], tolerance: float
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    *,
+    monotone: bool = False,
 ) -> Schedule:
     """
     The best schedule by the next measure among those near the best score: of each partition that may score so little,
     the one with the best schedule of its first part by the next measure.
+
+    With `monotone` the score is at most `1 + tolerance` times that of a monotone search without tolerance, exactly.
     """
     search = PartSearch(nest, machine, objective, widths, order)
     narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
     if narrower is None:
-        return NearPartitions(search, tolerance).best()
-    given = least_over_cores(nest, narrower, objective, widths, order)
-    return NearPartitions(search, tolerance, given, only_given=not is_searched_edge(machine.array)).best()
+        chosen = NearPartitions(search, tolerance).best()
+    else:
+        given = least_over_cores(nest, narrower, objective, widths, order)
+        chosen = NearPartitions(search, tolerance, given, only_given=not is_searched_edge(machine.array)).best()
+    if not monotone:
+        return chosen
+    # The search was quick: what is so much better that this is not near it has to be looked for.
+    limit = beating(exact_costs(nest, chosen, machine, widths), objective, tolerance)
+    better = monotone_over_cores_within(nest, machine, objective, widths, order, limit)
+    return chosen if better is None else NearPartitions(search, tolerance, better, only_given=True).best()
 
 
 @lru_cache(maxsize=4096)
@@ -66,35 +83,54 @@ def monotone_over_cores(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...]
 ) -> Schedule:
     """The best schedule on a machine of several cores, so thoroughly that more is no worse (`monotone.py`)."""
+    found = monotone_over_cores_within(nest, machine, objective, widths, order, MOST)
+    # The whole nest on one core fits wherever a part does not, or nothing does.
+    return found or best_on_core(nest, machine.core(1), objective, widths, order, monotone=True)
+
+
+def _found(search: PartSearch) -> Schedule:
+    """The best schedule of all partitions; raises `CapacityError` where nothing fits."""
+    found = _best(search)
+    assert found is not None, "there is no limit"
+    return found
+
+
+def monotone_over_cores_within(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], limit: float
+) -> Schedule | None:
+    """The result of `monotone_over_cores`; None where it costs more than `limit`, or none fits."""
     search = PartSearch(nest, machine, objective, widths, order)
     if objective != "time" or search.is_shared:
-        return _best(search, monotone=True)
-    least: tuple[float, ...] = (MOST,)
+        return _best(search, limit, monotone=True)
+    least: tuple[float, ...] = (limit, MOST)
     chosen: Schedule | None = None
     for candidate in candidates_by_bound(
         nest, machine, objective, widths, lambda: least[0], partitions_of_up_to(nest, machine.cores)
     ):
-        if candidate.bound >= least[0]:
+        if candidate.bound >= least[0] and chosen is not None:
             continue
         part, core = search.part(candidate)
-        price = WholePrice(search, candidate)
-        for found in monotone_results(part, core, objective, widths, order, price, least[0]):
+        price, tried = WholePrice(search, candidate), search.without(candidate, least[0])
+        for found in monotone_results(part, core, objective, widths, order, price, least[0], tried):
             cost = found.score, found.moved, candidate.bound, candidate.number
             if cost < least:
                 least, chosen = cost, search.whole(candidate, found.schedule)
-    # The whole nest on one core fits wherever a part does not, or nothing does.
-    return chosen or best_on_core(nest, machine.core(1), objective, widths, order, monotone=True)
+    return chosen
 
 
-def _best(search: PartSearch, *, monotone: bool = False) -> Schedule:
-    """The best schedule of all partitions; `monotone` in the number of cores."""
+def _best(search: PartSearch, limit: float = MOST, *, monotone: bool = False) -> Schedule | None:
+    """
+    The best schedule of all partitions; None where it costs more than `limit`. `monotone` in the number of cores.
+
+    Raises `CapacityError` where nothing fits.
+    """
     best: tuple[float, float, float, int] | None = None
-    chosen = Schedule()
+    chosen: Schedule | None = None
     refusal: CapacityError | None = None
     nest, machine, objective, widths = search.nest, search.machine, search.objective, search.widths
     partitions = (partitions_of_every_count if monotone else partitions_up_to)(nest, machine.cores)
     for candidate in candidates_by_bound(
-        nest, machine, objective, widths, lambda: MOST if best is None else best[0], partitions
+        nest, machine, objective, widths, lambda: limit if best is None else best[0], partitions
     ):
         if best is not None and candidate.bound >= best[0]:
             continue
@@ -102,16 +138,16 @@ def _best(search: PartSearch, *, monotone: bool = False) -> Schedule:
             if monotone:
                 found = search.on_every_edge(candidate)
             else:
-                within = search.within(candidate, MOST if best is None else best[0])
+                within = search.within(candidate, limit if best is None else best[0])
                 found = [] if within is None else [within[0]]
         except CapacityError as e:
             refusal = refusal or e
             continue
         for schedule in found:
             cost = (*exact_cost(nest, schedule, machine, objective, widths), candidate.bound, candidate.number)
-            if best is None or cost < best:
+            if cost[0] <= limit and (best is None or cost < best):
                 best, chosen = cost, schedule
-    if best is None:
+    if chosen is None and limit == MOST:
         assert refusal is not None, "the whole nest on one core is among the partitions"
         raise refusal
     return chosen
