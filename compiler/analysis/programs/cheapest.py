@@ -33,8 +33,8 @@ from npuc.compiler.analysis.programs.reported_costs import (
     total,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.near_ties import beating, best_of
-from npuc.compiler.analysis.schedule.search import best_schedule, schedule_within
+from npuc.compiler.analysis.schedule.near_ties import best_of
+from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -106,14 +106,7 @@ def best_program(
         )
         near += again
         limits += again if strictly.kind == "zip" or strictly.order else []
-    chosen = cheapest([*near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
-    # The searches were quick: what is so much better that this is not near it has to be looked for.
-    better = [
-        one for order in orders for one in _fused_within(fused, problem.machine, objective, order, chosen, tolerance)
-    ]
-    if not better:
-        return chosen
-    return cheapest([*better, *near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
+    return cheapest([*near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
 
 
 def cheapest(
@@ -176,22 +169,6 @@ def _fused(
     except CapacityError:
         return []
     return [replace(fused_program(fused, schedule, machine), order=order)]
-
-
-def _fused_within(
-    fused: FusedNest | None,
-    machine: Machine,
-    objective: Objective,
-    order: tuple[str, ...],
-    chosen: CostedProgram,
-    tolerance: float,
-) -> list[CostedProgram]:
-    """The nest in this order with its best schedule, where the chosen program is not near it; empty elsewhere."""
-    if fused is None:
-        return []
-    limit = beating(chosen.cost, objective, tolerance)
-    schedule = schedule_within(fused.nest, machine, objective, fused.widths, order, limit)
-    return [] if schedule is None else [replace(fused_program(fused, schedule, machine), order=order)]
 
 
 def fused_program(fused: FusedNest, schedule: Schedule, machine: Machine) -> CostedProgram:

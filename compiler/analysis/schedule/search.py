@@ -8,14 +8,12 @@ from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
 from npuc.compiler.analysis.schedule.core_search import (
     best_on_core,
     least_on_core,
-    monotone_on_core_within,
     near_on_core,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.over_cores.search import (
     least_over_cores,
     monotone_over_cores,
-    monotone_over_cores_within,
     near_over_cores,
 )
 from npuc.compiler.core.errors import UsageError
@@ -62,12 +60,3 @@ def best_schedule(
     if monotone:
         return best_on_core(nest, machine, objective, widths, order, monotone=True)
     return (least_over_cores if several else least_on_core)(nest, machine, objective, widths, order)
-
-
-def schedule_within(
-    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], limit: float
-) -> Schedule | None:
-    """The result of a monotone `best_schedule` with no tolerance; None where it costs above `limit`, or none fits."""
-    if machine.cores > 1:
-        return monotone_over_cores_within(nest, machine, objective, widths, order, limit)
-    return monotone_on_core_within(nest, machine, objective, widths, order, limit)
