@@ -28,6 +28,7 @@ from npuc.compiler.analysis.schedule.over_cores.partitions import (
 )
 from npuc.compiler.analysis.schedule.over_cores.whole_price import WholePrice
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -46,6 +47,10 @@ def least_over_cores(
     return found
 
 
+QUICK = DEFAULT_TOLERANCE
+"""From this tolerance on no search over cores is checked against a thorough one, which takes several times as long."""
+
+
 @lru_cache(maxsize=4096)
 def near_over_cores(
     nest: Nest,
@@ -61,7 +66,8 @@ def near_over_cores(
     The best schedule by the next measure among those near the best score: of each partition that may score so little,
     the one with the best schedule of its first part by the next measure.
 
-    With `monotone` the score is at most `1 + tolerance` times that of a monotone search without tolerance, exactly.
+    With `monotone` and a tolerance below that of `QUICK` the score is at most `1 + tolerance` times that of a monotone
+    search without tolerance, exactly.
     """
     search = PartSearch(nest, machine, objective, widths, order)
     narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
@@ -70,7 +76,7 @@ def near_over_cores(
     else:
         given = least_over_cores(nest, narrower, objective, widths, order)
         chosen = NearPartitions(search, tolerance, given, only_given=not is_searched_edge(machine.array)).best()
-    if not monotone:
+    if not monotone or tolerance >= QUICK:
         return chosen
     # The search was quick: what is so much better that this is not near it has to be looked for.
     limit = beating(exact_costs(nest, chosen, machine, widths), objective, tolerance)
