@@ -11,7 +11,7 @@ import typer
 from npuc.compiler.cli.shared import Debug, Load, Verb, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
-WIDEST = 44
+WIDEST = 48
 LISTED = (
     *("backends", "frontends", "hardware", "passes", "patterns", "samples", "layers", "mappings", "mappers"),
     *("operators", "studies"),

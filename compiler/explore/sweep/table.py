@@ -27,8 +27,8 @@ SweepRows = Literal["folded", "all"]
 """What the table shows: many points folded, or every point."""
 
 
-RANKS = {ENERGY: 1, MEMORY: 4, TRAFFIC: 5}
-"""Where there is no room, traffic goes first."""
+RANKS = {TRAFFIC: 1, MEMORY: 2, ENERGY: 5}
+"""Where there is no room, energy goes first and traffic last."""
 HEADINGS = {TRAFFIC: "DRAM", MEMORY: "peak"}
 
 
@@ -112,7 +112,7 @@ def _columns(comparison: Comparison, shown: Sequence[int]) -> Iterator[Column]:
         yield _between(totals)
     used = [None if one is None else one.utilization for one in totals]
     if any(value is not None for value in used):
-        yield Column("util\n%", tuple(map(percent_cell, used)), rank=2)
+        yield Column("util\n%", tuple(map(percent_cell, used)), rank=4)
     ratios = [comparison.ratio(number) for number in shown]
     if any(ratio is not None for ratio in ratios):
         what = f"{comparison.quantity.title}{' a MAC' if comparison.by_mac else ''}"

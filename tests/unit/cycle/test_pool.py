@@ -15,6 +15,7 @@ from npuc.backends.cycle.explain import explain, to_text
 from npuc.backends.cycle.pool import IGNORED
 from npuc.compiler.analysis.machine.facts import machine_from
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.stages import told_to
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.report import OpRow, Report
 from npuc.frontends.source import text_source
@@ -173,9 +174,8 @@ def test_the_driver_tells_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "LONG", 0.0)
     said: list[str] = []
     text = backward(8, 8, 8, "loops [m : 4]", "loops [m : 4]")
-    compile_program(
-        text_source(text, "mlir", "net.mlir"), ["cycle"], {"overrides": {"memory.policy": "lru"}}, said.append
-    )
+    with told_to(said.append):
+        compile_program(text_source(text, "mlir", "net.mlir"), ["cycle"], {"overrides": {"memory.policy": "lru"}})
     assert "memory.policy = 'lru' walks 4 tile operations, about 0 s" in said
 
 

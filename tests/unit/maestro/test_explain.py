@@ -40,6 +40,8 @@ def test_the_parts_of_the_time_and_the_accesses_are_those_of_the_report(capsys: 
 
 def test_directives_and_one_phase(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, *LAYER, "--set", "maestro.mode=parity", "--mapping", "yxp_os", "--phase", "forward")
+    head, _, text = text.partition("\n")
+    assert head == "samples:lenet on nvdla, backend maestro"
     assert text.startswith("conv2 forward: Y += X * W over b 64, o 16, i 6, y 10, x 10, r 5, s 5; 15,360,000 MACs\n")
     assert "SpatialMap" in text
     assert "inside clusters of 8" in text

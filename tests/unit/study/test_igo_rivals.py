@@ -29,12 +29,13 @@ def program(size: Size) -> str:
 
 @pytest.mark.parametrize("size", [Size(196, 128, 512), Size(1024, 64, 96), Size(4096, 512, 64)])
 def test_the_line_of_a_layer_is_the_time_of_a_program(size: Size) -> None:
-    """Each product's cycles are rounded up in a report."""
+    """Each product's cycles are rounded up in a report, whose search is the more thorough one: it may find less."""
     times = rival_times(size, True, MACHINE)
     forward = ExplicitCosts(MACHINE).forward(size).time
     for rival, passes in (("blocking", STRICT), ("dY kept", f"{STRICT},keep-resident{{what=pairs}}")):
         report = compile_source(program(size), "mlir", pipeline=passes, hardware="igo-small")
-        assert 0 <= sum(row.cycles or 0 for row in report.ops) - (times[rival] - forward) < 2, rival
+        expected = times[rival] - forward
+        assert -expected / 1000 <= sum(row.cycles or 0 for row in report.ops) - expected < 2, rival
     stays = [row.native.get("resident_in") for row in report.ops]
     assert (times["dY kept"] < times["blocking"]) == (stays == [None, ["dY"]])
 
