@@ -86,7 +86,8 @@ class PowLayer(PerElementLayer[PowOp]):
     elementwise = True
 
     def evaluate(self, op: PowOp, *arrays: Array) -> tuple[Array, ...]:
-        return (np.power(*arrays),)
+        whole = all(array.dtype.kind in "iu" for array in arrays)
+        return (_integer_power(*arrays) if whole else np.power(*arrays),)
 
     def vjp(self, op: PowOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]) -> Gradients:
         (g,) = grads
@@ -180,6 +181,12 @@ def _cos_grad(dy: Array, x: Array) -> Array:
 
 def _erf_grad(dy: Array, x: Array) -> Array:
     return dy * _ERF_SLOPE * np.exp(-(x * x))
+
+
+def _integer_power(a: Array, b: Array) -> Array:
+    """Integers to the power of integers: to a negative one it is that of 1 and -1, and else 0, as PyTorch has it."""
+    inverse = np.where(np.abs(a) == 1, np.where(b % 2 == 0, 1, a), 0)
+    return np.where(b < 0, inverse, np.power(a, np.maximum(b, 0)))
 
 
 def _power(x: Array, exponent: float) -> Array:
