@@ -38,35 +38,21 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
             text += f"; {(read + written) / least:.2f}x the lower bound {bound_holds(report, words)}, "
             text += f"{least / scale:,.2f} {unit}"
         yield "traffic", text
-    overlap = overlap_text(report)
-    if overlap is not None:
-        yield "network", overlap
-    sums = sums_text(report)
-    if sums is not None:
-        yield "sums", sums
-    if report.memory is not None:
-        yield "memory", memory_text(report.memory, report.totals)
-    again = again_text(report)
-    if again is not None:
-        yield "recompute", again
-    certified = certified_text(report)
-    if certified is not None:
-        yield "optimal", certified
-    interleaving = interleaving_text(report)
-    if interleaving is not None:
-        yield "together", interleaving
-    fused = fused_text(report)
-    if fused is not None:
-        yield "fused", fused
-    iteration = iteration_text(report)
-    if iteration is not None:
-        yield "iteration", iteration
-    nearness = nearness_text(report)
-    if nearness is not None:
-        yield "gap", nearness
-    resident = resident_text(report)
-    if resident is not None:
-        yield "resident", resident
+    memory = None if report.memory is None else memory_text(report.memory, totals)
+    for name, text in (
+        ("network", overlap_text(report)),
+        ("sums", sums_text(report)),
+        ("memory", memory),
+        ("recompute", again_text(report)),
+        ("optimal", certified_text(report)),
+        ("together", interleaving_text(report)),
+        ("fused", fused_text(report)),
+        ("iteration", iteration_text(report)),
+        ("gap", nearness_text(report)),
+        ("resident", resident_text(report)),
+    ):
+        if text is not None:
+            yield name, text
     balance = load_balance(report)
     if balance is not None:
         yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"
