@@ -2,7 +2,7 @@
 A report's rows gathered by layer, equal neighbours as one, and long networks folded by block, as tables show them.
 
 `stage2.0.conv1`, `stage2.0.bn1`, `stage2.1.conv1`, … fold into `stage2.0` and `stage2.1`, or into `stage2`; `h.0`,
-`h.1` and `h.2` of equal costs into `h.0 … h.2`.
+`h.1` and `h.2` of equal costs into `h.0-2`.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _neighbours(lines: Sequence[Line]) -> list[Line]:
             runs[-1].append(line)
         else:
             runs.append([line])
-    return [_as_one(run, f"{run[0].name} … {run[-1].name}") for run in runs]
+    return [_as_one(run, name_of_all([line.name for line in run])) for run in runs]
 
 
 def _alike(lines: Sequence[Line]) -> list[Line]:
@@ -173,7 +173,8 @@ def _alike(lines: Sequence[Line]) -> list[Line]:
     groups: dict[Hashable, list[Line]] = {}
     for line in lines:
         groups.setdefault((template(line.name), _costs(line)), []).append(line)
-    return [_as_one(group, name_of_all([line.name for line in group])) for group in groups.values()]
+    named = ((group, name_of_all([line.name for line in group])) for group in groups.values())
+    return [_as_one(group, name.replace("*-*", "*")) for group, name in named]
 
 
 def _as_one(lines: Sequence[Line], name: str) -> Line:

@@ -9,10 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
+from npuc.compiler.reference.terms import DATA, read_glossary
 from npuc.compiler.report.report import report_schema
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "compiler" / "report" / "report_schema.json"
+TERMS = ROOT / "compiler" / "reference" / DATA
 WRITERS = (
     ("tests.docs.renew",),
     ("tests.docs.tables",),
@@ -32,10 +36,17 @@ def schema_text() -> str:
     return json.dumps(report_schema(), indent=2) + "\n"
 
 
+def terms_text() -> str:
+    """The glossary as the package holds it."""
+    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    return msgspec.json.format(msgspec.json.encode(read_glossary(page))).decode() + "\n"
+
+
 def update_golden() -> list[str]:
     """Write everything anew; the files that are other ones than before, by name."""
-    if SCHEMA.read_text(encoding="utf-8") != (text := schema_text()):
-        SCHEMA.write_text(text, encoding="utf-8")
+    for file, text in ((SCHEMA, schema_text()), (TERMS, terms_text())):
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
     for module, *arguments in WRITERS:
         subprocess.run([sys.executable, "-m", module, *arguments], cwd=ROOT, check=True)
     changed = subprocess.run(["git", "diff", "--name-only"], cwd=ROOT, check=True, capture_output=True, text=True)

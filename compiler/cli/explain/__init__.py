@@ -71,15 +71,18 @@ def command(
     report_key: Annotated[
         str | None, typer.Option("--report", metavar="KEY", help="Explain a key of reports, like ops.limit.")
     ] = None,
+    term: Annotated[
+        str | None, typer.Option("--term", metavar="[WORD]", help="Explain a word of a report, like util; alone: all.")
+    ] = None,
 ) -> None:
     """
     Explain where the time of a layer goes. Shows its schedule, traffic, stalls and a picture; with --devices, what a
-    plan moves between devices; with --op, --pass, --pattern, --layer, --key or --report, what such a name means.
+    plan moves between devices; with --op, --pass, --pattern, --layer, --key, --report or --term, what a name means.
     """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
         asked = {"--op": op, "--pass": step, "--pattern": pattern, "--layer": of_layer}
-        asked |= {"--key": key, "--report": report_key}
+        asked |= {"--key": key, "--report": report_key, "--term": term}
         if any(name is not None for name in asked.values()):
             own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg, "-b": backend, "--rows": rows}
             check_alone(asked, own, program, machine, optimisation, devices)

@@ -1,4 +1,4 @@
-"""`npuc explain --op`, `--pass`, `--pattern`, `--layer`, `--key`, `--report`: what a name of npuc means."""
+"""`npuc explain --op`, `--pass`, `--pattern`, `--layer`, `--key`, `--report`, `--term`: what a name of npuc means."""
 
 from __future__ import annotations
 
@@ -55,6 +55,11 @@ def _page(option: str, name: str, load: Sequence[str]) -> tuple[object, str]:
 
             field = report_page(name)
             return field, entry_text.report_key_text(field, width)
+        case "--term":
+            from npuc.compiler.reference.terms import all_terms, term_text, terms_named, terms_text
+
+            found = terms_named(name) if name else list(all_terms())
+            return found, term_text(found, width) if name else terms_text(width)
         case _:
             from npuc.compiler.driver.passes import available_passes
             from npuc.compiler.reference.passes import example_of, pass_named, pass_page

@@ -174,6 +174,7 @@ OWN = {
     "explain --layer": Case("--layer conv2d", command="explain"),
     "explain --key": Case("--key memory.spm_kib", command="explain"),
     "explain --report": Case("--report ops.limit", command="explain"),
+    "explain --term": Case("--term util", command="explain"),
     "run --pipeline": Case("-p lower-to-npu", "--outputs o.npz"),
     "run --inputs": Case("--inputs in.npz", command="run net.dsl"),
     "run --outputs": Case("--outputs o.npz"),

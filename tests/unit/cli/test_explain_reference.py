@@ -105,3 +105,28 @@ def test_wrong_names(npuc: Npuc, arguments: tuple[str, ...], error: str, hint: s
     assert outcome.out == ""
     assert error in outcome.err
     assert hint in outcome.err
+
+
+def test_a_word_of_a_report(npuc: Npuc) -> None:
+    assert (
+        npuc("explain", "--term", "util %").out
+        == "util (tables)\n  the share of the array's peak over the line's time\n"
+    )
+    assert npuc("explain", "--term", "SPM").out.startswith("scratchpad (SPM)\n")
+    assert npuc("explain", "--term", "50% from MiB").out.startswith("N% from (reuse)\n")
+    assert npuc("explain", "--term", "block").out.count("\nblock (") == 2
+
+
+def test_an_unknown_word_has_the_nearest_or_all(npuc: Npuc) -> None:
+    assert "did you mean 'util'?" in npuc("explain", "--term", "utl").err
+    assert "did you mean 'level (of a mesh)'?" in npuc("explain", "--term", "mesh").err
+    assert "; traffic; " in npuc("explain", "--term", "xyzzy").err
+    assert npuc("explain", "--term", "xyzzy").status == 2
+
+
+def test_all_words(npuc: Npuc) -> None:
+    every = npuc("explain", "--term").out
+    assert "\n  accumulator " in every
+    words = json.loads(npuc("explain", "--term", "--json", "-").out)
+    assert len(words) > 150
+    assert {"term": "util", "where": "tables", "meaning": "the share of the array's peak over the line's time"} in words
