@@ -57,6 +57,14 @@ class _Origin:
         return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
 
 
+class _Contradiction(Exception):
+    """Keys that exclude each other, or that need one another; `path` is the key that an error shows."""
+
+    def __init__(self, path: str, message: str, hint: str):
+        super().__init__(message)
+        self.path, self.message, self.hint = path, message, hint
+
+
 @cache
 def preset_names() -> tuple[str, ...]:
     """The machines that ship with npuc, sorted."""
@@ -87,10 +95,16 @@ def load_hardware(
         values = _read(name)
         whose = None if name in preset_names() or _foreign(name) is not None else name
     own = _checked(overrides or {}, _Origin("hardware override"))
-    values = _one_width(values, own, precision, whose) | own
-    if precision is not None:
-        values["precision"] = precision
-    _check_together(values)
+    try:
+        values = _one_width(values, own, precision, whose) | own
+        if precision is not None:
+            values["precision"] = precision
+        _check_together(values)
+    except _Contradiction as e:
+        if isinstance(hardware, Mapping) or os.fspath(hardware) in preset_names() or e.path in own:
+            raise UsageError(e.message, hint=e.hint) from None
+        name = os.fspath(hardware)
+        raise _Origin(name, _text(Path(name), name)).error(e.message, e.path, e.hint) from None
     return Hardware({path: values[path] for path in KEYS if path in values})
 
 
@@ -235,8 +249,8 @@ def _one_width(
     """
     What a description says, without what overrides (`own`) and a precision that is `asked` for take the place of.
 
-    `whose` is the file that a user wrote it in, None for a preset. Raises `UsageError` for types and a width of all
-    floats that are both written.
+    `whose` is the file that a user wrote it in, None for a preset. Raises `UsageError` and `_Contradiction` for types
+    and a width of all floats that are both written.
     """
     said = asked if asked is not None else own.get(PRECISION)
     is_type = said is not None and (asked is not None or said != AS_WRITTEN)
@@ -252,34 +266,38 @@ def _one_width(
     if WIDTH in own and PRECISION not in own:
         return {key: value for key, value in values.items() if key != PRECISION}
     if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
-        raise UsageError(
+        raise _Contradiction(
+            PRECISION,
             f"{PRECISION} = '{values[PRECISION]}' contradicts {WIDTH}, which counts all floats at one width",
-            hint=f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
+            f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
         )
     return dict(values)
 
 
 def _check_together(values: Mapping[str, Value]) -> None:
-    """Check the keys that depend on each other. Raises `UsageError`."""
+    """Check the keys that depend on each other. Raises `_Contradiction`."""
     if "array.overlap" in values:
         if values.get("array.dataflow") != "ws":
             hint = "--set array.dataflow=ws, or leave array.overlap out"
-            raise UsageError("array.overlap applies only to array.dataflow = 'ws'", hint=hint)
+            raise _Contradiction("array.overlap", "array.overlap applies only to array.dataflow = 'ws'", hint)
         if values.get("array.fill") == "per-fold":
             hint = "leave array.fill out: array.overlap determines fill and drain"
-            raise UsageError("array.overlap contradicts array.fill = 'per-fold'", hint=hint)
+            raise _Contradiction("array.fill", "array.overlap contradicts array.fill = 'per-fold'", hint)
         if values.get("cycle.compat") == "scalesim3":
             hint = "--set cycle.compat=none, or leave array.overlap out"
-            raise UsageError("cycle.compat = 'scalesim3' does not model array.overlap", hint=hint)
+            raise _Contradiction("array.overlap", "cycle.compat = 'scalesim3' does not model array.overlap", hint)
     elif "array.tile_m" in values:
-        raise UsageError("array.tile_m applies only with array.overlap", hint="--set array.overlap=base")
+        hint = "--set array.overlap=base"
+        raise _Contradiction("array.tile_m", "array.tile_m applies only with array.overlap", hint)
     if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
         hint = "--set array.dataflow=in-place, or leave array.transpose out"
-        raise UsageError("array.transpose = 'explicit' applies only to array.dataflow = 'in-place'", hint=hint)
+        message = "array.transpose = 'explicit' applies only to array.dataflow = 'in-place'"
+        raise _Contradiction("array.transpose", message, hint)
     if values.get("array.dataflow") == "rs" and values.get("memory.policy") == "lru":
         hint = "--set memory.policy=explicit, or another array.dataflow"
-        raise UsageError("memory.policy = 'lru' does not know array.dataflow = 'rs'", hint=hint)
+        raise _Contradiction("memory.policy", "memory.policy = 'lru' does not know array.dataflow = 'rs'", hint)
     if values.get("scalesim.bandwidth_mode") == "USER":
         for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
             if key not in values:
-                raise UsageError(f"scalesim.bandwidth_mode = 'USER' needs {key}")
+                message = f"scalesim.bandwidth_mode = 'USER' needs {key}"
+                raise _Contradiction("scalesim.bandwidth_mode", message, f"--set {key}=VALUE")

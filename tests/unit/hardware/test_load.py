@@ -317,3 +317,33 @@ def test_random_settings_never_raise_anything_else(text: str) -> None:
     except NpucError:
         return
     assert status({}, {key: value}) in (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ('[array]\ndataflow = "os"\noverlap = "pipe"\n', 3, "array.overlap applies only to"),
+        ('[array]\ndataflow = "ws"\nfill = "per-fold"\noverlap = "pipe"\n', 3, "array.overlap contradicts"),
+        ('array.dataflow = "ws"\narray.tile_m = 4\n', 2, "array.tile_m applies only with"),
+        ('array = { dataflow = "os", transpose = "explicit" }\n', 1, "array.transpose = 'explicit' applies only to"),
+        ('array.dataflow = "rs"\n\nmemory.policy = "lru"\n', 3, "memory.policy = 'lru' does not know"),
+        ('scalesim.bandwidth_mode = "USER"\n', 1, "'USER' needs scalesim.ifmap_bw"),
+        ('memory.element_bytes = 2\nprecision = "f32"\n', 2, "precision = 'f32' contradicts"),
+    ],
+)
+def test_keys_of_a_file_that_exclude_each_other(tmp_path: Path, text: str, line: int, message: str) -> None:
+    file = tmp_path / "h.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        load_hardware(file)
+    assert message in caught.value.message
+    assert caught.value.hint is not None
+    assert caught.value.location is not None
+    assert (caught.value.location.file, caught.value.location.line) == (str(file), line)
+
+
+def test_an_override_that_contradicts_a_file_has_no_place(tmp_path: Path) -> None:
+    (tmp_path / "h.toml").write_text('array.dataflow = "os"\n')
+    with pytest.raises(UsageError, match=r"array\.overlap applies only") as caught:
+        load_hardware(tmp_path / "h.toml", {"array.overlap": "pipe"})
+    assert caught.value.location is None
