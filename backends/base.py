@@ -60,10 +60,13 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """An explanation: as text for so many columns, and as a picture (SVG) if there is one."""
+    """
+    An explanation: as text for so many columns, and as a picture, if there is one: a file of a kind (`svg`, `png`,
+    `pdf`) that shows one of the backend's `views`.
+    """
 
     text: Callable[[int], str]
-    picture: Callable[[], str] | None = None
+    picture: Callable[[str, str], bytes] | None = None
 
 
 class Backend(ABC):
@@ -75,8 +78,9 @@ class Backend(ABC):
     the preset that is taken when nobody names one. `derives_backward` says that it wants the forward graph of a
     training step and derives the rest by itself. `keys` are keys of the hardware that are its own. `settings` are keys
     of the hardware by format of the source, which hold where the description does not write them; under "" for all
-    other formats. `words` is what reports for people say of its model; `draws_layers` says that its explanations have
-    pictures. `beside_totals` are keys of the hardware that change no total of a report, only what stands beside them.
+    other formats. `words` is what reports for people say of its model; `views` are the pictures of a layer that its
+    explanations have, the usual one first. `beside_totals` are keys of the hardware that change no total of a report,
+    only what stands beside them.
     """
 
     name: str
@@ -86,7 +90,7 @@ class Backend(ABC):
     keys: Sequence[Key] = ()
     settings: Mapping[str, Mapping[str, str]] = {}
     words: Words = Words()
-    draws_layers: bool = False
+    views: Sequence[str] = ()
     beside_totals: Sequence[str] = ()
 
     @property
@@ -180,7 +184,7 @@ FACTS: dict[str, Any] = {
     "keys": (),
     "settings": {},
     "words": Words(),
-    "draws_layers": False,
+    "views": (),
     "beside_totals": (),
 }
 """What a backend may leave unsaid, with what then holds."""

@@ -50,7 +50,7 @@ class CycleBackend(Backend):
     name = "cycle"
     level = "npu"
     keys = KEYS
-    draws_layers = True
+    views = ("time",)
     default_hardware = "igo-large"
 
     def supports(self, op: Operation) -> str | None:

@@ -8,7 +8,7 @@ EXAMPLES = {
     ),
     "explain": (
         ("samples:resnet50 stage1.0.conv2", "where the time of a layer goes"),
-        ("samples:resnet50 logits --svg logits.svg", "the same as a picture"),
+        ("samples:resnet50 logits --plot logits.svg", "the same as a picture"),
         ("samples:bert_base --devices 16", "what each layer's parallelism moves"),
     ),
     "run": (

@@ -9,9 +9,11 @@ class Picture(Drawing):
 
     def draw(self, graph: Graph) -> str:
         """See `Drawing`."""
-        from npuc.compiler.graph import to_svg
+        from npuc.compiler.core.drawing.figure import check_drawing
+        from npuc.compiler.graph import draw_graph
 
-        return to_svg(graph)
+        check_drawing("--emit svg")
+        return draw_graph(graph, "svg").decode()
 
 
 EMITTER = Picture()

@@ -1,5 +1,5 @@
 """
-Programs as graphs: boxes of operations with their costs, values as edges, in DOT and SVG.
+Programs as graphs: boxes of operations with their costs, values as edges, in DOT and as pictures.
 
     flow.py       operations, and which values one hands to another
     names.py      layers folded by their names, runs of like blocks
@@ -10,13 +10,13 @@ Programs as graphs: boxes of operations with their costs, values as edges, in DO
     rows.py       the row of each box
     layout.py     places and paths
     colours.py    colours of kinds and shares
-    dot.py, svg.py
+    dot.py, picture.py
 """
 
 from npuc.compiler.graph.build import build
 from npuc.compiler.graph.dot import to_dot
 from npuc.compiler.graph.model import Graph
 from npuc.compiler.graph.names import AUTO, Depth, depth_of
-from npuc.compiler.graph.svg import to_svg
+from npuc.compiler.graph.picture import draw_graph
 
-__all__ = ["AUTO", "Depth", "Graph", "build", "depth_of", "to_dot", "to_svg"]
+__all__ = ["AUTO", "Depth", "Graph", "build", "depth_of", "draw_graph", "to_dot"]

@@ -1,15 +1,16 @@
-"""The colours of a graph: boxes are as light on a dark page, so that their dark text can be read on both."""
+"""The colours of a graph: what is done by a strip in the colour of its kind, its time by that of the box."""
 
 from __future__ import annotations
 
+from npuc.compiler.core.drawing.palette import BLUE, GREEN, PINK, RIM, VERMILION
 from npuc.compiler.graph.model import WorkKind
 
 KINDS: dict[WorkKind, str] = {
-    "matrix": "#2f6fc4",
-    "vector": "#2f9e7d",
-    "data": "#a779c9",
-    "comm": "#c2504f",
-    "value": "#9aa0a8",
+    "matrix": BLUE,
+    "vector": GREEN,
+    "data": PINK,
+    "comm": VERMILION,
+    "value": RIM,
 }
 NAMES: dict[WorkKind, str] = {
     "matrix": "matrix work",
@@ -18,8 +19,8 @@ NAMES: dict[WorkKind, str] = {
     "comm": "between devices",
     "value": "arguments and results",
 }
-INK, QUIET, PAPER, RIM = "#1d2127", "#2b3038", "#f5f6f7", "#9aa0a8"
-"""Text, less important text, a box without a cost, its border."""
+PAPER = "#f5f6f7"
+"""A box without a cost."""
 HEAT = ((0xF5, 0xF6, 0xF7), (0xFD, 0xE4, 0xA3), (0xF6, 0xA8, 0x6B), (0xEC, 0x78, 0x66))
 """From no share of the time to the largest."""
 

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
 
-from npuc.compiler.core.drawing.figure import GRID, new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import Axes, Figure, picture
+from npuc.compiler.core.drawing.palette import BLACK, BLUE, GREEN, INK, ORANGE, SCALE, SKY, VERMILION
 from npuc.compiler.core.options import Strategy
 from npuc.studies.hypar.claims import VARIANT, FigureRow
 from npuc.studies.hypar.settings import BASE, OURS, STUDIED_STRATEGIES, TOPOLOGIES, TOPOLOGY_NAMES, TREE
 from npuc.studies.hypar.study import HyparResults
 from npuc.studies.hypar.view import tables_of
 
-Axes: TypeAlias = Any
-"""matplotlib's axes: matplotlib is optional, and its types with it."""
 COLOURS: Mapping[Strategy, str] = {
-    "dp": "#999999",
-    "mp": "#e69f00",
-    "owt": "#56b4e9",
-    "hypar": "#0072b2",
-    "joint": "#009e73",
+    "dp": BLACK,
+    "mp": ORANGE,
+    "owt": SKY,
+    "hypar": BLUE,
+    "joint": GREEN,
 }
-"""From the palette of Okabe and Ito."""
-MARK = "#c0392b"
-INK = "#222222"
+MARK = VERMILION
 WIDTH = 0.16
 """The width of a bar; five of them a network."""
 RATIO = f" over {BASE}, x"
@@ -32,19 +28,22 @@ RATIO = f" over {BASE}, x"
 
 def draw(study: HyparResults, kind: str) -> bytes:
     """The picture of a study as a file of a kind (`png`, `pdf`, `svg`)."""
-    figure = new_figure(13, 12.5, layout="constrained")
+    title = f"Layers over 16 accelerators; plans by the convention {study.preset}"
+    return picture(kind, (13, 12.5), lambda figure: _fill(figure, study), title=title)
+
+
+def _fill(figure: Figure, study: HyparResults) -> None:
+    """All figures."""
     grid = figure.add_gridspec(3, 2, height_ratios=[1, 1, 1.35])
     (moved, networks), *others = tables_of(study.rows).items()
     _bars(figure.add_subplot(grid[0, :]), moved, networks)
-    figure.axes[0].legend(loc="upper left", ncols=6, frameon=False, fontsize=8.5)
+    figure.axes[0].legend(loc="upper left", ncols=6, fontsize=8.5)
     gains = [(claim, table) for claim, table in others if claim.endswith(RATIO) and not claim.startswith(VARIANT)]
     for number, (claim, networks) in enumerate(gains):
         _bars(figure.add_subplot(grid[1, number]), claim, networks)
     _scaling(figure.add_subplot(grid[2, 0] if study.space else grid[2, :]), study)
     if study.space:
         _space(figure, figure.add_subplot(grid[2, 1]), study)
-    figure.suptitle(f"Layers over 16 accelerators; plans by the convention {study.preset}", fontsize=12.5)
-    return picture_bytes(figure, kind)
 
 
 def _bars(axes: Axes, claim: str, networks: Mapping[str, Mapping[str, FigureRow]]) -> None:
@@ -103,13 +102,13 @@ def _scaling(axes: Axes, study: HyparResults) -> None:
     _dress(axes, f"speed of {study.scaled} over one accelerator")
 
 
-def _space(figure: Any, axes: Axes, study: HyparResults) -> None:
+def _space(figure: Figure, axes: Axes, study: HyparResults) -> None:
     """Bytes by the choices at the top level and at the bottom one; a star at HyPar's."""
     words = list(dict.fromkeys(choice.top for choice in study.space))
     table: list[list[float]] = [[0.0] * len(words) for _ in words]
     for choice in study.space:
         table[words.index(choice.bottom)][words.index(choice.top)] = choice.gb
-    image = axes.imshow(table, cmap="viridis_r", origin="lower", aspect="auto")
+    image = axes.imshow(table, cmap=f"{SCALE}_r", origin="lower", aspect="auto")
     own = [choice for choice in study.space if choice.chosen]
     axes.plot(
         [words.index(choice.top) for choice in own], [words.index(choice.bottom) for choice in own], linestyle="none",
@@ -119,7 +118,8 @@ def _space(figure: Any, axes: Axes, study: HyparResults) -> None:
     axes.set_xlabel("layers at H1")
     axes.set_ylabel("layers at H4")
     axes.legend(loc="upper right", fontsize=8.5)
-    axes.set_title("communication of Lenet-c, GB; H2 and H3 as HyPar's", loc="left", fontsize=10)
+    axes.set_title("communication of Lenet-c, GB; H2 and H3 as HyPar's")
+    axes.grid(False)
     figure.colorbar(image, ax=axes, pad=0.02)
 
 
@@ -130,6 +130,5 @@ def _words(axes: Axes, words: Sequence[str]) -> None:
 
 
 def _dress(axes: Axes, title: str) -> None:
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(True, axis="y", color=GRID, linewidth=0.7)
-    axes.set_axisbelow(True)
+    axes.set_title(title)
+    axes.grid(False, axis="x")

@@ -15,7 +15,8 @@ from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing import timeline as module
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
-from npuc.compiler.analysis.timing.timeline import STATES, Timeline, timeline
+from npuc.compiler.analysis.timing.states import STATES, Timeline
+from npuc.compiler.analysis.timing.timeline import timeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
 from tests.widths import draw_bits, of_bytes
 

@@ -21,7 +21,7 @@ WRITERS = (
     ("tests.docs.renew",),
     ("tests.docs.tables",),
     ("tests.docs.reference",),
-    ("tests.docs.graphs",),
+    ("tests.docs.pictures",),
     ("tests.docs.report_fields",),
     ("tests.docs.validation",),
     ("tests.docs.eyeriss",),

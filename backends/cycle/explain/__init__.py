@@ -1,6 +1,7 @@
 """
 The explanation of an operation's time, which `npuc explain` shows.
 
+    explanation.py what is said of an operation, as data
     words.py      the facts of an operation, from its row and the analyses behind it
     certified.py  its traffic beside the lower bound
     stationary.py loads of stationary tiles
@@ -9,14 +10,15 @@ The explanation of an operation's time, which `npuc explain` shows.
     programs.py   the cost of its products as other programs
     order.py      the order of tiles
     text.py       as text with block characters
-    svg.py        as a picture
+    picture.py    as a picture: programs, the time of each operation, the order of tiles
 """
 
 from npuc.backends.cycle.explain.certified import certified_pair
+from npuc.backends.cycle.explain.explanation import Explanation
+from npuc.backends.cycle.explain.picture import draw
 from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
-from npuc.backends.cycle.explain.svg import to_svg
 from npuc.backends.cycle.explain.text import to_text
-from npuc.backends.cycle.explain.words import Explanation, explain
+from npuc.backends.cycle.explain.words import explain
 
 __all__ = [
     "BACKWARD",
@@ -25,7 +27,7 @@ __all__ = [
     "backward_products",
     "certified_pair",
     "compare",
+    "draw",
     "explain",
-    "to_svg",
     "to_text",
 ]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from npuc.backends.base import Answer, Question
 from npuc.backends.cycle.compat import is_compat
 from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain.certified import certified_pair
+from npuc.backends.cycle.explain.explanation import Explanation
+from npuc.backends.cycle.explain.picture import draw
 from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
-from npuc.backends.cycle.explain.svg import to_svg
 from npuc.backends.cycle.explain.text import to_text
-from npuc.backends.cycle.explain.words import Explanation, explain
+from npuc.backends.cycle.explain.words import explain
 from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.core.drawing.palette import PHASE_NAMES
 
 PROGRAMS = (
     ("one after another", ""),
@@ -24,10 +28,27 @@ PROGRAMS = (
 def answer(question: Question) -> Answer:
     """Text and picture of the operations that were asked for."""
     explanations = _explanations(question)
+
+    def drawn(kind: str, view: str) -> bytes:
+        del view
+        machine = f"{question.report.source} on {question.hardware.name}, backend cycle"
+        return draw(explanations, kind, _title(question.layer, explanations), machine)
+
     return Answer(
         text=lambda width: "\n".join(to_text(explanation, width) for explanation in explanations),
-        picture=lambda: to_svg(explanations),
+        picture=drawn,
     )
+
+
+def _title(layer: str, explanations: Sequence[Explanation]) -> str:
+    """How long the operations take that are explained, and which of them most."""
+    rows = [one.row for one in explanations if one.row is not None]
+    cycles = sum(int(row.cycles or 0) * row.repeat for row in rows)
+    most = max(rows, key=lambda row: int(row.cycles or 0) * row.repeat, default=None)
+    if most is None or not cycles or len(rows) == 1:
+        return f"Where {cycles:,} cycles of {layer} go"
+    share = int(most.cycles or 0) * most.repeat / cycles
+    return f"Where {cycles:,} cycles of {layer} go, {share:.0%} in {PHASE_NAMES[most.phase]}"
 
 
 def _explanations(question: Question) -> list[Explanation]:

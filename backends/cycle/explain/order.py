@@ -1,4 +1,4 @@
-"""The order of tiles as a picture: a grid per tensor, each tile with the tile operation that first loads it."""
+"""The order of tiles as text: a grid per tensor, each tile with the tile operation that first loads it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from textwrap import wrap
 
-from npuc.backends.cycle.explain.draw import LEFT, WIDTH
 from npuc.compiler.analysis.nest.visits import Visits
-from npuc.compiler.core.drawing.svg import LINE, rect, text
 
 ROWS = 8
 COLUMNS = 12
 """The most tiles of a tensor that are shown as text."""
-DRAWN = 16
-"""The most rows and columns that are drawn."""
-SIDE, BETWEEN = 24, 28
-EARLY, LATE = 0.12, 0.9
-COLOUR = "#2f9e7d"
 
 
 @dataclass(frozen=True)
@@ -84,32 +77,3 @@ def _grid(grid: Visits, room: int) -> Iterator[str]:
     yield title(grid).ljust(wide)
     for line in lines:
         yield line.ljust(wide)
-
-
-def order_svg(order: Order, y: float) -> tuple[list[str], float]:
-    """The grids as boxes, darker the later a tile is first loaded; and their height."""
-    if not order.shown:
-        return [], 0.0
-    part = "" if order.walked == order.tiles else f" (of the first {order.walked:,} tile operations)"
-    parts = [text(LEFT, y, f"order of tiles: light ones are brought first, a number says how often{part}")]
-    top, x, height = y + 1.6 * LINE, float(LEFT), 0.0
-    for grid in order.shown:
-        rows, columns = min(grid.height, DRAWN), min(grid.width, DRAWN)
-        wide = max(SIDE * columns, 7.3 * len(title(grid)))
-        if x > LEFT and x + wide > WIDTH:
-            top, x, height = top + height + 2 * LINE, float(LEFT), 0.0
-        parts.append(text(x, top, title(grid)))
-        for (row, column), first in sorted(grid.first.items()):
-            if row < rows and column < columns:
-                shade = EARLY + (LATE - EARLY) * first / max(1, order.walked - 1)
-                at = x + SIDE * column, top + 8 + SIDE * row
-                parts.append(rect(*at, SIDE - 2, SIDE - 2, COLOUR, f' fill-opacity="{shade:.2f}"'))
-                again = grid.brought[row, column]
-                if again > 1:
-                    parts.append(text(at[0] + SIDE / 2 - 1, at[1] + SIDE / 2 + 3, str(again), "m"))
-        height = max(height, 8.0 + SIDE * rows)
-        if grid.height > rows or grid.width > columns:
-            parts.append(text(x, top + 8 + SIDE * rows + 12, f"the first {rows} x {columns}"))
-            height = max(height, 24.0 + SIDE * rows)
-        x += wide + BETWEEN
-    return parts, top + height + 2 * LINE - y

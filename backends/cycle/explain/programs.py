@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuc.backends.cycle.explain.certified import HEADING
-from npuc.backends.cycle.explain.words import Explanation
+from npuc.backends.cycle.explain.explanation import Explanation, ProgramCost
 from npuc.backends.cycle.facts import InterleavedFacts
 from npuc.compiler.report import OpRow
 
@@ -84,7 +84,8 @@ def compare(
     facts = [("taken", f"{mark.name}: {_why(mark, programs, objective)}")]
     if certified is not None:
         facts.append((HEADING, certified))
-    return Explanation(f"{layer}: programs of dX and dW", tuple(facts), tuple(table), None)
+    costs = tuple(ProgramCost(one.name, one.cycles, one.compute, one.moved, one is mark) for one in programs)
+    return Explanation(f"{layer}: programs of dX and dW", tuple(facts), tuple(table), None, programs=costs)
 
 
 def _why(mark: Candidate, programs: Sequence[Candidate], objective: str) -> str:

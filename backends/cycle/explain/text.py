@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
+from npuc.backends.cycle.explain.explanation import Explanation, Table
 from npuc.backends.cycle.explain.order import order_text
-from npuc.backends.cycle.explain.words import Explanation, Table
-from npuc.compiler.analysis.timing.timeline import Piece, State, Timeline
+from npuc.compiler.analysis.timing.states import Piece, State, Timeline
 
 HEADING = 10
 HEIGHT = 5

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
+from typing import TypedDict
 
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.explain.certified import certified_row, residency_condition, spm_for_compulsory_traffic
+from npuc.backends.cycle.explain.explanation import Explanation, Table
 from npuc.backends.cycle.explain.fusing import epilogue_lines, fused_facts, unstored_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.resident import residency_facts
@@ -27,7 +28,10 @@ from npuc.compiler.analysis.nest.cores import core_parts
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, whole_bytes
 from npuc.compiler.analysis.nest.visits import loop_nest, visits
 from npuc.compiler.analysis.timing.double_buffer import pipeline, slowest_core
-from npuc.compiler.analysis.timing.timeline import State, Timeline, timeline
+from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
+from npuc.compiler.analysis.timing.round_robin_timeline import interleaved_timeline
+from npuc.compiler.analysis.timing.states import State, Timeline
+from npuc.compiler.analysis.timing.timeline import timeline
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import CoreFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -39,26 +43,6 @@ from npuc.dialects.npu.schedule_syntax import schedule_text
 from npuc.dialects.npu.shared import shared_blocks
 from npuc.dialects.npu.vector import fused_with
 from npuc.dialects.provenance import is_recomputed
-
-Table = tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """
-    The explanation of an operation.
-
-    `facts` are (heading, sentence) pairs, where an empty heading continues the one before; `tensors` is a table with
-    its header. `timeline` is None without a schedule; `loops` (pseudocode) and `order` (of tiles) belong to the core
-    that it shows.
-    """
-
-    title: str
-    facts: tuple[tuple[str, str], ...]
-    tensors: Table
-    timeline: Timeline | None
-    loops: tuple[str, ...] = ()
-    order: Order | None = None
 
 
 def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
@@ -101,16 +85,40 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         table = _blocks(nest, schedule, row, widths, resident)
         after = epilogue_lines(fused)
         loops = loop_nest(nest, schedule, machine.reduction, unmoved, after)
-        return Explanation(title, facts, table, line, loops, order)
+        more = _about(row, machine)
+        return Explanation(title, facts, table, line, loops, order, **more)
+    line, nests = None, ()
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]
         facts += _in_turn(op, row, machine)
+        if machine is not None and machine.policy != "lru":
+            line, nests = _turns(op, row, machine)
     else:
         facts = [*(_product(op.nest, row.macs or 0) if isinstance(op, ContractOp) else work_facts(row, machine))]
-    facts += _plain_time(row, machine)
+    facts += _plain_time(row, machine) if line is None or machine is None else _array_time(row, line, machine)
     if isinstance(op, InterleaveOp) and machine is not None:
         facts += certified_row(row, machine)
-    return Explanation(title, tuple(facts), _traffic(row), None)
+    return Explanation(title, tuple(facts), _traffic(row), line, nests=nests, **_about(row, machine))
+
+
+class _About(TypedDict):
+    row: OpRow
+    shares: tuple[tuple[str, int], ...]
+    elements: int
+
+
+def _about(row: OpRow, machine: Machine | None) -> _About:
+    """What an operation costs, and what it uses of the machine."""
+    shares = () if machine is None or row.cycles is None else tuple(_used(row, machine))
+    return {"row": row, "shares": shares, "elements": 0 if machine is None else machine.array.elements}
+
+
+def _turns(op: InterleaveOp, row: OpRow, machine: Machine) -> tuple[Timeline, tuple[str, ...]]:
+    """The time of contractions that run round-robin, and what each computes."""
+    widths = tuple(contract_widths(contract, machine) for contract in op.contracts)
+    extra = int(row.cycles or 0) - interleaved_pipeline(op.round_robin, machine, widths).cycles
+    line = interleaved_timeline(op.round_robin, machine, widths, extra=extra)
+    return line, tuple(", ".join(out.name for out in contract.nest.outs) for contract in op.contracts)
 
 
 def _times(sizes: tuple[int, ...]) -> str:
@@ -238,16 +246,17 @@ def _cores(row: OpRow) -> Iterator[tuple[str, str]]:
         yield "", f"the time below is that of core {each.index(max(each))}, the slowest"
 
 
+def _used(row: OpRow, machine: Machine) -> Iterator[tuple[str, int]]:
+    """The cycles of computation, loads and stores."""
+    yield "compute", int(row.compute_cycles or 0)
+    yield "loads", machine.transfer_cycles(row.dram_read_bytes or 0)
+    yield "stores", machine.transfer_cycles(row.dram_write_bytes or 0)
+
+
 def _channel(row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:
     """The shares of computation, loads and stores."""
     cycles = int(row.cycles or 0)
-    work = int(row.compute_cycles or 0)
-    loads = machine.transfer_cycles(row.dram_read_bytes or 0)
-    stores = machine.transfer_cycles(row.dram_write_bytes or 0)
-    shares = [
-        f"{name} {part:,} ({part / cycles if cycles else 0:.0%})"
-        for name, part in (("compute", work), ("loads", loads), ("stores", stores))
-    ]
+    shares = [f"{name} {part:,} ({part / cycles if cycles else 0:.0%})" for name, part in _used(row, machine)]
     yield "", f"{', '.join(shares)} cycles, at {float(machine.channel):,.4g} bytes a cycle"
     if not machine.double_buffer:
         yield "", "without double buffering they add up"

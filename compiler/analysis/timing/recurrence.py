@@ -85,6 +85,11 @@ class Run:
         self.seen: dict[object, tuple[int, int, int, int, int, tuple[tuple[int, int], ...]]] = {}
         self.profiles: dict[tuple[SequenceNode, int], _Profile] = {}
 
+    @property
+    def sent(self) -> int:
+        """When the last transfer ends."""
+        return self.load
+
     def state(self) -> RunState:
         """Where the recurrence stands, to come back to it with `restore`."""
         return self.load, self.comp, self.base, self.last, self.held, tuple(self.queue)

@@ -11,6 +11,11 @@ class Serial:
     def __init__(self, per_cycle: int, per_bit: int):
         self.per_cycle, self.per_bit, self.comp = per_cycle, per_bit, 0
 
+    @property
+    def sent(self) -> int:
+        """When the last transfer ends: what follows waits for the array."""
+        return self.comp
+
     def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
         self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
 

@@ -14,10 +14,10 @@ time in which passes begin and end, and a tile operation is resolved as one.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
@@ -34,13 +34,13 @@ from npuc.compiler.analysis.timing.operations import (
     tile_folds,
 )
 from npuc.compiler.analysis.timing.recurrence import Run
-from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.serial import Serial, run_of
+from npuc.compiler.analysis.timing.states import Busy, Piece, State, Stretch, Timeline
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
+from npuc.compiler.analysis.timing.transfers import Parts, first_transfers, parts_of
 from npuc.dialects.npu.nest import Nest, Schedule
 
-State = Literal["fill", "steady", "drain", "edge", "stall"]
-STATES: tuple[State, ...] = ("fill", "steady", "drain", "edge", "stall")
 RESOLUTION = 1000
 """A part that is shorter than the whole by this factor is not split."""
 FOLDS = 256
@@ -49,91 +49,10 @@ TILES = 16
 """The most tile operations that are listed fold by fold."""
 
 
-@dataclass(frozen=True)
-class Stretch:
-    """A piece of the array's time and the ticks of each state in it, which are mixed where there are several."""
-
-    fill: int = 0
-    steady: int = 0
-    drain: int = 0
-    stall: int = 0
-    edge: int = 0
-
-    @property
-    def ticks(self) -> int:
-        """Its duration."""
-        return self.fill + self.steady + self.drain + self.stall + self.edge
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Ticks of one state within the first tile operations; `tile` and `fold` count from 0, None: outside of a fold."""
-
-    state: State
-    begin: int
-    ticks: int
-    tile: int
-    fold: int | None = None
-
-
-@dataclass(frozen=True)
-class Timeline:
-    """
-    The array over the time of an operation.
-
-    `stretches` follow each other and fill `ticks`; `pieces` are the first tile operations, fold by fold. `first` are
-    the ticks before the first operation can start, `last` those after the drain. `macs` are the array's.
-    """
-
-    per_cycle: int
-    stretches: tuple[Stretch, ...]
-    pieces: tuple[Piece, ...]
-    first: int
-    last: int
-    macs: int
-
-    @property
-    def ticks(self) -> int:
-        """The whole time, a whole number of cycles."""
-        return sum(s.ticks for s in self.stretches)
-
-    def total(self, state: State) -> int:
-        """All ticks of a state."""
-        return sum(getattr(s, state) for s in self.stretches)
-
-    def cycles(self, ticks: int) -> float:
-        """Ticks as cycles."""
-        return ticks / self.per_cycle
-
-    def first_folds(self, count: int) -> tuple[Piece, ...]:
-        """The pieces up to the end of the fold of that number, or all that are told."""
-        folds = list(dict.fromkeys((piece.tile, piece.fold) for piece in self.pieces if piece.fold is not None))
-        if len(folds) <= count:
-            return self.pieces
-        beyond = next(n for n, piece in enumerate(self.pieces) if (piece.tile, piece.fold) == folds[count])
-        while self.pieces[beyond - 1].fold is None:
-            beyond -= 1
-        return self.pieces[:beyond]
-
-    def buckets(self, count: int) -> list[dict[State, float]]:
-        """The share of each state in `count` equal parts of the time."""
-        result: list[dict[State, float]] = [dict.fromkeys(STATES, 0.0) for _ in range(count)]
-        width, begin = self.ticks / count, 0
-        for stretch in self.stretches:
-            end = begin + stretch.ticks
-            if end > begin:
-                for number in range(min(int(begin / width), count - 1), min(int(end / width), count - 1) + 1):
-                    part = (min(end, (number + 1) * width) - max(begin, number * width)) / width
-                    for state in STATES:
-                        result[number][state] += max(part, 0.0) * getattr(stretch, state) / (end - begin)
-            begin = end
-        return result
-
-
 @dataclass
-class _Walk:
+class TimeWalk:
     """
-    Splits the sequence into stretches.
+    Splits the sequence into stretches, and notes what the DRAM channel does meanwhile in `channel`.
 
     `shortest` are the ticks below which a part stays whole; `alike` says that the folds of a tile operation are equal.
     """
@@ -142,16 +61,21 @@ class _Walk:
     machine: Machine
     shortest: int
     alike: bool
+    channel: list[Busy] = field(default_factory=list[Busy])
 
     def part(self, child: SequenceNode, streamed: SequenceNode, moved: int, count: int) -> Iterator[Stretch]:
         """The stretches of `count` equal parts; `streamed` is the same part on an array without fill and drain."""
-        run, begin, state = self.run, self.run.comp, self.run.state()
+        run, begin, state, sent = self.run, self.run.comp, self.run.state(), self.run.sent
         run.repeat(child, moved, count)
         ticks, compute = run.comp - begin, count * child.cycles * run.per_cycle
         steady = count * (streamed.cycles - streamed.waits) * run.per_cycle
         edge = count * child.waits * run.per_cycle
-        if ticks <= self.shortest or ticks == steady:
-            yield self._stretch(ticks, compute, steady, edge)
+        whole = ticks <= self.shortest or ticks == steady
+        if whole or (count == 1 and not child.items):
+            busy = count * (moved + child.moved) * self.machine.channel_bits.denominator
+            self.channel += [Busy(sent, run.sent, busy)] if busy else []
+        if whole:
+            yield self.stretch(ticks, compute, steady, edge)
             return
         if count == 1 and not child.items:
             yield Stretch(stall=ticks - compute)
@@ -170,14 +94,15 @@ class _Walk:
         array, p = self.machine.array, self.run.per_cycle
         folds = (compute - steady - edge) // (p * max(array.latency, 1))
         if not self.alike or not 0 < folds <= FOLDS:
-            yield self._stretch(compute, compute, steady, edge)
+            yield self.stretch(compute, compute, steady, edge)
             return
         for _ in range(folds):
             yield Stretch(fill=p * array.filling)
             yield Stretch(steady=steady // folds)
             yield Stretch(drain=p * array.draining)
 
-    def _stretch(self, ticks: int, compute: int, steady: int, edge: int) -> Stretch:
+    def stretch(self, ticks: int, compute: int, steady: int, edge: int) -> Stretch:
+        """A part of the time as one, of which the array computes so long: its states."""
         array = self.machine.array
         if array.grouped:
             return Stretch(steady=steady, stall=ticks - compute, edge=edge)
@@ -201,40 +126,68 @@ def timeline(
     the array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
     array, on_chip = machine.array, machine.reduction == "on-chip"
-    streaming = streaming_alone(array)
-    cycles = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles
+    whole, macs = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles + extra, nest.macs
     if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
-        sequence = core.sequence
-        # Where folds of an operation overlap, they only stream, or wait for the edge.
-        streamed = (
-            sequence
-            if array.grouped
-            else part_sequences(nest, schedule, streaming, widths, on_chip_reduction=on_chip)[number]
-        )
-        nest, schedule, machine = core.part.nest, core.part.schedule, core.machine
+        sequence, macs = core.sequence, core.part.nest.macs
+        shown, plan, own = core.part.nest, core.part.schedule, core.machine
     else:
-        sequence = tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)
-        streamed = sequence if array.grouped else tile_sequence(nest, schedule, streaming, widths)
-    run = run_of(machine)
-    p, first = run.per_cycle, sequence.head * machine.channel_bits.denominator
-    whole = (cycles + extra) * p
+        number, sequence = 0, tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)
+        shown, plan, own = nest, schedule, machine
+
+    def build(array: Array, widths: Bits, *, loaded: bool = False) -> TileSequence:
+        if schedule.core_depth:
+            return part_sequences(nest, schedule, array, widths, on_chip_reduction=on_chip)[number]
+        return tile_sequence(nest, schedule, array, widths, tile_loaded=loaded)
+
+    # Where folds of an operation overlap, they only stream, or wait for the edge.
+    streamed = sequence if array.grouped else build(streaming_alone(array), widths)
     alike = len(nest.statements) == 1 and not array.reload and array.stages is None and array.row_stationary is None
-    walk = _Walk(run, machine, whole // RESOLUTION, alike)
+    pieces = tuple(_pieces(shown, plan, own, sequence.root, sequence.head))
+    parts = parts_of(nest, widths, partial(build, array, loaded=tile_loaded))
+    overhead = compute(shown, plan, array).overhead
+    return timeline_of(sequence, streamed, own, whole, overhead, pieces, parts, macs, extra=extra, alike=alike)
+
+
+def timeline_of(
+    sequence: TileSequence,
+    streamed: TileSequence,
+    machine: Machine,
+    cycles: int,
+    overhead: int,
+    pieces: tuple[Piece, ...],
+    parts: Parts,
+    macs: int,
+    *,
+    extra: int = 0,
+    alike: bool = False,
+) -> Timeline:
+    """
+    The timeline of tile operations that take so many cycles, `overhead` of them the fill and drain that are paid once.
+
+    `streamed` are they on an array that only streams, `parts` by tensor; `pieces` and `extra` as for `timeline`.
+    """
+    array, run = machine.array, run_of(machine)
+    p, per_bit = run.per_cycle, machine.channel_bits.denominator
+    first, whole = sequence.head * per_bit, cycles * p
+    walk = TimeWalk(run, machine, whole // RESOLUTION, alike)
     stretches = list(walk.part(sequence.root, streamed.root, sequence.head, 1))
-    overhead = compute(nest, schedule, array).overhead
     filling = overhead and (array.filling if array.stages is None else 0)
-    last = whole - run.comp - p * overhead
+    last, late = whole - run.comp - p * overhead, p * filling
     opening = stretches[0]
-    stretches[:1] = [
-        Stretch(stall=first),
-        Stretch(fill=p * filling),
-        replace(opening, stall=opening.stall - first),
-    ]
+    stretches[:1] = [Stretch(stall=first), Stretch(fill=late), replace(opening, stall=opening.stall - first)]
     stretches += [Stretch(drain=p * (overhead - filling)), Stretch(stall=last)]
-    pieces = tuple(_pieces(nest, schedule, machine, sequence.root, sequence.head))
-    return Timeline(p, tuple(s for s in stretches if s.ticks), pieces, first, last, nest.macs)
+    # What follows the first transfer comes later by the fill, as on the array.
+    channel = [Busy(0, first, first)]
+    for part in walk.channel:
+        before = max(0, first - part.begin) if part.begin < first else 0
+        channel.append(Busy(part.begin + before + late, part.end + late, part.busy - before))
+    channel.append(Busy(whole - last, whole, min(last, sequence.tail * per_bit + extra * p)))
+    transfers = first_transfers(parts, sequence, machine, pieces[-1].tile + 1, late) if pieces else ()
+    return Timeline(
+        p, tuple(s for s in stretches if s.ticks), pieces, first, last, macs, tuple(channel), tuple(transfers)
+    )
 
 
 def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode, head: int) -> Iterator[Piece]:

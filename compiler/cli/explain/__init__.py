@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
@@ -16,6 +17,7 @@ from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import Verb, aside, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import OBJECTIVES
+from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
@@ -42,13 +44,21 @@ def command(
     devices: Devices,
     output: Annotated[
         Output,
-        Takes(without=("csv", "plot", "output"), help={"json": "Write a plan, or what a name means, as JSON."}),
+        Takes(
+            without=("csv", "output"),
+            help={
+                "json": "Write a plan, or what a name means, as JSON.",
+                "plot": "Draw the layer's time: .svg, .png or .pdf.",
+            },
+        ),
     ],
     layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
     phase: Annotated[
         str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Explain only this phase.")
     ] = None,
-    svg: Annotated[str | None, typer.Option("--svg", metavar="FILE|-", help="Write the picture as SVG.")] = None,
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE|-", hidden=True, help="The former name of --plot.")
+    ] = None,
     backend: Annotated[
         str | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model: cycle, maestro.")
     ] = None,
@@ -84,7 +94,8 @@ def command(
         asked = {"--op": op, "--pass": step, "--pattern": pattern, "--layer": of_layer}
         asked |= {"--key": key, "--report": report_key, "--term": term}
         if any(name is not None for name in asked.values()):
-            own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "--svg": svg, "-b": backend, "--rows": rows}
+            own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "-b": backend, "--rows": rows}
+            own |= {"--plot": output.plot, "--svg": svg}
             check_alone(asked, own, program, machine, optimisation, devices)
             show_reference(asked, optimisation.load or [], output.json)
             return
@@ -92,7 +103,8 @@ def command(
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
         shared = devices.shared(passes=optimisation.pipeline is not None)
         if (devices.devices or 1) > 1 or devices.mesh is not None:
-            unused = {"--phase": phase, "--svg": svg, "-b": backend, "-O": optimisation.opt_level}
+            unused = {"--phase": phase, "--plot": output.plot, "--svg": svg}
+            unused |= {"-b": backend, "-O": optimisation.opt_level}
             more = {"--only": program.only, "--mapping": machine.mapping, "--load": optimisation.load}
             more |= {"--before": optimisation.before, "--after": optimisation.after}
             more |= {"--objective": None if optimisation.objective == OBJECTIVES[0] else optimisation.objective}
@@ -109,14 +121,40 @@ def command(
             )
         check_needless({"--json": output.json, "--rows": rows})
         options = collected(machine, program, optimisation)
-        _show_layer(source, layer, phase, svg, backend, options, quiet=quiet)
+        target = _target(output.plot, svg, quiet=quiet)
+        _show_layer(source, layer, phase, target, backend, options, quiet=quiet)
+
+
+@dataclass(frozen=True)
+class PictureTarget:
+    """Where a picture goes (`-`: standard output), of which kind it is, and what it shows (None: the usual view)."""
+
+    path: str
+    kind: str
+    view: str | None
+
+
+def _target(plot: str | None, svg: str | None, *, quiet: bool) -> PictureTarget | None:
+    """The picture that is asked for. Raises `UsageError` for one of no kind."""
+    from npuc.compiler.core.drawing.figure import check_drawing, check_format
+
+    if plot is not None and svg is not None:
+        raise UsageError("--svg is the former name of --plot", hint="leave out --svg")
+    if svg is not None:
+        check_drawing("--svg")
+        if not quiet:
+            aside("warning: --svg FILE is --plot FILE.svg now; the former name goes with the next release")
+        return PictureTarget(svg, "svg", None)
+    if plot is not None:
+        return PictureTarget(plot, check_format(plot), None)
+    return None
 
 
 def _show_layer(
     source: str,
     layer: str,
     phase: str | None,
-    svg: str | None,
+    target: PictureTarget | None,
     backend: str | None,
     options: CompileKeywords,
     *,
@@ -131,17 +169,30 @@ def _show_layer(
         raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
     opened = open_source(source)
     model = _explaining(backend or backend_for(opened))
-    if svg is not None and not model.draws_layers:
-        raise UsageError(
-            f"the backend '{model.name}' draws no picture of a layer", hint=f"leave out --svg, or -b {DEFAULT}"
-        )
-    check_target(svg)
+    if target is not None:
+        _check_view(target, model)
+        check_target(target.path)
     answer, machine = _answer(opened, model, layer, phase, options, quiet=quiet)
-    if svg is not None and answer.picture is not None:
-        write_result(svg, answer.picture())
-    if svg != "-":
-        print(f"{opened.shown} on {machine}, backend {model.name}")
-        print(answer.text(terminal_width()), end="")
+    if target is not None and answer.picture is not None:
+        drawn = answer.picture(target.kind, target.view or model.views[0])
+        if target.path == "-":
+            write_result("-", drawn.decode())
+            return
+        write_file(target.path, drawn)
+    print(f"{opened.shown} on {machine}, backend {model.name}")
+    print(answer.text(terminal_width()), end="")
+
+
+def _check_view(target: PictureTarget, model: Backend) -> None:
+    """Raise `UsageError` for a picture that a backend does not draw."""
+    if not model.views:
+        raise UsageError(
+            f"the backend '{model.name}' draws no picture of a layer", hint=f"leave out --plot, or -b {DEFAULT}"
+        )
+    if target.view is not None and target.view not in model.views:
+        raise UsageError(
+            f"--view {target.view}: there is no such picture of a layer", hint=f"known: {', '.join(model.views)}"
+        )
 
 
 def _explaining(name: str) -> Backend:

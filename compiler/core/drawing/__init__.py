@@ -1,6 +1,7 @@
 """
-What all pictures of npuc share.
+Pictures, which matplotlib draws: it is optional (`pip install "npuc[plot]"`) and loaded only for a picture.
 
-    svg.py      pictures that this package writes itself: style, text and its width, the page
-    figure.py   plots by matplotlib, which is optional
+    palette.py   the colours of all pictures, told apart by colour-blind readers
+    figure.py    the frame of a picture, its title, axes and numbers; its file, which holds no clock
+    roofline.py  a machine's roofs, and points below them
 """

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-from npuc.compiler.core.drawing.figure import GRID, new_figure, picture_bytes
+from npuc.compiler.core.drawing.axes import legend_beside
+from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
+from npuc.compiler.core.drawing.palette import PHASE_NAMES, QUIET, SERIES, series_colour, series_dashes
 from npuc.compiler.explore.mapping.result import Found, SearchResult
 
 
 def draw(result: SearchResult, kind: str) -> bytes:
-    """The picture of a search as a file of a kind (`png`, `pdf`, `svg`)."""
-    figure = new_figure(7.0, 4.6)
-    axes = figure.subplots(gridspec_kw={"left": 0.1, "right": 0.97, "top": 0.91, "bottom": 0.12})
-    for found in result.found:
-        counts, costs = _steps(result, found)
-        axes.step(counts, costs, where="post", linewidth=1.0, alpha=0.6)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("mappings tried")
-    axes.set_ylabel(f"best {result.settings.objective} so far, over the default mapping's")
-    axes.set_title(f"{result.title} on {result.hardware}: {result.settings.mapper}", loc="left", fontsize=10)
-    axes.grid(True, color=GRID, linewidth=0.7)
-    return picture_bytes(figure, kind)
+    """The picture of a search as a file of a kind (`svg`, `png`, `pdf`)."""
+
+    def fill(figure: Figure) -> None:
+        axes = figure.subplots()
+        names = {row.number: f"{row.layer} {PHASE_NAMES.get(row.phase, row.phase)}" for row in reversed(result.rows)}
+        for number, found in enumerate(result.found):
+            counts, costs = _steps(result, found)
+            style: dict[str, object] = {"color": series_colour(number), "linestyle": series_dashes(number)}
+            axes.step(counts, costs, where="post", linewidth=1.2, label=names[number], **style)
+        axes.axhline(1.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)))
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("mappings tried")
+        axes.set_ylabel(f"best {result.settings.objective} so far, over the default mapping's")
+        if len(result.found) <= len(SERIES):
+            legend_beside(axes)
+
+    gains = [_steps(result, found)[1][-1] for found in result.found]
+    best = f": the best contraction takes {min(gains):.2g} of its default mapping's" if gains else ""
+    title = f"What a search of mappings gains for {result.title}{best}"
+    about = f"{result.hardware}, {result.settings.mapper} search, objective {result.settings.objective}"
+    return picture(kind, (WIDTH, 4.6), fill, title=title, about=about)
 
 
 def _steps(result: SearchResult, found: Found) -> tuple[list[int], list[float]]:

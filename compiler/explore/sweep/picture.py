@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any
 
-from npuc.compiler.core.drawing.figure import GRID, Figure, new_figure, picture_bytes
+from npuc.compiler.core.drawing.axes import legend_beside
+from npuc.compiler.core.drawing.figure import WIDTH, Axes, picture
+from npuc.compiler.core.drawing.palette import SCALE
 from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.compare import TIME, Comparison
 
@@ -23,30 +25,14 @@ GIGA = 1e9
 """Costs per MAC are drawn per this many MACs."""
 
 
-class _Axes(Protocol):
-    def plot(self, x: Sequence[float], y: Sequence[float], **style: object) -> object: ...
-    def set_xscale(self, name: str, **more: object) -> object: ...
-    def set_yscale(self, name: str) -> object: ...
-    def set_xticks(self, at: Sequence[float], labels: Sequence[str], **more: object) -> object: ...
-    def set_ylim(self, **more: object) -> object: ...
-    def set_xlabel(self, text: str) -> object: ...
-    def set_ylabel(self, text: str) -> object: ...
-    def set_title(self, text: str, **more: object) -> object: ...
-    def grid(self, on: bool, **style: object) -> object: ...
-    def minorticks_off(self) -> object: ...
-    def legend(self, **style: object) -> object: ...
-
-
-class _Figure(Figure, Protocol):
-    def subplots(self, **more: object) -> _Axes: ...
-
-
 def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
     """The picture of a sweep as a file of a kind (`png`, `pdf`, `svg`)."""
+    return picture(kind, (WIDTH, 4.6), lambda figure: _fill(figure.subplots(), comparison), title=title)
+
+
+def _fill(axes: Axes, comparison: Comparison) -> None:
     x, *others = comparison.grid.axes
     count = Grid(tuple(others)).count
-    figure = cast("_Figure", new_figure(8.5 if count > 1 else 7.0, 4.6))
-    axes = figure.subplots(gridspec_kw={"left": 0.1, "right": 0.78 if count > 1 else 0.97, "top": 0.91, "bottom": 0.12})
     scale, unit = _scale(comparison)
     places = [float(value) for value in x.values] if x.is_numeric else [float(n) for n in range(len(x.values))]
     named = set(range(0, count, -(-count // MOST_IN_LEGEND)))
@@ -68,17 +54,13 @@ def draw_sweep(title: str, comparison: Comparison, kind: str) -> bytes:
     _y_axis(axes, comparison, scale)
     name = comparison.quantity.title + (" a GMAC" if comparison.by_mac else "")
     axes.set_ylabel(f"{name}, {unit}")
-    axes.set_title(title, loc="left", fontsize=10)
-    axes.grid(True, color=GRID, linewidth=0.7)
     if count > 1:
         keys = ",\n".join(axis.key for axis in others)
         more = f"\n({len(named)} of {count:,})" if len(named) < count else ""
-        box = {"bbox_to_anchor": (1.01, 1.0), "frameon": False, "alignment": "left"}
-        axes.legend(loc="upper left", title=keys + more, fontsize=8, title_fontsize=8, **box)
-    return picture_bytes(figure, kind)
+        legend_beside(axes, keys + more)
 
 
-def _draw_linear(axes: _Axes, x: Axis, comparison: Comparison, scale: float) -> None:
+def _draw_linear(axes: Axes, x: Axis, comparison: Comparison, scale: float) -> None:
     """The time under linear speed-up with the number of devices, from the best point of the fewest devices."""
     first = min(range(len(x.values)), key=lambda place: x.values[place])
     size = Grid(comparison.grid.axes[1:]).count
@@ -99,7 +81,7 @@ def _scale(comparison: Comparison) -> tuple[float, str]:
 
 def _colour(number: int, count: int) -> Any:
     """Colours that run from dark to bright with the number of the line."""
-    colours = import_module("matplotlib").colormaps["viridis"]
+    colours = import_module("matplotlib").colormaps[SCALE]
     return colours(0.9 * number / max(count - 1, 1))
 
 
@@ -117,7 +99,7 @@ def _label(axes: Sequence[Axis], number: int) -> str:
     return ", ".join(str(value) for value in Grid(tuple(axes)).values(number).values())
 
 
-def _x_axis(axes: _Axes, x: Axis, places: Sequence[float]) -> None:
+def _x_axis(axes: Axes, x: Axis, places: Sequence[float]) -> None:
     axes.set_xlabel(x.key)
     if not x.is_numeric:
         axes.set_xticks(places, [str(value) for value in x.values])
@@ -131,7 +113,7 @@ def _x_axis(axes: _Axes, x: Axis, places: Sequence[float]) -> None:
         axes.minorticks_off()
 
 
-def _y_axis(axes: _Axes, comparison: Comparison, scale: float) -> None:
+def _y_axis(axes: Axes, comparison: Comparison, scale: float) -> None:
     known = [cost / scale for cost in comparison.costs if cost]
     if known and max(known) / min(known) > LOG_RATIO:
         axes.set_yscale("log")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.core.drawing.figure import new_figure, picture_bytes
+from npuc.compiler.core.drawing.figure import Figure, picture
 from npuc.compiler.core.errors import UsageError
 from npuc.studies.thesis.figures.curves import (
     bandwidth_points,
@@ -77,9 +77,11 @@ def draw(study: ThesisResults, numbers: Sequence[str], kind: str) -> bytes:
     if columns > rows:
         rows, columns = columns, rows  # in portrait format, as pages are
     width, height = size_of(len(study.networks))
-    sheet = new_figure(columns * width, rows * height, font=FONT, layout="constrained")
-    parts = [sheet] if len(numbers) == 1 else sheet.subfigures(rows, columns, squeeze=False).flat
-    for number, part in zip(numbers, parts, strict=False):
-        FIGURES[number].draw(study, part)
-        part.suptitle(f"{number}  {FIGURES[number].title}", x=0.01, ha="left", fontsize="large")
-    return picture_bytes(sheet, kind)
+
+    def fill(sheet: Figure) -> None:
+        parts = [sheet] if len(numbers) == 1 else sheet.subfigures(rows, columns, squeeze=False).flat
+        for number, part in zip(numbers, parts, strict=False):
+            FIGURES[number].draw(study, part)
+            part.suptitle(f"{number}  {FIGURES[number].title}", x=0.01, ha="left", fontsize="large", fontweight="bold")
+
+    return picture(kind, (columns * width, rows * height), fill, letters=FONT)

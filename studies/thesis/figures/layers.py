@@ -6,11 +6,11 @@ from bisect import bisect
 from collections import Counter
 from collections.abc import Iterator
 
+from npuc.compiler.core.drawing.palette import INK
 from npuc.compiler.report import Report
 from npuc.compiler.report.text.quantities import TIME_UNITS
 from npuc.studies.thesis.figures.panels import (
     DOTTED,
-    INK,
     LIMIT,
     TYPE_COLOURS,
     TYPE_NAMES,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from npuc.compiler.core.drawing.figure import GRID
+from npuc.compiler.core.drawing.palette import BLUE, GREEN, INK, ORANGE, QUIET, VERMILION
 from npuc.compiler.report import Report
 from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import Point
@@ -21,14 +21,12 @@ Axes: TypeAlias = Any
 Curve: TypeAlias = tuple[list[int], list[float]]
 """Capacities in MB, and a value of each."""
 
-FIRST, SECOND, THIRD = "#0072b2", "#d55e00", "#009e73"
-"""The two lines of a panel, told apart without colours too: the second is dashed; and one of another kind. From the
-palette of Okabe and Ito."""
-TYPE_COLOURS = {"I": "#0072b2", "II": "#e69f00"}
+FIRST, SECOND, THIRD = BLUE, VERMILION, GREEN
+"""The two lines of a panel, told apart without colours too: the second is dashed; and one of another kind."""
+TYPE_COLOURS = {"I": BLUE, "II": ORANGE}
 TYPE_NAMES = {"I": "type I (convolutions, products)", "II": "type II (all others)"}
-LIMIT = "#555555"
+LIMIT = QUIET
 """The colour of limits."""
-INK = "#222222"
 DOTTED = {"color": LIMIT, "linewidth": 1.2, "linestyle": (0, (1, 1.5))}
 """A limit."""
 WIDTH, HEIGHT, FONT = 8.6, 6.4, 12.0
@@ -91,19 +89,10 @@ def _filled(study: ThesisResults, grid: Any, each: int) -> list[Panel]:
             for axes in own:
                 axes.set_axis_off()
             continue
-        for axes in own:
-            style(axes)
         network = study.networks[number]
-        own[0].set_title(network.name, loc="left", fontweight="bold", color=INK, fontsize="medium")
+        own[0].set_title(network.name, fontweight="bold", color=INK, fontsize="medium")
         found.append(Panel(network, own[0], own[-1], column == 0, number + columns >= count))
     return found
-
-
-def style(axes: Axes) -> None:
-    """A grid behind the data, no box."""
-    axes.grid(True, which="major", color=GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def legend(study: ThesisResults, canvas: Canvas, places: Sequence[Axes], order: Sequence[str] = ()) -> None:
@@ -114,7 +103,7 @@ def legend(study: ThesisResults, canvas: Canvas, places: Sequence[Axes], order: 
     tried = (math.ceil(len(labels) / rows) for rows in range(1, len(labels)))
     fitting = (columns for columns in tried if _legend_width(labels, columns) <= room)
     handles = [found[label] for label in labels]
-    canvas.legend(handles, labels, loc="outside lower center", ncols=next(fitting, 1), frameon=False)
+    canvas.legend(handles, labels, loc="outside lower center", ncols=next(fitting, 1))
 
 
 def _legend_width(labels: Sequence[str], columns: int) -> float:

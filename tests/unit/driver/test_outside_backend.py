@@ -149,7 +149,7 @@ def test_it_explains_layers_and_speaks_in_reports(published: Path, capsys: pytes
     assert capsys.readouterr().out.startswith(
         "net.dsl on igo-large, backend slow\nlogits forward: the machine says 2.0 s\n"
     )
-    assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--svg", "a.svg", *OPTIONS]) == 2
+    assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--plot", "a.svg", *OPTIONS]) == 2
     assert "the backend 'slow' draws no picture of a layer" in capsys.readouterr().err
     assert run_command(["explain", "net.dsl", "logits", "-b", "roofline"]) == 2
     assert "does not explain layers; 'broken-slow', 'cycle', 'maestro' and 'slow' do" in capsys.readouterr().err

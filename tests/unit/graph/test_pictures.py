@@ -2,7 +2,7 @@
 
 import math
 from typing import Any
-from xml.etree.ElementTree import Element, fromstring
+from xml.etree.ElementTree import fromstring
 
 import pytest
 from lark import Lark
@@ -13,13 +13,14 @@ from xdsl.dialects.func import FuncOp
 from npuc.compiler import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import Compilation, compile_program
-from npuc.compiler.graph import Depth, build, depth_of, to_dot, to_svg
+from npuc.compiler.graph import Depth, build, depth_of, draw_graph, to_dot
 from npuc.compiler.graph.colours import heat
 from npuc.compiler.graph.flow import read
 from npuc.compiler.graph.names import Run, names_of, with_runs
 from npuc.compiler.graph.words import bytes_text, clipped, macs_text, percent
 from npuc.frontends import read_source
 from npuc.frontends.source import text_source
+from tests.support.pictures import kept_figures, overlapping, texts_of
 
 NETWORK = """network net(batch=8) {
   input  x: f32[batch, 24]
@@ -47,8 +48,6 @@ network tower(batch=8) {
   optimizer sgd(lr=0.1)
 }
 """
-ADVANCE = 1233 / 2048
-"""The width of a character of DejaVu Sans Mono, the widest of the fonts."""
 DOT: Any = Lark(
     r"""
     start: "digraph" ID "{" statement* "}"
@@ -151,33 +150,54 @@ def test_a_run_has_a_frame() -> None:
     (outline,) = graph.outlines
     assert outline.title == "part.0-2 × 3"
     assert {graph.boxes[n].title for n in outline.boxes} >= {"part.0-2.a"}
-    assert "part.0-2 × 3" in to_svg(graph)
     assert any(box.title == "part.0-2 × 3" for box in build(read_source(TOWER, format="dsl"), depth=2).boxes)
+
+
+def test_the_title_of_a_frame_is_drawn() -> None:
+    pytest.importorskip("matplotlib")
+    assert "part.0-2 × 3" in texts_of(draw_graph(build(read_source(TOWER, format="dsl"), depth=3), "svg"))
 
 
 @pytest.mark.parametrize("depth", ["ops", "layers", 1])
 def test_text_stays_in_its_box(step: Compilation, depth: Depth) -> None:
-    root = fromstring(to_svg(build(step.modules[0], step.reports[0], depth)))
-    width = float(root.attrib["width"])
-    boxes = 0
-    for group in root.iter("{http://www.w3.org/2000/svg}g"):
-        frame = group.find("{http://www.w3.org/2000/svg}rect")
-        if frame is None or "transform" in group.attrib:
-            continue
-        boxes += 1
-        left, wide = float(frame.attrib["x"]), float(frame.attrib["width"])
-        top, high = float(frame.attrib["y"]), float(frame.attrib["height"])
-        for text in group.iter("{http://www.w3.org/2000/svg}text"):
-            size = 12 if text.attrib["class"] == "b" else 11
-            assert left < float(text.attrib["x"])
-            assert float(text.attrib["x"]) + ADVANCE * size * len(text.text or "") < left + wide
-            assert top < float(text.attrib["y"]) < top + high
-    assert boxes >= 8
-    assert all(end_of(text) <= width for text in root.findall("{http://www.w3.org/2000/svg}text"))
+    patches: Any = pytest.importorskip("matplotlib.patches")
+    backend: Any = pytest.importorskip("matplotlib.backends.backend_agg")
+    with kept_figures() as figures:
+        draw_graph(build(step.modules[0], step.reports[0], depth), "svg")
+    (axes,) = figures[0].axes
+    renderer = backend.FigureCanvasAgg(figures[0]).get_renderer()
+    boxes = [patch.get_window_extent(renderer) for patch in axes.patches if isinstance(patch, patches.FancyBboxPatch)]
+    frames = [box for box in boxes if box.width > 20]
+    texts = [text.get_window_extent(renderer) for text in axes.texts]
+    inside = 0
+    for text in texts:
+        assert 0 <= text.x0 <= text.x1 <= figures[0].bbox.width
+        for box in frames:
+            if box.x0 <= text.x0 <= box.x1 and box.y0 <= (text.y0 + text.y1) / 2 <= box.y1:
+                assert text.x1 < box.x1
+                assert box.y0 - 1 <= text.y0 <= text.y1 <= box.y1 + 1
+                inside += 1
+    assert inside >= 16
+    assert overlapping(figures[0]) == []
 
 
-def end_of(text: Element) -> float:
-    return float(text.attrib["x"]) + ADVANCE * (14 if text.attrib.get("class") == "t" else 11) * len(text.text or "")
+def test_boxes_have_tooltips(step: Compilation) -> None:
+    pytest.importorskip("matplotlib")
+    graph = build(step.modules[0], step.reports[0], "ops")
+    data = draw_graph(graph, "svg")
+    titles = [element.text or "" for element in fromstring(data).iter("{http://www.w3.org/2000/svg}title")]
+    for box in graph.boxes:
+        for cell in box.cells:
+            assert "\n".join([f"{box.title} {cell.label}".strip(), *cell.tip]) in titles
+    for edge in graph.of_boxes().edges:
+        assert "\n".join(edge.tip) in titles
+
+
+def test_what_is_too_large_for_a_png(step: Compilation, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr("npuc.compiler.graph.picture.MOST", 300)
+    with pytest.raises(UsageError, match="too large for a PNG"):
+        draw_graph(build(step.modules[0], step.reports[0]), "png")
 
 
 @pytest.mark.parametrize("depth", ["ops", "layers", 1])

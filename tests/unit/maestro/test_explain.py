@@ -64,7 +64,7 @@ def test_mapping_files_are_explained_as_they_are_compiled(tmp_path: Path, capsys
     [
         (("pool1", "-b", "maestro"), "no layer is called 'pool1'"),
         (("conv2", "-b", "maestro", "--phase", "update"), "has no operation in phase update"),
-        (("conv2", "-b", "maestro", "--svg", "-"), "the backend 'maestro' draws no picture of a layer"),
+        (("conv2", "-b", "maestro", "--plot", "a.svg"), "the backend 'maestro' draws no picture of a layer"),
         (("conv2", "-b", "maestro", "--mapping", "kpc"), "unknown mapping 'kpc'"),
     ],
 )

@@ -1,8 +1,7 @@
-"""The figure of the study: what is drawn, on axes that write it down; and the errors before a study runs."""
+"""The figure of the study: what is drawn; and the errors before a study runs."""
 
 import sys
-from collections.abc import Sequence
-from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -11,69 +10,28 @@ from npuc.compiler.core.errors import UsageError
 from npuc.studies.igo.plot import draw
 from npuc.studies.igo.settings import LARGE, SMALL, STEPS
 from npuc.studies.igo.study import run_study
+from tests.support.pictures import kept_figures, lines_of, texts_of
 
 
-class Paper:
-    """Axes and a figure that keep bars, marks and what else they are told by name."""
-
-    def __init__(self) -> None:
-        self.heights: list[list[float]] = []
-        self.marks: list[float] = []
-        self.calls: list[str] = []
-
-    def bar(self, x: Sequence[float], height: Sequence[float], width: float, **style: object) -> None:
-        self.heights.append(list(height))
-
-    def plot(self, x: Sequence[float], y: Sequence[float], *style: object, **more: object) -> None:
-        self.marks += y
-
-    def get_legend_handles_labels(self) -> tuple[list[object], list[str]]:
-        return [1, 2], ["published", "interleaving"]
-
-    def __getattr__(self, name: str) -> object:
-        def called(*arguments: object, **more: object) -> None:
-            self.calls.append(name)
-
-        return called
+def heights(axes: Any) -> list[list[float]]:
+    """The bars of axes, a list a series."""
+    return [[bar.get_height() for bar in bars] for bars in axes.containers]
 
 
-class Figure(Paper):
-    """The last one that was made is `Figure.made`."""
-
-    made: "Figure"
-
-    def __init__(self, **more: object) -> None:
-        super().__init__()
-        Figure.made = self
-        self.axes: list[Paper] = []
-
-    def subplots(self, rows: int, columns: int, **more: object) -> list[Paper]:
-        self.axes = [Paper() for _ in range(rows)]
-        return self.axes
-
-
-@pytest.fixture
-def matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A matplotlib that writes down what is drawn."""
-    package, figure = ModuleType("matplotlib"), ModuleType("matplotlib.figure")
-    vars(package)["rcParams"] = {}
-    vars(figure)["Figure"] = Figure
-    monkeypatch.setitem(sys.modules, "matplotlib", package)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", figure)
-
-
-@pytest.mark.usefixtures("matplotlib")
 def test_bars_are_ours_and_marks_the_papers() -> None:
     study = run_study("lru", (LARGE, SMALL), ("ncf", "mob"))
-    assert draw(study, check_format("figure.svg")) == b""
-    large, small, means = Figure.made.axes
+    with kept_figures() as figures:
+        data = draw(study, check_format("figure.svg"))
+    large, small, means = figures[0].axes
     for axes, setting in ((large, LARGE), (small, SMALL)):
         rows = [study.of(setting, step) for step in STEPS]
-        assert axes.heights == [[row.ours for row in own.values()] for own in rows]
-        assert axes.marks == [row.published for own in rows for row in own.values() if row.published is not None]
-        assert len(axes.marks) == 7
-    assert means.heights[-1] == [study.of(setting, STEPS[-1])["avg"].ours for setting in (LARGE, SMALL)]
-    assert {"suptitle", "legend", "savefig"} <= set(Figure.made.calls)
+        assert heights(axes) == [[row.ours for row in own.values()] for own in rows]
+        marks = [value for _, y, name in lines_of(axes) if name == "published" for value in y]
+        assert marks == [row.published for own in rows for row in own.values() if row.published is not None]
+        assert len(marks) == 7
+    assert heights(means)[-1] == [study.of(setting, STEPS[-1])["avg"].ours for setting in (LARGE, SMALL)]
+    assert [text.get_text() for text in figures[0].legends[0].get_texts()][-1] == "published"
+    assert "Interleaved gradients: time over the sequential program's (preset lru)" in texts_of(data)
 
 
 def test_without_matplotlib_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +41,6 @@ def test_without_matplotlib_is_wrong_usage(monkeypatch: pytest.MonkeyPatch) -> N
     assert caught.value.hint == 'pip install "npuc[plot]"'
 
 
-@pytest.mark.usefixtures("matplotlib")
 @pytest.mark.parametrize("name", ["figure", "figure.gif", "png"])
 def test_other_pictures_are_wrong_usage(name: str) -> None:
     with pytest.raises(UsageError, match="cannot tell the kind of picture"):

@@ -15,6 +15,7 @@ from npuc.studies.thesis.networks import ThesisNetwork
 from npuc.studies.thesis.scores import COARSE_MIB, LARGE, Point, score_points
 from npuc.studies.thesis.settings import BATCHES, CAPACITIES, FASTER_GB_PER_S, FASTER_TFLOPS, THESIS
 from npuc.studies.thesis.study import ThesisResults, plan_study, run_study
+from tests.support.pictures import texts_of
 
 NETWORKS = ("samples:lenet", "samples:mlp", "samples:cifar_c")
 WIDE = """\
@@ -86,9 +87,9 @@ def test_a_unit_is_that_of_the_largest_value() -> None:
 @pytest.mark.parametrize("number", FIGURES)
 def test_a_figure_is_drawn(number: str) -> None:
     pytest.importorskip("matplotlib")
-    text = draw(study(*NETWORKS), [number], "svg").decode()
+    found = texts_of(draw(study(*NETWORKS), [number], "svg"))
     for name in ("lenet", "mlp", "cifar_c", f"{number}  {FIGURES[number].title}"):
-        assert f">{name}<" in text
+        assert name in found
 
 
 def test_kinds_of_pictures() -> None:
