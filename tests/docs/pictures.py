@@ -8,7 +8,7 @@ import contextlib
 import io
 import re
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from npuc.compiler.cli import run_command
@@ -27,7 +27,7 @@ def commands(page: str) -> dict[Path, list[str]]:
 
 
 @contextlib.contextmanager
-def folder_of(page: str) -> Iterator[None]:
+def folder_of(page: str) -> Generator[None]:
     """A folder with the files of a page, in which commands run."""
     with tempfile.TemporaryDirectory() as home, contextlib.chdir(home):
         for block in blocks_of(read_page(page)):
