@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, overload
 
 from npuc.compiler.analysis.machine.table import facts_of
-from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.errors import UsageError, either
 from npuc.compiler.core.kinds import Scalar, Value
 from npuc.compiler.report import HardwareDict
+from npuc.hardware.derive import Derived, rule_value
 from npuc.hardware.schema import KEYS
+from npuc.hardware.suggest import fitting
 
 T = TypeVar("T", bool, int, float, str)
 
@@ -21,11 +23,12 @@ class Hardware:
     Values by dotted key, in the order of the schema, as they were written.
 
     Made by `load_hardware`, which checks them. A number of kind real is always a float. `reads` are the keys that
-    somebody has asked for so far.
+    somebody has asked for so far, `derived` those that were needed, are not written and follow from what is written.
     """
 
     values: Mapping[str, Value]
     reads: set[str] = field(default_factory=set[str], compare=False, repr=False)
+    derived: dict[str, Derived] = field(default_factory=dict[str, Derived], compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -51,18 +54,57 @@ class Hardware:
         return value
 
     @overload
+    def known(self, key: str) -> Value | None: ...
+    @overload
+    def known(self, key: str, kind: type[T]) -> T | None: ...
+    def known(self, key: str, kind: type[T] | None = None) -> Value | T | None:
+        """As `get`; where the description does not have the key, what follows for it from keys that it has."""
+        value = self.get(key) if kind is None else self.get(key, kind)
+        if value is not None:
+            return value
+        if key not in self.derived:
+            found = rule_value(key, self.get)
+            if found is None:
+                return None
+            self.derived[key] = found
+        value = self.derived[key].value
+        assert kind is None or isinstance(value, kind), f"{key} is read as {kind}"
+        return value
+
+    @overload
     def require(self, key: str, *, backend: str) -> Value: ...
     @overload
     def require(self, key: str, kind: type[T], *, backend: str) -> T: ...
     def require(self, key: str, kind: type[T] | None = None, *, backend: str) -> Value | T:
-        """The value of a key that `backend` needs. Raises `UsageError` that names both when it is missing."""
-        value = self.get(key) if kind is None else self.get(key, kind)
+        """
+        The value of a key that `backend` needs: written, a default, or what follows from other keys.
+
+        Raises `UsageError` that names both when there is none.
+        """
+        value = self.known(key) if kind is None else self.known(key, kind)
         if value is None:
-            raise UsageError(
-                f"hardware '{self.name}' has no {key} ({KEYS[key].meaning}), which the backend '{backend}' needs",
-                hint=f"add it to the file, or give it with --set {key}=VALUE",
-            )
+            raise self._lacks([key], backend)
         return value
+
+    def require_all(self, keys: Sequence[str], *, backend: str) -> None:
+        """Raise one `UsageError` for all of `keys` that there is no value for, with values that fit the others."""
+        missing = [key for key in dict.fromkeys(keys) if self.known(key) is None]
+        if missing:
+            raise self._lacks(missing, backend)
+
+    def _lacks(self, missing: Sequence[str], backend: str) -> UsageError:
+        """The error of keys that a backend needs and that there is no value for."""
+        shown = [f"{key} ({KEYS[key].meaning})" for key in missing]
+        what = shown[0] if len(shown) == 1 else f"{'; '.join(shown[:-1])}; nor {shown[-1]}"
+        given = fitting(missing, self.values)
+        settings = " ".join(f"--set {key}={value}" for key, value in given.items())
+        rest = [key for key in missing if key not in given]
+        verb = "follows" if len(rest) == 1 else "follow"
+        hint = f"add {'it' if len(missing) == 1 else 'them'} to the file, or for example {settings}"
+        return UsageError(
+            f"hardware '{self.name}' has no {what}, which the backend '{backend}' needs",
+            hint=hint + (f"; {either(rest, 'and')} then {verb}" if rest else ""),
+        )
 
     def summary(self) -> str:
         """The machine in a line: its compute units, memory and bandwidth."""
@@ -83,13 +125,15 @@ class Hardware:
 
     def as_dict(self) -> HardwareDict:
         """
-        The resolved description, nested, for a report: written values, and defaults of the tables that occur.
+        The resolved description, nested, for a report: written values, those that followed from them and were needed,
+        and defaults of the tables that occur.
         """
-        present = {path.partition(".")[0] for path in self.values}
+        values = {**self.values, **{path: found.value for path, found in self.derived.items()}}
+        present = {path.partition(".")[0] for path in values}
         result: HardwareDict = {}
         for path, key in KEYS.items():
             table, dot, leaf = path.partition(".")
-            value = self.values.get(path, key.default if table in present else None)
+            value = values.get(path, key.default if table in present else None)
             if value is None:
                 continue
             if not dot:
@@ -111,7 +155,11 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     return {"name": hardware.name, **facts_of(hardware, backend)}
 
 
-def mapping_target(hardware: Hardware) -> dict[str, Scalar]:
-    """The facts of a machine that mappings depend on; none where it has no processing elements."""
-    count = hardware.get("maestro.num_pes", int)
+def mapping_target(hardware: Hardware, *, mapped: bool = False) -> dict[str, Scalar]:
+    """
+    The facts of a machine that mappings depend on; none where it has no processing elements.
+
+    For a backend that follows mappings (`mapped`) elements of the array are such elements where no others are written.
+    """
+    count = hardware.known("maestro.num_pes", int) if mapped else hardware.get("maestro.num_pes", int)
     return {} if count is None else {"num_pes": count}

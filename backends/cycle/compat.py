@@ -67,9 +67,11 @@ def compat_machine(hardware: Hardware) -> CompatMachine:
     if hardware.require("array.cores", int, backend="cycle") > 1:
         raise UsageError("SCALE-Sim has one array, array.cores is more", hint="--set array.cores=1")
     memory = hardware.get("scalesim.memory", bool) is not False
+    buffers = [f"scalesim.{operand}_sram_kb" for operand in _OPERANDS] if memory else []
+    hardware.require_all(["array.rows", "array.cols", *buffers], backend="cycle")
     sizes = [64, 64, 64]
     if memory:
-        sizes = [hardware.require(f"scalesim.{operand}_sram_kb", int, backend="cycle") for operand in _OPERANDS]
+        sizes = [hardware.require(buffer, int, backend="cycle") for buffer in buffers]
     config = Configuration(
         hardware.require("array.rows", int, backend="cycle"),
         hardware.require("array.cols", int, backend="cycle"),

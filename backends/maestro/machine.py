@@ -2,9 +2,10 @@
 The machine that the maestro backend reads from a hardware description.
 
 MAESTRO counts elements; a description may give its shared buffer and its memory in bytes. Where the keys of `maestro`
-are absent, `memory.spm_kib` is the shared buffer and `dram.gb_per_s` (with `clock_mhz`) the bandwidth off chip, in
-elements of `memory.element_bytes`, or without it of the widest type of a contraction. In exact mode a partial sum in a
-buffer of bytes takes the bits of an accumulator; MAESTRO counts one element.
+are absent, `memory.spm_kib` of all cores is the shared buffer and `dram.gb_per_s` of all cores (with `clock_mhz`) the
+bandwidth off chip, in elements of `memory.element_bytes`, or without it of the widest type of a contraction; the
+elements of the arrays of all cores are the processing elements. In exact mode a partial sum in a buffer of bytes takes
+the bits of an accumulator; MAESTRO counts one element.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def array_of(hardware: Hardware, width: Fraction | int | None = None) -> PeArray
     """
     The machine, for elements of `width` bytes, else of `memory.element_bytes`.
 
-    What the description does not say is MAESTRO's default. Raises `UsageError` without `maestro.num_pes`.
+    What the description does not say is MAESTRO's default. Raises `UsageError` without elements.
     """
     latency = hardware.get("maestro.noc_hop_latency", int)
     offchip = Fraction(hardware.get("maestro.offchip_bw", int) or _offchip_of_dram(hardware, width) or OFFCHIP_BW)
@@ -48,11 +49,15 @@ def array_of(hardware: Hardware, width: Fraction | int | None = None) -> PeArray
 
 def _offchip_of_dram(hardware: Hardware, width: Fraction | int | None) -> Fraction | None:
     """Elements that DRAM moves in a cycle; None where its bandwidth, the clock or the size of an element is unknown."""
-    gb_per_s, clock_mhz = hardware.get("dram.gb_per_s", float), hardware.get("clock_mhz", float)
+    gb_per_s, clock_mhz = hardware.get("dram.gb_per_s", float), hardware.known("clock_mhz", float)
     size = width or hardware.get("memory.element_bytes", int)
     if gb_per_s is None or clock_mhz is None or size is None:
         return None
-    return as_written(gb_per_s) * 1000 / as_written(clock_mhz) / size
+    return _cores(hardware) * as_written(gb_per_s) * 1000 / as_written(clock_mhz) / size
+
+
+def _cores(hardware: Hardware) -> int:
+    return hardware.get("array.cores", int) or 1
 
 
 def mode_of(hardware: Hardware, otherwise: Mode) -> Mode:
@@ -110,14 +115,14 @@ class MappedMachine:
 
 def mapped_machine(hardware: Hardware) -> MappedMachine:
     """The machine that a description means. Raises `UsageError` where it has no processing elements."""
-    size, spm = hardware.get("memory.element_bytes", int), hardware.get("memory.spm_kib", float)
+    size, spm = hardware.get("memory.element_bytes", int), hardware.known("memory.spm_kib", float)
     written = hardware.get("maestro.l2_size", int)
-    spm_bytes = None if written is not None or spm is None else as_written(spm) * 1024
+    spm_bytes = None if written is not None or spm is None else _cores(hardware) * as_written(spm) * 1024
     return MappedMachine(
         hardware=hardware,
         array=array_of(hardware),
         mode=mode_of(hardware, "exact"),
-        clock_mhz=hardware.get("clock_mhz", float),
+        clock_mhz=hardware.known("clock_mhz", float),
         element_bytes=size,
         mac_pj=hardware.get("energy.mac_pj", float),
         l1_size=hardware.get("maestro.l1_size", int),

@@ -17,7 +17,7 @@ from npuc.backends.roofline.iteration.steps import Conventions, Iteration, least
 from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.lowered.steps import lowered_iteration_of
 from npuc.backends.roofline.lowered.units import WORK
-from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, read_options, resolved
+from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, peak_remarks, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import iteration_facts, lane_totals
@@ -68,8 +68,8 @@ class RooflineBackend(Backend):
         return iteration_of(func, conventions)
 
     def remarks(self, hardware: Hardware) -> list[str]:
-        """What a report says of keys of the machine that have no effect."""
-        return []
+        """What a report says of keys of the machine that have no effect, or contradict each other."""
+        return peak_remarks(hardware)
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the train level whose runs, where there are several, can be told apart."""
@@ -176,10 +176,11 @@ class LoweredRoofline(RooflineBackend):
         return False
 
     def remarks(self, hardware: Hardware) -> list[str]:
-        """What a report says of conventions that a lowered program leaves no room for."""
+        """What a report says besides of conventions that a lowered program leaves no room for."""
         written = [key for key in OF_FORWARD_GRAPH if hardware.written(key)]
         verb = "has" if len(written) == 1 else "have"
-        return [f"{', '.join(written)} {verb} no effect on a lowered program"] if written else []
+        unread = [f"{', '.join(written)} {verb} no effect on a lowered program"] if written else []
+        return [*super().remarks(hardware), *unread]
 
 
 BACKEND = RooflineBackend()

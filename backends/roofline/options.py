@@ -10,9 +10,14 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.kinds import Value
 from npuc.compiler.core.units import MIB
 from npuc.hardware import Hardware
+from npuc.hardware.derive import rule_value
 from npuc.hardware.schema import KEYS
 
 NAME = "roofline"
+NEEDED = ("compute.tflops", "memory.cache_mib", "dram.gb_per_s")
+
+NEAR = 0.02
+"""How far a published peak may be from what its array and clock give: they are rounded."""
 
 PROFILES: dict[str, dict[str, Value]] = {
     "default": {
@@ -93,12 +98,18 @@ def resolved(hardware: Hardware) -> Hardware:
     profile = PROFILES[str(hardware.get("roofline.profile") or "default")]
     compat = hardware.get("roofline.compat") or profile["roofline.compat"]
     values = {**profile, **(PROTOTYPE if compat == "prototype" else {}), **hardware.values}
-    return Hardware({path: values[path] for path in KEYS if path in values}, hardware.reads)
+    return Hardware({path: values[path] for path in KEYS if path in values}, hardware.reads, hardware.derived)
 
 
 def read_options(hardware: Hardware) -> RooflineOptions:
-    """The options of a description. Raises `UsageError` for a missing key."""
-    value = resolved(hardware).get
+    """
+    The options of a description. Raises `UsageError` for missing keys.
+
+    `compute.tflops` and `memory.cache_mib` are of the whole chip, `dram.gb_per_s` is a core's part of the channel.
+    """
+    machine = resolved(hardware)
+    machine.require_all(NEEDED, backend=NAME)
+    value = machine.get
     prototype = value("roofline.compat") == "prototype"
     policy, plan = cast('Literal["belady", "optimal", "lru"]', value("roofline.policy")), value("roofline.plan")
     width, master = value("memory.element_bytes"), value("roofline.master_bytes")
@@ -113,11 +124,11 @@ def read_options(hardware: Hardware) -> RooflineOptions:
         master_bytes=cast("int | None", master),
         prototype=prototype,
     )
-    capacity = hardware.require("memory.cache_mib", float, backend=NAME) * MIB
+    capacity = machine.require("memory.cache_mib", float, backend=NAME) * MIB
     return RooflineOptions(
         capacity=int(capacity),
-        tflops=hardware.require("compute.tflops", float, backend=NAME),
-        gb_per_s=hardware.require("dram.gb_per_s", float, backend=NAME),
+        tflops=machine.require("compute.tflops", float, backend=NAME),
+        gb_per_s=machine.require("dram.gb_per_s", float, backend=NAME) * (machine.get("array.cores", int) or 1),
         retain=value("roofline.oversize") == "retain",
         best=plan == "best" and policy == "belady",
         policy=policy,
@@ -129,6 +140,16 @@ def read_options(hardware: Hardware) -> RooflineOptions:
         bound=bool(value("roofline.bound")),
         conventions=conventions,
     )
+
+
+def peak_remarks(hardware: Hardware) -> list[str]:
+    """What a report says of a written peak that is not that of the cores: their bandwidth counts together."""
+    written, cores = hardware.get("compute.tflops", float), hardware.get("array.cores", int) or 1
+    arrays = rule_value("compute.tflops", resolved(hardware).get) if cores > 1 and written is not None else None
+    if written is None or arrays is None or abs(float(arrays.value) / written - 1) < NEAR:
+        return []
+    said = f"compute.tflops = {written:,g} is not the peak of {cores} cores, {arrays.value:,g} ({arrays.how})"
+    return [f"{said}: leave it out, and it follows"]
 
 
 def check_rows(rows: int, layer: str, capacity: int, machine: str) -> None:

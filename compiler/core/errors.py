@@ -137,6 +137,6 @@ def did_you_mean(name: str, known: Sequence[str]) -> str:
     return f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(known)) or 'none'}"
 
 
-def either(words: Sequence[str]) -> str:
+def either(words: Sequence[str], between: str = "or") -> str:
     """Words as what is expected: `a`, `a or b`, `a, b or c`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {between} {words[-1]}"

@@ -35,7 +35,8 @@ def lower_program(module: ModuleOp, session: Session) -> Lowered:
     check_tables(session.source, machine.get("precision", str))
     if model.level == "npu":
         # A machine on which nothing is scheduled need not say what schedules depend on.
-        stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine))
+        mapped = not model.needs_schedules(machine) and model.mapping_pass(machine, None) is not None
+        stamp_target(module, machine, model.name, scheduled=model.needs_schedules(machine), mapped=mapped)
         if session.options.names_passes:  # they may read the target
             machine.reads.update(row.key.path for row in TABLE)
     _check_mapped(module, session)
@@ -59,7 +60,8 @@ def follow_program(module: ModuleOp, session: Session, lowered: Lowered) -> Lowe
     from npuc.compiler.driver.lower import map_contractions
 
     session.warnings.extend(lowered.remarks)
-    extend_target(module, session.machine)
+    if session.model.mapping_pass(session.machine, None) is not None:
+        extend_target(module, session.machine)
     mappers = map_contractions(module, session)
     check_supported(module, session.model, session.sources)
     return replace(lowered, passes=[*lowered.passes, *mappers])

@@ -30,9 +30,12 @@ def machine_for(model: Backend, options: Options, format: str) -> Hardware:
     return load_hardware(machine.values, own) if own else machine
 
 
-def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True) -> None:
+def stamp_target(
+    module: ModuleOp, machine: Hardware, backend: str, *, scheduled: bool = True, mapped: bool = False
+) -> None:
     """
-    Write the facts of `machine` that schedules and mappings depend on into the module.
+    Write the facts of `machine` that schedules and mappings depend on into the module; `mapped`: the backend follows
+    mappings.
 
     Raises `UsageError` for a missing one that schedules need, unless nothing is `scheduled`: then the facts that
     mappings need are enough.
@@ -40,7 +43,7 @@ def stamp_target(module: ModuleOp, machine: Hardware, backend: str, *, scheduled
     from npuc.compiler.analysis.machine.facts import TARGET, target_attr
 
     # a key that is only told counts as unread: what schedules or scores by it reads it
-    facts = mapping_target(Hardware(machine.values))
+    facts = mapping_target(Hardware(machine.values), mapped=mapped)
     told = machine if scheduled else Hardware(machine.values)
     with nullcontext() if scheduled else suppress(UsageError):
         facts = machine_target(told, backend=backend) | facts
@@ -54,7 +57,8 @@ def extend_target(module: ModuleOp, machine: Hardware) -> None:
 
     from npuc.compiler.analysis.machine.facts import TARGET, target_attr
 
-    known, facts = module.attributes.get(TARGET), mapping_target(Hardware(machine.values))  # told, not read
+    known = module.attributes.get(TARGET)
+    facts = mapping_target(Hardware(machine.values), mapped=True)  # told, not read
     if facts:
         added = target_attr(facts).data
         module.attributes[TARGET] = DictionaryAttr(

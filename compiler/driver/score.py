@@ -107,6 +107,7 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
         npuc=version(),
         source=source.shown,
         network=report.network or network_name(module),
+        derived={key: found.how for key, found in session.machine.derived.items()},
         precision=lowered.precision,
         pipeline=write_pipeline(lowered.passes),
         tolerance=tolerance_of(lowered.passes),

@@ -48,6 +48,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """name of the cost model"""
     hardware: HardwareDict
     """the machine as it was resolved, by hardware keys"""
+    derived: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    """keys of `hardware` that the backend needs and the description does not have: what each value follows from"""
     precision: str = "as-written"
     """the float types that the program was given: as-written, f32, f16, bf16 or mixed"""
     pipeline: str = ""

@@ -17,7 +17,8 @@ from npuc.compiler.core.kinds import Flag, Integer, Limit, OneOf, Real, Rows, Te
 from npuc.compiler.core.options import UNLIMITED
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.reference.keys import kind_words, toml_text
-from npuc.hardware import KEYS, PRESETS, Hardware, load_hardware, preset_names
+from npuc.hardware import KEYS, PRESETS, Hardware, derive, load_hardware, preset_names
+from npuc.hardware.derive import RULES
 from tests.docs.pages import FOLDER
 
 NETWORK = """
@@ -80,7 +81,15 @@ def filled(text: str, tables: Mapping[str, Iterable[str]]) -> str:
 
 def with_tables(text: str) -> str:
     """The page with its tables made anew."""
-    return filled(text, {"keys": key_rows(), "presets": preset_rows()})
+    return filled(text, {"keys": key_rows(), "presets": preset_rows(), "derived": derived_rows()})
+
+
+def derived_rows() -> Iterator[str]:
+    """A row a rule: the key, what it follows from, and how."""
+    yield "| key | follows from | as |"
+    yield "|---|---|---|"
+    for rule in RULES:
+        yield f"| `{rule.key}` | {', '.join(f'`{path}`' for path in rule.inputs)} | {rule.words} |"
 
 
 def key_rows() -> Iterator[str]:
@@ -194,12 +203,14 @@ def _others(complete: Hardware, path: str) -> list[Value]:
 
 
 def _fails(backend: str, path: str) -> bool:
-    """Whether nothing can be scored without a key."""
+    """Whether nothing can be scored without a key, where nothing is derived."""
     values = {key: value for key, value in load_hardware(FULL).values.items() if key != path}
-    try:
-        compile_source(NETWORK, backend=backend, hardware=values)
-    except UsageError:
-        return True
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(derive, "RULES", ())
+        try:
+            compile_source(NETWORK, backend=backend, hardware=values)
+        except UsageError:
+            return True
     return False
 
 

@@ -10,7 +10,7 @@ the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from math import inf
@@ -37,6 +37,10 @@ class Description(Protocol):
 
     def require(self, key: str, *, backend: str) -> Value:
         """The value of a key that `backend` needs. Raises `UsageError` where there is none."""
+        ...
+
+    def require_all(self, keys: Sequence[str], *, backend: str) -> None:
+        """Raise one `UsageError` for all of the keys that there is no value for."""
         ...
 
 

@@ -204,9 +204,10 @@ def facts_of(hardware: Description, backend: str) -> dict[str, Fact]:
     """
     The facts of a described machine, by name, that a schedule for `backend` depends on.
 
-    Raises `UsageError` for a required one that there is none of: of derived ones first.
+    Raises one `UsageError` for all required ones that there is none of.
     """
     told = [row for row in TABLE if row.is_told(hardware)]
+    hardware.require_all([row.note.path for row in told], backend=backend)
     by_row = {row.name: row.fact_of(hardware, backend) for row in sorted(told, key=lambda row: not row.note.derived)}
     return {row.name: by_row[row.name] for row in told}
 

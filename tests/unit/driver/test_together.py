@@ -141,8 +141,8 @@ def test_a_program_of_the_level_npu_is_scored_as_it_is() -> None:
 
 
 def test_what_a_machine_lacks_is_said_before_anything_is_compiled() -> None:
-    with pytest.raises(UsageError, match=r"has no memory\.cache_mib .* which the backend 'roofline' needs"):
-        scored(["cycle", "roofline"], hardware="scalesim")
+    with pytest.raises(UsageError, match=r"has no compute\.tflops .* nor dram\.gb_per_s .* 'roofline' needs"):
+        scored(["roofline", "maestro"], hardware="maestro-example")
     with pytest.raises(UsageError, match="which the backend 'cycle' needs"):
         scored(["roofline", "cycle"], hardware="rtx2080ti")
 

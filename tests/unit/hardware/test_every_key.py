@@ -115,6 +115,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.levels": Case(LEVELS, options=PLAN),
     },
     "roofline": {
+        "array.cores": Case(4),
         "precision": Case("f16"),
         "memory.element_bytes": Case(8),
         "memory.cache_mib": Case(0.002),
@@ -147,6 +148,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "memory.element_bytes": Case(8),
         "dram.gb_per_s": Case(0.1),
         "dram.capacity_mib": Case(0.001),
+        "array.cores": Case(4),
         "maestro.num_pes": Case(2),
         "maestro.noc_bw": Case(1),
         "maestro.noc_hop_latency": Case(64),

@@ -13,7 +13,10 @@ from npuc.hardware import KEYS, PRESETS, load_hardware, machine_target, parse_se
 
 NAMES = [
     "a100",
+    "edge",
     "eyeriss",
+    "gemmini",
+    "h100",
     "hypar16",
     "hypar16-torus",
     "i9-10980xe",
@@ -24,6 +27,9 @@ NAMES = [
     "rtx2080ti",
     "rtx2080ti-card",
     "rx6900xt",
+    "tpu-v4",
+    "tpu-v5e",
+    "trainium2",
 ]
 
 

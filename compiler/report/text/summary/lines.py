@@ -9,6 +9,7 @@ from npuc.compiler.report.text.cores import load_balance
 from npuc.compiler.report.text.quantities import bytes_unit, energy_text, time_text
 from npuc.compiler.report.text.sharding import overlap_text, sums_text
 from npuc.compiler.report.text.summary.certified import certified_text
+from npuc.compiler.report.text.summary.derived import derived_text
 from npuc.compiler.report.text.summary.fused import fused_text
 from npuc.compiler.report.text.summary.interleaving import interleaving_text
 from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
@@ -50,6 +51,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         ("iteration", iteration_text(report)),
         ("gap", nearness_text(report)),
         ("resident", resident_text(report)),
+        ("derived", derived_text(report)),
     ):
         if text is not None:
             yield name, text

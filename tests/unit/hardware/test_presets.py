@@ -1,0 +1,64 @@
+"""Every preset on every backend: whole networks compile, or one message says what the machine leaves out."""
+
+import pytest
+
+from npuc.compiler import compile_file
+from npuc.compiler.core.errors import UsageError
+from npuc.hardware import PRESETS, load_hardware, preset_names
+
+BACKENDS = ("cycle", "roofline", "maestro")
+NETWORKS = {
+    "samples:resnet50": {"batch": 1, "image": 64},
+    "samples:transformer": {"batch": 1, "length": 16},
+}
+ON_ALL = ("edge", "eyeriss", "gemmini", "h100", "nvdla", "tpu-v1", "tpu-v4", "tpu-v5e", "trainium2")
+"""Machines of which everything is said or follows; those of the studies come as their studies print them."""
+LACKS = {
+    "cycle": ("a100", "i9-10980xe", "maestro-example", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
+    "roofline": ("maestro-example",),
+    "maestro": ("a100", "i9-10980xe", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", preset_names())
+def test_a_preset_compiles_whole_networks(name: str, backend: str, network: str) -> None:
+    asked = {"backend": backend, "hardware": name, "defines": NETWORKS[network], "opt_level": 0}
+    if name in LACKS[backend]:
+        with pytest.raises(UsageError, match=f"hardware '{name}' has no .* which the backend '{backend}' needs"):
+            compile_file(network, **asked)
+        return
+    report = compile_file(network, **asked)
+    assert (report.totals.macs or 0) > 10**6
+    assert report.totals.seconds or name == "maestro-example"
+    said = [text for text in report.warnings if "is not the peak" in text]
+    assert said == []
+
+
+def test_machines_of_today_are_there_for_all_backends() -> None:
+    assert not {*ON_ALL} & {name for names in LACKS.values() for name in names}
+
+
+@pytest.mark.parametrize("name", ON_ALL)
+def test_every_number_of_a_machine_of_today_has_its_source(name: str) -> None:
+    """On its line or the next, a number says where it is from; that of a file whose head says so needs no remark."""
+    text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+    if "alues without a remark" in text:
+        return
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        key, equals, value = line.partition("=")
+        if not equals or key.startswith("#") or not value.strip()[0].isdigit():
+            continue
+        beside = [line, *(lines[number - 1 : number] if number else [])]
+        assert any("#" in one for one in beside), f"{name}: {line}"
+
+
+@pytest.mark.parametrize(
+    ("name", "tflops"), [("tpu-v4", 275), ("tpu-v5e", 197), ("h100", 989.4), ("trainium2", 667), ("edge", 2.048)]
+)
+def test_the_peak_is_the_published_one(name: str, tflops: float) -> None:
+    bare = {key: value for key, value in load_hardware(name).values.items() if key != "compute.tflops"}
+    assert load_hardware(bare).known("compute.tflops", float) == pytest.approx(tflops, rel=3e-3)
