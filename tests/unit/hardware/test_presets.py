@@ -7,7 +7,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.hardware import PRESETS, load_hardware, preset_names
 
 BACKENDS = ("cycle", "roofline", "maestro")
-NETWORKS = {
+NETWORKS: dict[str, dict[str, int | str]] = {
     "samples:resnet50": {"batch": 1, "image": 64},
     "samples:transformer": {"batch": 1, "length": 16},
 }
@@ -25,12 +25,11 @@ LACKS = {
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", preset_names())
 def test_a_preset_compiles_whole_networks(name: str, backend: str, network: str) -> None:
-    asked = {"backend": backend, "hardware": name, "defines": NETWORKS[network], "opt_level": 0}
     if name in LACKS[backend]:
         with pytest.raises(UsageError, match=f"hardware '{name}' has no .* which the backend '{backend}' needs"):
-            compile_file(network, **asked)
+            compile_file(network, backend=backend, hardware=name, defines=NETWORKS[network], opt_level=0)
         return
-    report = compile_file(network, **asked)
+    report = compile_file(network, backend=backend, hardware=name, defines=NETWORKS[network], opt_level=0)
     assert (report.totals.macs or 0) > 10**6
     assert report.totals.seconds or name == "maestro-example"
     said = [text for text in report.warnings if "is not the peak" in text]
