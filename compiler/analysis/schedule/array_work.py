@@ -153,6 +153,11 @@ def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array) -> Reals:
     return total(groups, factors[kind]).astype(np.float64)
 
 
+def times_every_edge(array: Array) -> bool:
+    """Whether a search times the same candidates with every edge: where it does not matter, or is the narrowest."""
+    return not array.grouped or array.edge_elements == 1
+
+
 def narrower_edge(machine: Machine) -> Machine | None:
     """
     The machine whose edge takes the next smaller power of two of elements, whose schedules are tried as well; None

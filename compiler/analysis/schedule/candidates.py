@@ -18,6 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
@@ -60,8 +61,8 @@ class Price(Protocol):
         """Whether elements of the nest's outputs that no statement touches count."""
         ...
 
-    def of(self, schedule: Schedule) -> tuple[float, float]:
-        """The time with a schedule of the nest, and the bits that move."""
+    def of(self, schedule: Schedule, limit: float) -> tuple[float, float]:
+        """The time with a schedule of the nest, and the bits that move; above `limit` a lower bound of the time."""
         ...
 
 
@@ -83,8 +84,8 @@ def best_candidate(
     With `every_edge` those that are timed do not depend on the array's edge either (`CandidateCosts`). With a `price`,
     for the objective time, its times decide among the candidates, not those of the nest.
     """
-    space = space_of(nest, machine, objective, widths, order, fine, every_edge, price is None or price.counts_rest)
-
+    rest = price is None or price.counts_rest or not has_rest(nest)
+    space = space_of(nest, machine, objective, widths, order, fine, every_edge, rest)
     if limit < MOST and space.least > ROUNDING * limit:
         return None
     # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
@@ -93,14 +94,21 @@ def best_candidate(
         return None
     most = limit
     if len(probed.row):
-        most = min(limit, ROUNDING * _exact(space, probed, int(probed.score.argmin()), price))
+        most = min(limit, ROUNDING * _exact(space, probed, int(probed.score.argmin()), price, limit))
     while True:
         found = space.candidates(most)
-        best = _best(space, found, price) if len(found.row) else None
+        best = _best(space, found, price, limit) if len(found.row) else None
         if best is None or best.score <= most or most == limit:
             return best
         # What was probed is not among those that are timed: its score has pruned too much.
         most = min(limit, ROUNDING * best.score)
+
+
+@lru_cache(maxsize=4096)
+def has_rest(nest: Nest) -> bool:
+    """Whether an output of a nest, or its start, has elements that no statement touches."""
+    tensors = (*nest.outs, *(start for start in nest.starts if start is not None))
+    return any(touched(tensor, nest.sizes) < tensor.elements for tensor in tensors)
 
 
 class Space:
@@ -131,12 +139,15 @@ class Space:
         """The positions of the grid where candidates may fit."""
         return self.costs.steps(self.choices, self.budget)
 
-    def priced(self, row: int, at: int, price: Price | None) -> tuple[Schedule, float, float]:
-        """The candidate of a row of the choices at a position, its exact score, and the bits that move."""
+    def priced(self, row: int, at: int, price: Price | None, limit: float) -> tuple[Schedule, float, float]:
+        """
+        The candidate of a row of the choices at a position, its exact score, and the bits that move; of a price above
+        `limit` a lower bound.
+        """
         costs = self.costs
         schedule = costs.schedule(self.choices, row, at)
         if price is not None:
-            return schedule, *price.of(schedule)
+            return schedule, *price.of(schedule, limit)
         return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
 
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
@@ -201,17 +212,17 @@ def near_candidates(
                 return
 
 
-def _exact(space: Space, found: Candidates, number: int, price: Price | None) -> float:
-    """The exact score of a candidate; for traffic and energy the score is exact already."""
+def _exact(space: Space, found: Candidates, number: int, price: Price | None, limit: float) -> float:
+    """The exact score of a candidate, or of a price one above `limit`; for traffic and energy it is known already."""
     costs = space.costs
     if costs.objective not in ("time", "edp"):
         return float(found.score[number])
-    return space.priced(int(found.row[number]), int(found.at[number]), price)[1]
+    return space.priced(int(found.row[number]), int(found.at[number]), price, limit)[1]
 
 
-def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule:
+def _best(space: Space, found: Candidates, price: Price | None, within: float) -> FoundSchedule:
     """
-    The best candidate by score, then traffic, SPM, and position.
+    The best candidate by score, then traffic, SPM, and position; where all prices are above `within` any of them.
 
     Of time only an estimate is known: all candidates are timed whose bound is not above the best score, but for those
     that need no less of anything than another (`Candidates.needs`).
@@ -232,7 +243,8 @@ def _best(space: Space, found: Candidates, price: Price | None) -> FoundSchedule
         if equal is None:
             continue
         for first in _least_by_edge(space.costs, found, equal):
-            schedule, exact, bits = space.priced(int(found.row[first]), int(found.at[first]), price)
+            row, at = int(found.row[first]), int(found.at[first])
+            schedule, exact, bits = space.priced(row, at, price, min(within, least[0]))
             entry = exact, bits, float(room[first]), float(first)
             if entry < least:
                 best, least = FoundSchedule(schedule, exact, bits), entry

@@ -16,7 +16,7 @@ from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes
-from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
+from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge, times_every_edge
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost, exact_costs
@@ -133,8 +133,8 @@ class CoreSearch:
         self.monotone = monotone
         self._best: FoundSchedule | None = None
         self._above = float("-inf")
-        # Where the edge is the narrowest a monotone search takes the same candidates.
-        self.every_edge = not machine.array.grouped or machine.array.edge_elements == 1
+        # So that a monotone search takes the same candidates.
+        self.every_edge = times_every_edge(machine.array)
         self._has_tried_fine = False
 
     def within(self, limit: float) -> FoundSchedule | None:

@@ -137,9 +137,7 @@ class EdgeWork:
         columns = self._numbers(members(view, place.cols))
         batch = self._numbers(view.batch)
         width = self.array.cols
-        return self._shaped(batch, total(self._of(batch), lambda size: size)) * self._shaped(
-            columns, total(self._of(columns), lambda size: -(-size // width))
-        )
+        return self._shaped(batch, _sizes(self._of(batch))) * self._shaped(columns, _folds(self._of(columns), width))
 
     def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...]) -> Reals:
         """The waits of all tile operations for the fold at the end of these rows."""
@@ -175,7 +173,7 @@ class EdgeWork:
     def _count(self, dims: tuple[str, ...], most: int) -> Reals:
         """The number of tiles of a role of size at most `most`."""
         numbers = self._numbers(dims)
-        return self._shaped(numbers, total(self._of(numbers), lambda size: size <= most))
+        return self._shaped(numbers, _count(self._of(numbers), most))
 
     def _steps(self, numbers: tuple[int, ...]) -> Reals:
         return reduce(mul, (self.trips[g] for g in numbers), self.none + 1)
@@ -191,6 +189,24 @@ class EdgeWork:
         """Values over the positions of some groups, with an axis for every group."""
         shape = [len(g.tilings) if n in numbers else 1 for n, g in enumerate(self.groups)]
         return values.reshape(shape).astype(np.float64)
+
+
+@lru_cache(maxsize=4096)
+def _sizes(groups: tuple[DimGroup, ...]) -> Grid:
+    """The sum of the sizes of all joint tiles."""
+    return total(groups, lambda size: size)
+
+
+@lru_cache(maxsize=4096)
+def _folds(groups: tuple[DimGroup, ...], width: int) -> Grid:
+    """How many times `width` all joint tiles take, each rounded up."""
+    return total(groups, lambda size: -(-size // width))
+
+
+@lru_cache(maxsize=4096)
+def _count(groups: tuple[DimGroup, ...], most: int) -> Grid:
+    """The number of joint tiles of size at most `most`."""
+    return total(groups, lambda size: size <= most)
 
 
 @lru_cache(maxsize=4096)
@@ -249,6 +265,7 @@ def _term(tall: Grid, long: Grid, term: Term, array: Array) -> Grid:
     return (high - 1) * full + rest
 
 
+@lru_cache(maxsize=4096)
 def _alone_on_rows(rows: tuple[DimGroup, ...], streamed: int, array: Array) -> Grid:
     """The waits of groups that stream `streamed` cycles each, one for each tile that fits the array's rows."""
     return total(rows, lambda size: max(0, array.shift(size) - streamed) if size <= array.rows else 0)

@@ -103,7 +103,7 @@ def monotone_results(
             if price is None:
                 found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
             else:
-                found = FoundSchedule(schedule, *price.of(schedule))
+                found = FoundSchedule(schedule, *price.of(schedule, limit))
             if found.score < limit:
                 limit = found.score
                 yield found

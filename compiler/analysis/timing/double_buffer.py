@@ -18,7 +18,7 @@ occupies the channel once for all cores that read it: each is charged its share,
 Partial sums that pass from core to core on chip take no time.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -119,6 +119,13 @@ def core_runs(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[CoreRun, ...]:
     """What a core of each class of a schedule over cores runs (`core_parts`)."""
+    return tuple(_core_runs(nest, schedule, machine, widths, epilogue))
+
+
+def _core_runs(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
+) -> Iterator[CoreRun]:
+    """The result of `core_runs`, one after another."""
     cores = core_parts(nest, schedule)
     traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     on_chip = machine.reduction == "on-chip"
@@ -139,7 +146,6 @@ def core_runs(
         return stored[name] * (read - Fraction(read, max(1, shared)))
 
     array, count = configured(nest, schedule, machine.array), core_count(nest, schedule)
-    runs: list[CoreRun] = []
     for part, rows, sequence in zip(cores, traffic.moved, sequences, strict=True):
         moved = moved_bits(nest, rows, widths)
         paid = moved - sum(spared(part, name, row.read) for name, row in rows.items())
@@ -147,8 +153,7 @@ def core_runs(
         tail = max(0, sequence.tail - (sequence.moved - moved))
         rate = machine.channel / count * (moved / paid if paid else 1)
         own = replace(machine.core(1), array=array, bytes_per_cycle=rate)
-        runs.append(CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved))
-    return tuple(runs)
+        yield CoreRun(part, replace(sequence, tail=tail, spare=0), own, moved)
 
 
 @lru_cache(maxsize=2048)
@@ -164,6 +169,20 @@ def core_timings(
             known[key] = run.timing()
         timings.append(known[key])
     return tuple(timings)
+
+
+def time_up_to(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, limit: float) -> tuple[Fraction, int]:
+    """
+    The time over cores and the bits on the channel, as `pipeline` has them; a lower bound of the time where that is
+    above `limit`, mostly at less effort.
+    """
+    moved = moved_bits(nest, core_traffic(nest, schedule, machine.multicast, machine.reduction).channel, widths)
+    time = moved / machine.channel_bits
+    for run in _core_runs(nest, schedule, machine, widths):
+        if float(time) > limit:
+            break
+        time = max(time, run.timing().time)
+    return time, moved
 
 
 def slowest_core(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> int:

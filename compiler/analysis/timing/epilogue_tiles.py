@@ -8,6 +8,7 @@ an outer loop gets the time that they leave. A wait is an additional operation t
 stream: their transfers overlap with the vector work on them.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, prod
@@ -39,9 +40,9 @@ def epilogue_sequence(
 
 def epilogue_parts(
     nest: Nest, schedule: Schedule, array: Array, widths: Bits, epilogue: EpilogueWork, *, on_chip_reduction: bool
-) -> tuple[TileSequence, ...]:
+) -> Iterator[TileSequence]:
     """The sequences of each core of a schedule over cores (`part_sequences`), with a vector unit on every core."""
-    return tuple(_EpilogueBuilder(nest, schedule, array, widths, epilogue).parts(on_chip_reduction))
+    return _EpilogueBuilder(nest, schedule, array, widths, epilogue).parts(on_chip_reduction)
 
 
 class _EpilogueBuilder(TileBuilder):

@@ -37,14 +37,14 @@ def tile_sequence(
 
 def part_sequences(
     nest: Nest, schedule: Schedule, array: Array, widths: Bits, *, on_chip_reduction: bool = False
-) -> tuple[TileSequence, ...]:
+) -> Iterator[TileSequence]:
     """
     The tile operations of a core of each class (`core_parts`), which begin with nothing in SPM or array.
 
     With `on_chip_reduction` a core does not read partial sums of the cores before it. Elements that no operation
     touches belong to the first core.
     """
-    return tuple(TileBuilder(nest, schedule, array, widths, isolated=False).parts(on_chip_reduction))
+    return TileBuilder(nest, schedule, array, widths, isolated=False).parts(on_chip_reduction)
 
 
 class TileBuilder(Blocks):
@@ -60,16 +60,17 @@ class TileBuilder(Blocks):
         found = tuple(-1 for _ in found) if tile_loaded else found
         place = self.whole(found)
         root = self._node(0, place)
-        head = tail = spare = 0
+        head = tail = 0
         for number, moved in enumerate(self.moved):
-            tensor = moved.stream.tensor
             head += moved.width * self._loaded(number, moved, -1, place)
-            missed = tensor.elements - touched(tensor, self.nest.sizes)
             if moved.stream.kind == "accumulator":
                 tail += self._written(number, moved, -1, place, finished=True)
-            if moved.stream.kind != "input":
-                spare += moved.final * missed
-        return TileSequence(root, head, tail, spare)
+        return TileSequence(root, head, tail, self._spare())
+
+    def _spare(self) -> int:
+        """The bits of elements that no operation touches, which move all the same."""
+        tensors = [(moved.final, moved.stream.tensor) for moved in self.moved if moved.stream.kind != "input"]
+        return sum(bits * (tensor.elements - touched(tensor, self.nest.sizes)) for bits, tensor in tensors)
 
     def whole(self, found: tuple[int, ...] = ()) -> Place:
         """Outside of all loops."""
@@ -77,7 +78,7 @@ class TileBuilder(Blocks):
         return Place(tuple(self.nest.sizes.values()), tuple(self.roots), every, every, found)
 
     def parts(self, on_chip_reduction: bool) -> Iterator[TileSequence]:
-        spare = self.sequence(tile_loaded=False).spare
+        spare = self._spare()
         loops = loop_classes(self.nest, self.loops[: self.schedule.core_depth])
         for place in self._cores(loops, self.whole(), on_chip_reduction):
             yield self.part(place, spare)

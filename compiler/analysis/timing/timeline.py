@@ -138,7 +138,7 @@ def timeline(
 
     def build(array: Array, widths: Bits, *, loaded: bool = False) -> TileSequence:
         if schedule.core_depth:
-            return part_sequences(nest, schedule, array, widths, on_chip_reduction=on_chip)[number]
+            return tuple(part_sequences(nest, schedule, array, widths, on_chip_reduction=on_chip))[number]
         return tile_sequence(nest, schedule, array, widths, tile_loaded=loaded)
 
     # Where folds of an operation overlap, they only stream, or wait for the edge.

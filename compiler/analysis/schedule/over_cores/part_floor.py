@@ -5,6 +5,7 @@ from math import inf
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.schedule.array_work import times_every_edge
 from npuc.compiler.analysis.schedule.candidates import space_of
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
@@ -20,7 +21,8 @@ def part_floor(part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], 
     every tiling, and the schedules of the least traffic. It holds for a core of such a part that goes on with sums of
     another one, which are `resumed`.
     """
-    spaces = (space_of(part, core, "time", widths, order, fine, False, True) for fine in (False, True))
+    every_edge = times_every_edge(core.array)
+    spaces = (space_of(part, core, "time", widths, order, fine, every_edge, True) for fine in (False, True))
     floor = min(space.least_resuming(resumed) for space in spaces)
     if order or core.policy == "lru":
         return floor

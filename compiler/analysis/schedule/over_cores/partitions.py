@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
 from npuc.dialects.npu.nest import Loop, Nest
@@ -151,7 +152,9 @@ def candidates_by_bound(
             moved = float(bounds.channel(candidate.loops))
             ready = replace(candidate, bound=of_all, least=found)
             heappush(waiting, (found, closest is None, moved, number, stage + 1, ready))
+        elif closest is None or most() == MOST:
+            # Nothing rules out the first one.
+            yield candidate
         else:
-            assert closest is not None, "otherwise all bounds are known"
             found = max(bound, closest(candidate))
             heappush(waiting, (found, True, moved, number, stage, replace(candidate, least=found)))
