@@ -53,6 +53,8 @@ class NearPartitions:
         if self.best_option is not None:
             self.best_rank = self._score(self.best_option.cost), self.best_option.cost.moved, MOST
         self.near: list[NearOption] = []
+        self.least = MOST if self.best_option is None else self._score(self.best_option.cost)
+        """The least score found."""
         self.waiting: list[CandidatePartition] = []
         self.searched: set[int] = set()
         self.refusal: CapacityError | None = None
@@ -84,12 +86,6 @@ class NearPartitions:
             self.waiting.remove(other)
             self._search(other)
 
-    @property
-    def least(self) -> float:
-        """The least score found."""
-        options = self.near if self.best_option is None else [self.best_option, *self.near]
-        return min((self._score(option.cost) for option in options), default=MOST)
-
     def _near(self, least: float) -> float:
         """The largest score that is near this one."""
         if least == MOST:
@@ -117,11 +113,13 @@ class NearPartitions:
             rank = self._score(cost), cost.moved, candidate.bound, candidate.number
             if self.best_option is None or rank < self.best_rank:
                 self.best_option, self.best_rank = NearOption(schedule, cost, BEST), rank
+                self.least = min(self.least, rank[0])
             self.waiting.append(candidate)
             return
         near = search.near(candidate, self.tolerance)
         if near is not None:
             self.near.append(NearOption(near, self._cost(near), candidate.number))
+            self.least = min(self.least, self._score(self.near[-1].cost))
 
     def _chosen(self) -> NearOption:
         """The best option by the next measures of those near the least score."""
@@ -135,7 +133,8 @@ class NearPartitions:
 
     def _undecided(self, chosen: NearOption) -> CandidatePartition | None:
         """A partition that has to be searched before an option is the result; None if there is none."""
-        self.waiting = [one for one in self.waiting if one.least <= ROUNDING * self._near(self.least)]
+        limit = ROUNDING * self._near(self.least)
+        self.waiting = [one for one in self.waiting if one.least <= limit]
         if not self.waiting:
             return None
         lowest = min(self.waiting, key=lambda one: one.least)

@@ -19,7 +19,9 @@ class WholePrice:
 
     search: PartSearch
     candidate: CandidatePartition
-    known: dict[Schedule, tuple[float, float, float]] = field(default_factory=dict)
+    known: dict[Schedule, tuple[float, float, float]] = field(
+        default_factory=dict[Schedule, tuple[float, float, float]]
+    )
     """What was priced, each with the limit up to which it is exact."""
 
     @property
