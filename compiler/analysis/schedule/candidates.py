@@ -234,11 +234,9 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
         return FoundSchedule(schedule, float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    needs = LeastNeeds(found.needs())
+    needs = LeastNeeds(found.needs(), found.kinds)
     limit = MOST
-    for number in map(int, np.lexsort((moved, bound, score))):
-        if bound[number] > limit:
-            continue
+    for number in _not_out(np.lexsort((moved, bound, score)), needs):
         equal = needs.take(number)
         if equal is None:
             continue
@@ -253,6 +251,15 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
                 needs.keep(bound <= limit)
     assert best is not None, "what needs least is among the candidates"
     return best
+
+
+def _not_out(ranked: Grid, needs: LeastNeeds) -> Iterator[int]:
+    """Those of the ranked candidates that are not left out when they are next; most are, and looked at many at once."""
+    start, count = 0, 64
+    while start < len(ranked):
+        some = ranked[start : start + count]
+        yield from map(int, some[~needs.is_out(some)])
+        start, count = start + count, min(2 * count, 4096)
 
 
 def _least_by_edge(costs: CandidateCosts, found: Candidates, equal: Grid) -> list[int]:

@@ -190,13 +190,13 @@ class CandidateCosts:
             return self.edges.of(choices.orders, choices.order[row[some]], at[some], self.places)
 
         def needs() -> Reals:
-            # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
-            tiles = [at, -at] if self.machine.array.row_stationary is not None else []
             every = self.every_edge and not self.ties_by_edge
             works = on_edges(np.arange(len(at))) if every else [worked]
-            return np.stack([taken, sent, *works, end, uneven, *joule, *tiles], dtype=np.float64)
+            return np.stack([taken, sent, *works, end, uneven, *joule], dtype=np.float64)
 
-        return Candidates(row, at, score, time, low, sent, taken, joules, needs, on_edges)
+        # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
+        kinds = at if self.machine.array.row_stationary is not None else None
+        return Candidates(row, at, score, time, low, sent, taken, joules, needs, kinds, on_edges)
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """

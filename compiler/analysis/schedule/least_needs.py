@@ -25,8 +25,9 @@ class Candidates:
     `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
     and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs()` are
     what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
-    uneven its loads are (the sum of their squares), energy where the objective has it, tiles where cycles are bounds.
-    `on_edges()` are the array cycles of some with each edge that a search distinguishes, a row each.
+    uneven its loads are (the sum of their squares), energy where the objective has it. Where cycles are bounds, only
+    those of equal tiles compare, whose numbers are `kinds`. `on_edges()` are the array cycles of some with each edge
+    that a search distinguishes, a row each.
     """
 
     row: Grid
@@ -38,53 +39,81 @@ class Candidates:
     room: Reals
     joules: Reals
     needs: Callable[[], Reals]
+    kinds: Grid | None
     on_edges: Callable[[Grid], Reals]
 
 
 class LeastNeeds:
-    """Candidates with their `needs`, a row each, of which covered ones are left out bit by bit."""
+    """
+    Candidates with their `needs`, a row each, of which covered ones are left out bit by bit.
 
-    def __init__(self, needs: Reals):
-        self._all, self._needs = needs, needs
-        self._left: Grid = np.arange(needs.shape[1])
+    With `kinds`, a number for each candidate, only candidates of one kind are compared.
+    """
+
+    def __init__(self, needs: Reals, kinds: Grid | None = None):
+        self._needs = needs
         self._out = np.zeros(needs.shape[1], dtype=np.bool_)
+        self._kinds: Grid = np.zeros(needs.shape[1], dtype=np.int64) if kinds is None else kinds
+        self._by_kind: Grid = np.arange(needs.shape[1]) if kinds is None else np.argsort(kinds, kind="stable")
+        self._sorted_kinds: Grid = self._kinds[self._by_kind]
+        self._known: dict[int, _Compared] = {}
 
     def take(self, number: int) -> Grid | None:
         """The candidates with the needs of this one, which are then left out; None if it is left out or covered."""
         if self._out[number]:
             return None
-        mine = self._all[:, number]
-        better = self._left[_at_most(self._needs, mine)]
+        kind, mine = int(self._kinds[number]), self._needs[:, number]
+        compared = self._known.get(kind)
+        if compared is None or compared.out > len(compared.numbers) // 2:
+            compared = self._known[kind] = self._compared(kind)
+        # What is out among these is covered by one that is left: it is neither the least nor equal to it.
+        better = compared.at_most(mine)
         # The least by all needs, one after the other, is covered by none.
-        first = int(better[np.lexsort(self._all[:, better])[0]])
-        leading = self._all[:, first]
+        first = int(better[np.lexsort(self._needs[:, better])[0]])
+        leading = self._needs[:, first]
+        covered = compared.at_least(leading)
         taken = bool((leading == mine).all())
-        out = _at_least(self._needs, leading)
         if not taken:
-            out &= ~_at_most(self._needs, leading)
-        self._out[self._left[out]] = True
-        self._keep(np.logical_not(out))
-        return better if taken else None
+            covered = covered[(self._needs[:, covered] != leading[:, np.newaxis]).any(axis=0)]
+        compared.out += len(covered) - int(self._out[covered].sum())
+        self._out[covered] = True
+        return np.sort(better) if taken else None
 
     def keep(self, chosen: Mask) -> None:
-        """Compare only with chosen candidates (a mask over all); what covers a chosen one must be chosen."""
-        self._keep(chosen[self._left])
+        """Take only chosen candidates from now on (a mask over all); what covers a chosen one must be chosen."""
+        self._out |= ~chosen
+        self._known.clear()
 
-    def _keep(self, mask: Mask) -> None:
-        self._left, self._needs = self._left[mask], self._needs[:, mask]
+    def is_out(self, numbers: Grid) -> Mask:
+        """Which of these candidates are left out."""
+        return self._out[numbers]
+
+    def _compared(self, kind: int) -> "_Compared":
+        start, end = np.searchsorted(self._sorted_kinds, [kind, kind + 1])
+        numbers = self._by_kind[start:end]
+        numbers = numbers[~self._out[numbers]]
+        return _Compared(numbers, self._needs[:, numbers])
 
 
-def _at_most(needs: Reals, limits: Reals) -> Mask:
-    """Which candidates need no more than `limits` of anything; row by row, which numpy does faster than `all`."""
-    mask: Mask = needs[0] <= limits[0]
-    for row, limit in zip(needs[1:], limits[1:], strict=True):
-        mask &= row <= limit
-    return mask
+class _Compared:
+    """Candidates to compare with, of which `out` are left out already, in the order of their first need."""
 
+    def __init__(self, numbers: Grid, needs: Reals):
+        ranked = np.argsort(needs[0], kind="stable")
+        self.numbers, self.needs, self.out = numbers[ranked], needs[:, ranked], 0
 
-def _at_least(needs: Reals, limits: Reals) -> Mask:
-    """Which candidates need no less than `limits` of everything."""
-    mask: Mask = needs[0] >= limits[0]
-    for row, limit in zip(needs[1:], limits[1:], strict=True):
-        mask &= row >= limit
-    return mask
+    def at_most(self, limits: Reals) -> Grid:
+        """The candidates that need no more than `limits` of anything."""
+        end = int(np.searchsorted(self.needs[0], limits[0], side="right"))
+        found: Grid = np.arange(end)
+        for row, limit in zip(self.needs[1:], limits[1:], strict=True):
+            found = found[row[found] <= limit]
+        return self.numbers[found]
+
+    def at_least(self, limits: Reals) -> Grid:
+        """The candidates that need no less than `limits` of everything."""
+        start = int(np.searchsorted(self.needs[0], limits[0], side="left"))
+        found: Grid = np.arange(start, len(self.numbers))
+        for row, limit in zip(self.needs[1:], limits[1:], strict=True):
+            found = found[row[found] >= limit]
+        return self.numbers[found]
