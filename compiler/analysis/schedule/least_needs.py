@@ -89,7 +89,7 @@ class LeastNeeds:
         return self._out[numbers]
 
     def _compared(self, kind: int) -> "_Compared":
-        start, end = np.searchsorted(self._sorted_kinds, [kind, kind + 1])
+        start, end = (int(np.searchsorted(self._sorted_kinds, one)) for one in (kind, kind + 1))
         numbers = self._by_kind[start:end]
         numbers = numbers[~self._out[numbers]]
         return _Compared(numbers, self._needs[:, numbers])
@@ -104,7 +104,7 @@ class _Compared:
 
     def at_most(self, limits: Reals) -> Grid:
         """The candidates that need no more than `limits` of anything."""
-        end = int(np.searchsorted(self.needs[0], limits[0], side="right"))
+        end = int(np.searchsorted(self.needs[0], limits.item(0), side="right"))
         found: Grid = np.arange(end)
         for row, limit in zip(self.needs[1:], limits[1:], strict=True):
             found = found[row[found] <= limit]
@@ -112,7 +112,7 @@ class _Compared:
 
     def at_least(self, limits: Reals) -> Grid:
         """The candidates that need no less than `limits` of everything."""
-        start = int(np.searchsorted(self.needs[0], limits[0], side="left"))
+        start = int(np.searchsorted(self.needs[0], limits.item(0), side="left"))
         found: Grid = np.arange(start, len(self.numbers))
         for row, limit in zip(self.needs[1:], limits[1:], strict=True):
             found = found[row[found] >= limit]
