@@ -69,6 +69,31 @@ class Answer:
     picture: Callable[[str, str], bytes] | None = None
 
 
+@dataclass(frozen=True)
+class MachineView:
+    """
+    What a machine is to a model, the whole chip: operations a second, of which a MAC is `ops_per_mac`, MACs a cycle,
+    bytes a second and a cycle between the chip and its memory, and the bytes on the chip that `memory` names.
+
+    None is what the model does not know of it.
+    """
+
+    operations: float | None
+    ops_per_mac: int
+    bytes_per_second: float | None
+    memory_bytes: int | None
+    memory: str
+    macs_per_cycle: int | None = None
+    bytes_per_cycle: float | None = None
+
+    @property
+    def ridge(self) -> float | None:
+        """The operations a byte from which on the peak limits, and not the bandwidth."""
+        if self.operations is None or self.bytes_per_second is None:
+            return None
+        return self.operations / self.bytes_per_second
+
+
 class Backend(ABC):
     """
     A cost model.
@@ -138,6 +163,14 @@ class Backend(ABC):
         """Raise `UsageError` for keys that the backend misses, before anything is compiled for several."""
         del hardware
 
+    def machine_view(self, hardware: Hardware) -> MachineView | None:
+        """
+        What the machine is to the model: its peak and its bandwidth; None where it does not say.
+
+        Raises `UsageError` for keys that are missing.
+        """
+        return None
+
     def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
         """Keys that it reads and that change nothing on this machine, each with the reason."""
         return {}
@@ -171,6 +204,7 @@ ABILITIES: tuple[str, ...] = (
     "needs_schedules",
     "lowered",
     "check",
+    "machine_view",
     "without_effect",
     "forecast",
     "mapping_pass",

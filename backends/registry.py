@@ -19,7 +19,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
-from npuc.backends.base import ABILITIES, FACTS, LEVELS, Answer, Backend, Question
+from npuc.backends.base import ABILITIES, FACTS, LEVELS, Answer, Backend, MachineView, Question
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.hardware.schema import add_keys
@@ -101,6 +101,11 @@ class Outside(Backend):
         with self._blamed():
             if "check" in self.own:
                 self.backend.check(hardware)
+
+    def machine_view(self, hardware: Hardware) -> MachineView | None:
+        """See `Backend`."""
+        with self._blamed():
+            return self.backend.machine_view(hardware) if "machine_view" in self.own else None
 
     def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
         """See `Backend`."""

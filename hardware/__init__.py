@@ -7,7 +7,7 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
 
 from npuc.compiler.core.kinds import Flag, Integer, Key, OneOf, Real, Text
 from npuc.hardware.description import Hardware, machine_target, mapping_target
-from npuc.hardware.load import PRESETS, load_hardware, parse_setting, preset_names
+from npuc.hardware.load import PRESETS, load_hardware, parse_setting, preset_names, text_of_hardware
 from npuc.hardware.schema import KEYS
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "mapping_target",
     "parse_setting",
     "preset_names",
+    "text_of_hardware",
 ]

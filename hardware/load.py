@@ -24,7 +24,7 @@ from npuc.compiler.core.texts import decoded
 from npuc.hardware.description import Hardware
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
-from npuc.hardware.readers.toml_places import find_key
+from npuc.hardware.readers.toml_places import find_key, toml_error
 from npuc.hardware.schema import KEYS, TABLES, key_named
 
 PRESETS = Path(__file__).parent / "presets"
@@ -108,6 +108,14 @@ def load_hardware(
     return Hardware({path: values[path] for path in KEYS if path in values})
 
 
+def text_of_hardware(hardware: HardwareLike) -> str:
+    """The text of the preset or file that `hardware` names; empty for a mapping. Raises `UsageError`."""
+    if isinstance(hardware, Mapping):
+        return ""
+    name = os.fspath(hardware)
+    return _text(_path_of(name), name)
+
+
 def parse_setting(text: str) -> tuple[str, object]:
     """`KEY=VALUE` as a key and a value: VALUE as TOML writes it, or a bare string. Raises `UsageError`."""
     key, equals, value = text.partition("=")
@@ -129,14 +137,17 @@ _LONG = re.compile("[0-9_]{1000,}")
 
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
+    return dict(_described(_text(_path_of(name), name), name))
+
+
+def _path_of(name: str) -> Path:
+    """The file of a preset, or that of a name that ends as hardware files do."""
     if name in preset_names():
-        path = PRESETS / f"{name}.toml"
-    elif name.endswith(".toml") or _foreign(name) is not None:
-        path = Path(name)
-    else:
-        hint = did_you_mean(name, preset_names())
-        raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml, .cfg or .m file", hint=hint)
-    return dict(_described(_text(path, name), name))
+        return PRESETS / f"{name}.toml"
+    if name.endswith(".toml") or _foreign(name) is not None:
+        return Path(name)
+    hint = did_you_mean(name, preset_names())
+    raise UsageError(f"unknown hardware '{name}', expected a preset, a .toml, .cfg or .m file", hint=hint)
 
 
 def _foreign(name: str) -> Callable[[str, str], dict[str, Value]] | None:
@@ -154,7 +165,7 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        message, line, col = _toml_error(str(e), text)
+        message, line, col = toml_error(str(e), text)
         raise origin.at(message, line, col) from e
     except ValueError as e:  # Python reads integers of a few thousand digits at most
         found = _LONG.search(text)
@@ -178,20 +189,6 @@ def _text(path: Path, name: str) -> str:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
         raise UsageError(f"cannot read hardware file '{name}': {reason}") from e
     return decoded(data, name, UsageError).replace("\r\n", "\n")
-
-
-def _toml_error(message: str, text: str) -> tuple[str, int, int]:
-    """The reader's message without its position, and that position."""
-    found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    if found is None:
-        return message, 1, 1
-    message = message[: found.start()]
-    if message == "Cannot overwrite a value":
-        message = "this key has a value already"
-    if found.group(1) is None:
-        lines = text.removesuffix("\n").split("\n")
-        return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
-    return message, int(found.group(1)), int(found.group(2))
 
 
 def _flat(data: Mapping[str, object], origin: _Origin, prefix: str = "") -> Iterator[tuple[str, object]]:

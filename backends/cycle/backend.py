@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import Answer, Backend, Question
+from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
@@ -101,6 +101,22 @@ class CycleBackend(Backend):
         """Raise `UsageError` for hardware that the model does not cover."""
         if not is_compat(hardware):
             cycle_machine(hardware)
+
+    def machine_view(self, hardware: Hardware) -> MachineView | None:
+        """The arrays of all cores, their channel and scratchpads; SCALE-Sim's mode has no bandwidth of its own."""
+        if is_compat(hardware):
+            return None
+        machine = cycle_machine(hardware)
+        per_mac, hertz = hardware.require("compute.ops_per_mac", int, backend=self.name), machine.clock_mhz * 1e6
+        return MachineView(
+            operations=per_mac * machine.elements * hertz,
+            ops_per_mac=per_mac,
+            bytes_per_second=float(machine.channel) * hertz,
+            memory_bytes=machine.spm_bytes * machine.cores,
+            memory="SPM for schedules" + (", half of it" if machine.double_buffer else ""),
+            macs_per_cycle=machine.elements,
+            bytes_per_cycle=float(machine.channel),
+        )
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""

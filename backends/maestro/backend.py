@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import Answer, Backend, Question
+from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.maestro.cost import StatementCost
 from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
@@ -39,6 +39,8 @@ from npuc.hardware import Hardware
 FormT = TypeVar("FormT", Mapping, Clusters)
 FREE = (ViewOp, ConstantOp, YieldOp, InterleaveOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without a row of their own."""
+FLOAT_BYTES = {"bf16": 2, "f16": 2, "mixed": 2}
+"""Bytes of an element by the machine's precision, where they are not four."""
 OTHERS = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
 
@@ -70,6 +72,25 @@ class MaestroBackend(Backend):
     def check(self, hardware: Hardware) -> None:
         """Raise `UsageError` for a machine without processing elements."""
         mapped_machine(hardware)
+
+    def machine_view(self, hardware: Hardware) -> MachineView:
+        """The elements, their buffer and the bandwidth off chip, for elements of the machine's types."""
+        size = hardware.get("memory.element_bytes", int) or FLOAT_BYTES.get(hardware.get("precision", str) or "", 4)
+        machine = mapped_machine(hardware)
+        array = array_of(hardware, size)
+        moved = size * array.offchip_bw / array.offchip_cycles
+        hertz = None if machine.clock_mhz is None else machine.clock_mhz * 1e6
+        per_mac = hardware.require("compute.ops_per_mac", int, backend=NAME)
+        held = machine.spm_bytes if machine.spm_bytes is not None else machine.l2_size and machine.l2_size * size
+        return MachineView(
+            operations=None if hertz is None else per_mac * machine.peak * hertz,
+            ops_per_mac=per_mac,
+            bytes_per_second=None if hertz is None else moved * hertz,
+            memory_bytes=None if held is None else int(held),
+            memory=f"L2, elements of {8 * size} bits",
+            macs_per_cycle=machine.peak,
+            bytes_per_cycle=moved,
+        )
 
     def mapping_pass(self, hardware: Hardware, name: str | None) -> str:
         """The dataflow of a name, else the machine's, in the form of the mode."""

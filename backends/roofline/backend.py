@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import Backend
+from npuc.backends.base import Backend, MachineView
 from npuc.backends.operations import sparsity_warnings
 from npuc.backends.roofline.iteration.build import iteration_of
 from npuc.backends.roofline.iteration.repeats import sharing_problem
@@ -62,6 +62,17 @@ class RooflineBackend(Backend):
     def check(self, hardware: Hardware) -> None:
         """Raise `UsageError` for the keys that are missing."""
         read_options(hardware)
+
+    def machine_view(self, hardware: Hardware) -> MachineView:
+        """The roof: peak, bus and cache."""
+        options = read_options(hardware)
+        return MachineView(
+            operations=options.tflops * 1e12,
+            ops_per_mac=options.conventions.ops_per_mac,
+            bytes_per_second=options.gb_per_s * 1e9,
+            memory_bytes=options.capacity,
+            memory="cache",
+        )
 
     def read(self, func: FuncOp, conventions: Conventions) -> Iteration:
         """The steps of a function."""

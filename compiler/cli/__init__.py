@@ -26,6 +26,7 @@ from npuc.compiler.cli import (
     import_,
     lint,
     listing,
+    machine,
     map,
     new,
     opt,
@@ -46,7 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (compile, explain, run, check, import_, fmt, lint, opt, reuse, sweep, map, study, listing, new):
+for verb in (compile, explain, run, check, import_, fmt, lint, opt, reuse, sweep, map, study, machine, listing, new):
     verb.register(app)
 for registered in app.registered_commands:
     registered.cls = VerbCommand

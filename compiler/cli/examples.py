@@ -56,6 +56,11 @@ EXAMPLES = {
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),
         ("igo --json igo.json", "interleaved gradients on nine networks, for a program"),
     ),
+    "machine": (
+        ("tpu-v4", "a preset as each backend sees it, with the source of each number"),
+        ("h100 --set dram.gb_per_s=50 --json -", "another bandwidth, for a program"),
+        ("gemmini --plot gemmini.svg", "its rooflines as a picture"),
+    ),
     "list": (
         ("samples", "the networks that ship with npuc"),
         ("hardware", "the machines"),

@@ -37,3 +37,17 @@ def find_key(text: str, path: str) -> tuple[int, int] | None:
         if found:
             return number, found.start(1) + 1
     return None
+
+
+def toml_error(message: str, text: str) -> tuple[str, int, int]:
+    """The message of Python's reader without its position, and that position."""
+    found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    if found is None:
+        return message, 1, 1
+    message = message[: found.start()]
+    if message == "Cannot overwrite a value":
+        message = "this key has a value already"
+    if found.group(1) is None:
+        lines = text.removesuffix("\n").split("\n")
+        return f"{message} at the end of the file", len(lines), len(lines[-1]) + 1
+    return message, int(found.group(1)), int(found.group(2))

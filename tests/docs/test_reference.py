@@ -32,7 +32,9 @@ def documented_flags(verb: str) -> set[str]:
     return {flag for row in rows for flag in re.findall(FLAG, row[0])}
 
 
-@pytest.mark.parametrize("verb", ["compile", "explain", "run", "check", "fmt", "lint", "reuse", "study", "list"])
+@pytest.mark.parametrize(
+    "verb", ["compile", "explain", "run", "check", "fmt", "lint", "reuse", "study", "machine", "list"]
+)
 def test_options_are_those_of_the_help(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     shown = re.findall(r"^  (-.*?)(?:  |$)", help_of(tmp_path, verb), re.MULTILINE)

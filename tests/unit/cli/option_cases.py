@@ -142,6 +142,7 @@ BASE = {
     "sweep": "sweep net.dsl --csv s.csv --vary batch=4,8",
     "map": "map net.dsl --hw nvdla --budget 4",
     "study": "study crosscheck --preset os --network net.dsl",
+    "machine": "machine gemmini",
     "list": "list passes",
     "new": "new pass own-pass",
 }

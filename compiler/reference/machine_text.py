@@ -1,0 +1,71 @@
+"""A machine as each backend sees it, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npuc.compiler.reference.machine import (
+    DEFAULT,
+    DERIVED,
+    OVERRIDDEN,
+    BackendSees,
+    KeySource,
+    MachinePage,
+    value_text,
+)
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
+from npuc.compiler.report.text.quantities import bytes_cell, count_cell, three_digits
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+HEADS = ("backend", "peak\nOP/s", "ridge\nOP/B", "memory\nGB/s", "memory\nB/cycle", "MACs\n/cycle", "on chip", "as")
+RANKS = {4: 1, 5: 2, 6: 3, 7: 4}
+ORIGINS = {OVERRIDDEN: "given: ", DEFAULT: "default: ", DERIVED: "follows: "}
+
+
+def print_machine(page: MachinePage, console: Console) -> None:
+    """Print the machine: its name, a line a backend, and a line a number with its source."""
+    print_note(page.name, console, style="bold")
+    if page.about:
+        print_note(page.about, console, indent=0)
+    console.print()
+    print_grid(columns_of([HEADS, *map(_cells, page.backends)], left=(0, 7), ranks=RANKS), console, gap=2)
+    for one in page.backends:
+        if one.missing is not None:
+            print_line(one.backend, one.missing, console)
+    if any(one.missing is not None for one in page.backends):
+        console.print()
+    keys = [key for key in page.keys if key.key != "name"]
+    width = 2 + max((len(_label(key)) for key in keys), default=0)
+    for key in keys:
+        print_line(_label(key), "".join(_said(key, page.about)), console, min(width, console.width // 2))
+
+
+def _cells(one: BackendSees) -> list[str]:
+    def number(value: float | None, scale: float = 1.0) -> str:
+        return "" if value is None else three_digits(value / scale)
+
+    return [
+        one.backend,
+        count_cell(one.peak_ops_per_second),
+        number(one.ridge_ops_per_byte),
+        number(one.bytes_per_second, 1e9),
+        number(one.bytes_per_cycle),
+        "" if one.macs_per_cycle is None else f"{one.macs_per_cycle:,}",
+        bytes_cell(one.memory_bytes),
+        one.memory,
+    ]
+
+
+def _label(key: KeySource) -> str:
+    return f"{key.key} = {value_text(key.value)}"
+
+
+def _said(key: KeySource, about: str) -> Iterator[str]:
+    """Where a number is from, and who looks at it."""
+    same = key.source == about
+    yield ORIGINS.get(key.origin, "")
+    yield "as the file says of all" if same and about else key.source or "the file"
+    yield f" [{', '.join(key.backends)}]" if key.backends else " [no backend]"
