@@ -34,6 +34,10 @@ class Candidates:
             ),
         )
 
+    def at(self, rows: Ints) -> Candidates:
+        """The mappings with these numbers."""
+        return Candidates(self.fanouts.take(rows, axis=1), tuple(one.at(rows) for one in self.levels))
+
     def mapping(self, row: int, dims: tuple[tuple[str, int], ...]) -> Clusters:
         """A mapping in cluster form, without loops of a single step."""
         levels: list[ClusterLevel] = []

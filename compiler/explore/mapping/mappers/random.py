@@ -13,11 +13,12 @@ import hashlib
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
-from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.mapping.candidates import Candidates
-from npuc.compiler.explore.mapping.capacity import BufferCapacity, Drawn, cut_to_fit
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.genomes import Expression, Genomes
 from npuc.compiler.explore.mapping.mapper import Algorithm
-from npuc.compiler.explore.mapping.space import MapSpace, divisors, widths_of
+from npuc.compiler.explore.mapping.space import MapSpace, divisors
 
 BLOCK = 2048
 """The number of candidates drawn at once, whatever the number requested."""
@@ -29,14 +30,18 @@ def generator(seed: int, *content: object) -> Generator:
     return Generator(PCG64(SeedSequence([seed, int.from_bytes(digest[:16], "big")])))
 
 
+def content_of(space: MapSpace) -> tuple[object, ...]:
+    """What distinguishes a space from others, for `generator`."""
+    return space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole)
+
+
 class RandomMapper:
     """Endless candidates of a space; with `capacity` their tiles are cut to fit into the buffers."""
 
     def __init__(self, space: MapSpace, seed: int, capacity: BufferCapacity | None = None):
         self.space = space
-        self._capacity = capacity
-        self._random = generator(seed, space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole))
-        self._tables = [_DivisorTable(size) for _, size in space.dims] if space.divisors else []
+        self._source = RandomGenomes(space, generator(seed, *content_of(space)))
+        self._expression = Expression(space, capacity)
         self._block, self._next = self._draw(), 0
 
     def propose(self, most: int) -> Candidates:
@@ -51,57 +56,49 @@ class RandomMapper:
         """Costs change nothing here."""
 
     def _draw(self) -> Candidates:
+        return self._expression.candidates(self._source.draw(BLOCK))
+
+
+class RandomGenomes:
+    """A source of random genomes of a space: clusters, tiles, orders, and what is spread."""
+
+    def __init__(self, space: MapSpace, random: Generator):
+        self.space, self._random = space, random
+        self._tables = [_DivisorTable(size) for _, size in space.dims] if space.divisors else []
+
+    def draw(self, count: int) -> Genomes:
+        """So many genomes. Each tile is drawn among those that its enclosing one allows."""
         space, random = self.space, self._random
-        chosen = random.integers(len(space.fanouts), size=BLOCK)
-        fanouts = np.array(space.fanouts)[chosen].T
-        whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), BLOCK, axis=1)
+        chosen = random.integers(len(space.fanouts), size=count)
+        whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), count, axis=1)
         tiles: list[Floats] = []
-        widths: list[Floats] = []
+        spread: list[Ints] = []
+        shares: list[Floats] = []
         orders: list[Ints] = []
-        for number in range(space.levels):
+        for _ in range(space.levels):
             given = tiles[-1] if tiles else whole
             tiles.append(given.copy())
             for at in space.cut:
-                tiles[-1][at] = self._tile(at, given[at])
-            widths.append(self._widths(fanouts[number]))
+                tiles[-1][at] = self.tile(at, given[at])
+            order, share = self.spread(count)
+            spread.append(order)
+            shares.append(share)
             orders.append(random.random(given.shape).argsort(axis=0))
-        if self._capacity is not None:
-            least = np.full(whole.shape, np.inf)
-            least[list(space.cut)] = 1.0
-            cut_to_fit(self._capacity, Drawn(tiles, orders, widths[0], whole, least))
-        around = [whole, *tiles]
-        levels = tuple(
-            level_tiles(np.minimum(tile * width, given), tile, order)
-            for given, tile, width, order in zip(around, tiles, widths, orders, strict=False)
-        )
-        return Candidates(fanouts, levels)
+        return Genomes(chosen, np.array(tiles), np.array(orders), np.array(spread), np.array(shares))
 
-    def _tile(self, at: int, given: Floats) -> Floats:
+    def tile(self, at: int, given: Floats) -> Floats:
         """A tile of each given one of a dimension."""
-        drawn = self._random.random(BLOCK)
+        drawn = self._random.random(len(given))
         if self._tables:
             return self._tables[at].pick(given, drawn)
         return np.clip(np.floor(np.exp(drawn * np.log(given + 1))), 1, given)
 
-    def _widths(self, fanout: Ints) -> Floats:
-        """How many sub-clusters share each dimension, [dimension, mapping]; 1 for those that are not spread."""
-        cut, random = self.space.cut, self._random
-        widths = np.ones((len(self.space.dims), BLOCK))
-        if not cut:
-            return widths
-        dims = np.array(cut)[random.random((len(cut), BLOCK)).argsort(axis=0)]
-        drawn = random.random(BLOCK)
-        for size in np.unique(fanout):
-            choices = widths_of(int(size), min(self.space.parallel, len(cut)))
-            rows = np.flatnonzero(fanout == size)
-            if not choices:
-                continue
-            most = max(map(len, choices))
-            table = np.array([[*one, *(1,) * (most - len(one))] for one in choices], float)
-            picked = table[(drawn[rows] * len(choices)).astype(int)]
-            for place in range(most):
-                widths[dims[place, rows], rows] = picked[:, place]
-        return widths
+    def spread(self, count: int) -> tuple[Ints, Floats]:
+        """In which order a level spreads dimensions, [rank, mapping], and the share that selects their widths."""
+        cut = np.array(self.space.cut, np.int64)
+        if not len(cut):
+            return np.zeros((0, count), np.int64), np.zeros(count)
+        return cut[self._random.random((len(cut), count)).argsort(axis=0)], self._random.random(count)
 
 
 class _DivisorTable:
