@@ -213,8 +213,8 @@ from npuc.compiler.explore.mapping.mappers.random import RandomMapper
 class Unseeded(Algorithm):
     """The same random mappings for every seed."""
 
-    def mapper(self, space, seed, room):
-        return RandomMapper(space, 0, room)
+    def mapper(self, request):
+        return RandomMapper(request.space, 0, request.capacity)
 
 
 MAPPER = Unseeded()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -91,4 +91,14 @@ class Mapper(Protocol):
 
     def tell(self, costs: Floats) -> None:
         """The costs of the candidates that were proposed last, in order; infinite for what does not fit."""
+        ...
+
+
+@runtime_checkable
+class ProvingMapper(Mapper, Protocol):
+    """A mapper that proves what no mapping of its space is below."""
+
+    @property
+    def bound(self) -> float:
+        """The objective that no mapping of the space is below, as far as the search went."""
         ...

@@ -2,9 +2,10 @@
 Mappings as genomes, arrays of genes that operators change freely, and the legal mappings that they express.
 
 A genome has, for every level: a tile of each dimension, an order of all loops, the order in which dimensions are spread
-over sub-clusters, and a share in [0, 1) that selects how many sub-clusters each of them takes. It has one choice of
-clusters. Any genome expresses a legal mapping: a tile that is larger than the enclosing one, or that does not divide it
-where it must, becomes the largest that does; tiles are then cut to fit the buffers.
+over sub-clusters, and a share in [0, 1) that selects how many sub-clusters each of them takes, or 1 where the level
+spreads nothing. It has one choice of clusters. Any genome expresses a legal mapping: a tile that is larger than the
+enclosing one, or that does not divide it where it must, becomes the largest that does; tiles are then cut to fit the
+buffers.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ class Expression:
                 continue
             rows = np.flatnonzero(fanout == size)
             most = max(map(len, choices))
-            table = np.array([[*one, *(1,) * (most - len(one))] for one in choices], float)
+            table = np.array([[*one, *(1,) * (most - len(one))] for one in (*choices, ())], float)
             picked = table[(share[rows] * len(choices)).astype(int)]
             for place in range(most):
                 widths[spread[place, rows], rows] = picked[:, place]
@@ -147,8 +148,8 @@ def mapping_hashes(candidates: Candidates, dims: tuple[tuple[str, int], ...]) ->
 def hashes_of(rows: Sequence[NDArray[np.generic]]) -> Hashes:
     """A number for each column of arrays [row, column] of integers, whatever their type."""
     values = np.concatenate([one.astype(np.uint64) for one in rows])
-    mixed = values[0]
-    for row in values[1:]:  # as splitmix64 mixes, which wraps around
+    mixed = np.zeros(values.shape[1], np.uint64)
+    for row in values:  # multiplication wraps around
         mixed = (mixed ^ row) * np.uint64(0x9E3779B97F4A7C15)
         mixed = mixed ^ (mixed >> np.uint64(29))
     return mixed

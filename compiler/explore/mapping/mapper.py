@@ -18,6 +18,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.registry import Registry
+from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.space import MapSpace
@@ -33,17 +34,31 @@ class Refusal:
     hint: str
 
 
+@dataclass(frozen=True)
+class MapRequest:
+    """
+    What a mapper is made for: a space, a seed, and the machine's buffers for the contraction.
+
+    `budget` is the number of candidates that may be evaluated. `bound` has lower bounds of the costs, None where the
+    model has none (mode parity).
+    """
+
+    space: MapSpace
+    seed: int
+    capacity: BufferCapacity
+    budget: int
+    bound: CostBound | None = None
+
+
 class Algorithm(ABC):
     """A search algorithm: it makes a `Mapper` of each space."""
 
     @abstractmethod
-    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> Mapper:
-        """A mapper of a space; `capacity` is that of the machine's buffers for the contraction."""
+    def mapper(self, request: MapRequest) -> Mapper:
+        """A mapper of a space."""
 
-    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
-        """
-        The reason not to search a space with so many evaluations; None to search it. Called before any search begins.
-        """
+    def refusal(self, request: MapRequest) -> Refusal | None:
+        """The reason not to search a space; None to search it. Called before any search begins."""
         return None
 
 
@@ -77,13 +92,13 @@ class _Outside(Algorithm):
     name: str
     algorithm: Algorithm
 
-    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> Mapper:
+    def mapper(self, request: MapRequest) -> Mapper:
         with _blamed(self.name):
-            return _OutsideMapper(self.name, self.algorithm.mapper(space, seed, capacity))
+            return _OutsideMapper(self.name, self.algorithm.mapper(request))
 
-    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
+    def refusal(self, request: MapRequest) -> Refusal | None:
         with _blamed(self.name):
-            return self.algorithm.refusal(space, budget)
+            return self.algorithm.refusal(request)
 
 
 def _blamed(name: str) -> Foreign:

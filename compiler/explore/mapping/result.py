@@ -31,6 +31,8 @@ FIELDS = (
     "ratio",
     "utilization",
     "contraction",
+    "bound",
+    "gap",
     "evaluations",
     "mapping",
     "curve",
@@ -43,7 +45,8 @@ class Found:
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
     `default_fits` and `fits`: whether the machine can run the default mapping and the best one. The best may not fit
-    where directives can express no mapping that the buffers hold.
+    where directives can express no mapping that the buffers hold. `bound` is the objective that no mapping is below,
+    None where that is not known; the mapping is proved to be the best where its cost is no more.
     """
 
     default: MappingCost | None
@@ -53,6 +56,7 @@ class Found:
     curve: tuple[tuple[int, float], ...]
     default_fits: bool = True
     fits: bool = True
+    bound: float | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,10 @@ class SearchResult:
         """The default mapping's cost over the best one's."""
         objective = self.settings.objective
         return None if found.default is None else found.default.of(objective) / found.best.of(objective)
+
+    def gap(self, found: Found) -> float | None:
+        """By what share the best mapping's cost is above the lower bound at most; 0 where it is proved to be best."""
+        return None if found.bound is None else found.best.of(self.settings.objective) / found.bound - 1
 
     def utilization(self, row: MappedRow) -> float:
         """The share of the array's peak under the best mapping."""
@@ -197,6 +205,8 @@ def to_json(result: SearchResult, version: str) -> str:
                 "best": _cost(found.best),
                 "fits": found.fits,
                 "ratio": result.ratio(found),
+                "bound": None if found.bound is None else _number(found.bound),
+                "gap": result.gap(found),
                 "mapping": mapping_text(found.mapping),
                 "evaluations": found.evaluations,
                 "curve": [[count, _number(cost)] for count, cost in found.curve],
@@ -229,6 +239,8 @@ def _cells(result: SearchResult, row: MappedRow) -> Sequence[object]:
         "" if default is None else result.ratio(found),
         result.utilization(row),
         row.number,
+        "" if found.bound is None else _number(found.bound),
+        "" if found.bound is None else result.gap(found),
         found.evaluations,
         mapping_text(found.mapping),
         " ".join(f"{count}:{_number(cost)!r}" for count, cost in found.curve),

@@ -13,8 +13,9 @@ from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.explore.mapping.best import BestMapping, Limits, search
-from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm
+from npuc.compiler.explore.mapping.best import BestMapping, Limits, MappingCost, Objective, search
+from npuc.compiler.explore.mapping.candidates import Mapper, ProvingMapper
+from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm, MapRequest
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, Settings
 from npuc.compiler.explore.mapping.task import SearchTask, exact_task, parity_task
 from npuc.dialects.mapping import Clusters, Mapping
@@ -85,9 +86,13 @@ class Search:
         return parity_task(problem, has, machine, own.levels, divisors=divisors)
 
     def _require_searchable(self, task: SearchTask, op: ContractOp) -> None:
-        refusal = self.algorithm.refusal(task.space, self.settings.budget)
+        refusal = self.algorithm.refusal(self._request(task))
         if refusal is not None:
             raise UsageError(f"{_named(op)} {refusal.reason}", hint=refusal.hint)
+
+    def _request(self, task: SearchTask) -> MapRequest:
+        own = self.settings
+        return MapRequest(task.space, own.seed, task.capacity, own.budget, task.bound(own.objective))
 
     def run(self, title: str, source: str, advance: Callable[[int], None]) -> SearchResult:
         """
@@ -114,7 +119,7 @@ class Search:
         best = BestMapping(own.objective, limits)
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
-        mapper = self.algorithm.mapper(task.space, own.seed, task.capacity)
+        mapper = self.algorithm.mapper(self._request(task))
         search(mapper, task.costs, best, own.budget, advance)
         if best.cost is None or best.found is None:
             raise CapacityError(
@@ -134,7 +139,17 @@ class Search:
             tuple(best.curve),
             default_fits=default is not None and bool(machine_limits.fit(default.costs, own.objective)[0]),
             fits=bool(machine_limits.fit(best.cost.costs, own.objective)[0]),
+            bound=_bound(task, mapper, best.cost, own.objective),
         )
+
+
+def _bound(task: SearchTask, mapper: Mapper, best: MappingCost, objective: Objective) -> float | None:
+    """The objective that no mapping is below, neither of the space nor known."""
+    least = task.least(objective)
+    if least is None:
+        return None
+    proved = mapper.bound if isinstance(mapper, ProvingMapper) else least
+    return min(best.of(objective), max(least, proved))
 
 
 def _named(op: ContractOp) -> str:

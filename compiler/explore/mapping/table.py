@@ -31,9 +31,11 @@ def print_result(result: SearchResult, console: Console, *, all_rows: bool) -> N
     costs = (f"default\n{unit}", f"best\n{unit}", "default\nover best")
     groups = _groups(result)
     shown = groups if all_rows or len(groups) <= MOST_LINES else _largest(result, groups)
-    rows = [("layer", "phase", "times", *costs, "util\n%", "mapping")] + [_cells(result, own, scale) for own in shown]
+    rows = [("layer", "phase", "times", *costs, "gap\n%", "util\n%", "mapping")] + [
+        _cells(result, own, scale) for own in shown
+    ]
     note = f"the {len(shown)} that take most of {len(groups)} distinct contractions: --rows all shows all"
-    columns = columns_of(rows, left=(0, 1, 7), ranks={1: 3, 2: 2, 5: 1, 6: 4, 7: 5})
+    columns = columns_of(rows, left=(0, 1, 8), ranks={1: 3, 2: 2, 5: 1, 6: 6, 7: 4, 8: 5})
     print_grid(columns, console, gap=2, notes=[note] if len(shown) < len(groups) else [])
     for name, text in _summary(result):
         print_line(name, text, console)
@@ -76,9 +78,17 @@ def _cells(result: SearchResult, rows: list[MappedRow], scale: float) -> tuple[s
         _default_cell(found, times, objective, digits),
         f"{times * found.best.of(objective):,.{digits}f}",
         "" if ratio is None else f"{ratio:,.2f}",
+        _gap_cell(result.gap(found)),
         f"{100 * result.utilization(first):.1f}",
         short_text(found.mapping),
     )
+
+
+def _gap_cell(gap: float | None) -> str:
+    """How far a cost may be above the least one, in percent; `optimal` where it is proved to be the least."""
+    if gap is None or gap == 0:
+        return "" if gap is None else "optimal"
+    return f"{100 * gap:.2f}" if gap >= 5e-5 else "< 0.01"
 
 
 def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:

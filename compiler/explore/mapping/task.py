@@ -27,7 +27,8 @@ from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.directives import mapping_for
 from npuc.compiler.analysis.mapping.named.templates import TEMPLATES
 from npuc.compiler.analysis.mapping.parity import analyse
-from npuc.compiler.explore.mapping.best import MappingCost, MappingCosts, exact_cost, exact_costs
+from npuc.compiler.explore.mapping.best import MappingCost, MappingCosts, Objective, exact_cost, exact_costs
+from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.candidates import Candidates, smallest
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.directives import as_directives, directive_space
@@ -59,6 +60,14 @@ class SearchTask(Protocol):
 
     def default(self) -> MappingCost | None:
         """The cost of the mapping that the contraction has without a search; None if it cannot be run."""
+        ...
+
+    def bound(self, objective: Objective) -> CostBound | None:
+        """Lower bounds of what mappings cost; None where the model has none."""
+        ...
+
+    def least(self, objective: Objective) -> float | None:
+        """The objective that no mapping of the space is below; None where that is not known."""
         ...
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
@@ -119,6 +128,14 @@ class ExactTask:
         except Unmappable:
             return None
         return None if isinstance(own, str) or own.processing_elements > pes else own
+
+    def bound(self, objective: Objective) -> CostBound:
+        """Lower bounds of exact costs."""
+        return CostBound(self.works, self.machine.array, objective)
+
+    def least(self, objective: Objective) -> float:
+        """The lower bound of the whole space."""
+        return self.bound(objective).of_space(self.space)
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
         """In cluster form."""
@@ -181,6 +198,13 @@ class ParityTask:
         names = ("runtime_cycles", "energy_total_mac_units", "l1_size_req", "l2_size_req")
         cycles, energy, l1, l2 = (np.nan if row[name] is None else float(row[name] or 0) for name in names)
         return MappingCost(cycles, energy, l1, l2)
+
+    def bound(self, objective: Objective) -> None:
+        """None: MAESTRO's counts are approximations, which no bound holds for."""
+
+    def least(self, objective: Objective) -> float | None:
+        """The cycles of all MACs at the array's peak, below which nothing is a candidate."""
+        return float(-(-self.problem.macs // self.machine.peak)) if objective == "time" else None
 
     def attribute(self, found: Candidates | Clusters | Mapping) -> MappingAttr:
         """By directives."""

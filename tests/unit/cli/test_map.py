@@ -229,7 +229,7 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         (("--spread", "0"), "--spread 0: expected 1 to 3"),
         (("--parallel", "dp"), "--parallel dp: mappings are of one device, so that map takes no strategy"),
         (("--parallel", "2", "--spread", "2"), "--spread and --parallel say the same"),
-        (("--mapper", "randm"), "--mapper randm: expected random or exhaustive"),
+        (("--mapper", "randm"), "--mapper randm: expected random, exact, exhaustive or genetic"),
         (("--objective", "traffic"), "--objective traffic: expected time, energy or edp"),
         (("--tiles", "odd"), "--tiles odd: expected divisors or any"),
         (("--mode", "fast"), "--mode fast: expected exact or parity"),
@@ -277,3 +277,36 @@ def test_the_former_name_of_spread_says_so(npuc: Npuc) -> None:
     assert now.out == before.out
     assert "warning: --parallel 2 of map is --spread 2 now" in before.err
     assert "warning" not in now.err
+
+
+@pytest.mark.parametrize("mapper", ["random", "genetic", "exact"])
+def test_every_result_says_its_gap(npuc: Npuc, mapper: str) -> None:
+    data = found(npuc, "--mapper", mapper, "--csv", "map.csv")
+    for one in data["contractions"]:
+        assert 0 < one["bound"] <= one["best"]["cycles"]
+        assert one["gap"] == one["best"]["cycles"] / one["bound"] - 1
+    rows = list(csv.DictReader(io.StringIO(Path("map.csv").read_text())))
+    assert [float(row["gap"]) for row in rows] == [
+        data["contractions"][row["contraction"]]["gap"] for row in data["rows"]
+    ]
+
+
+def test_exact_is_optimal_where_it_says_so(npuc: Npuc) -> None:
+    """Against all mappings of the spaces that can be counted."""
+    options = ("--levels", "1", "--budget", "200000", "--only", "y")
+    exact = found(npuc, *options, "--mapper", "exact")["contractions"]
+    every = found(npuc, *options, "--mapper", "exhaustive")["contractions"]
+    assert [one["best"]["cycles"] for one in exact] == [one["best"]["cycles"] for one in every]
+    assert {one["gap"] for one in exact} == {0}
+    table = npuc("map", "conv.dsl", *ON_16, *options, "--mapper", "exact")
+    assert "optimal" in table.out
+
+
+def test_gaps_in_mode_parity(npuc: Npuc) -> None:
+    data = found(npuc, "--mode", "parity")
+    assert all(one["gap"] >= 0 for one in data["contractions"])
+    data = found(npuc, "--mode", "parity", "--objective", "edp")
+    assert {(one["bound"], one["gap"]) for one in data["contractions"]} == {(None, None)}
+    outcome = npuc("map", "conv.dsl", "--mode", "parity", "--mapper", "exact", *QUICK)
+    assert outcome.status == 2
+    assert "has no lower bounds in mode parity" in outcome.err

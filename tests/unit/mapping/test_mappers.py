@@ -34,31 +34,31 @@ class OneMapper:
 class Smallest(Algorithm):
     """The mapping with the smallest tiles alone."""
 
-    def mapper(self, space, seed, capacity):
-        return OneMapper(space)
+    def mapper(self, request):
+        return OneMapper(request.space)
 
-    def refusal(self, space, budget):
-        return Refusal("is more than one", "--budget 2") if budget == 1 else None
+    def refusal(self, request):
+        return Refusal("is more than one", "--budget 2") if request.budget == 1 else None
 
 
 class Fails(Algorithm):
-    def mapper(self, space, seed, capacity):
+    def mapper(self, request):
         raise KeyError("a defect of its own")
 
 
 class Wrong(Algorithm):
-    def mapper(self, space, seed, capacity):
-        mapper = OneMapper(space)
+    def mapper(self, request):
+        mapper = OneMapper(request.space)
         mapper.propose = lambda most: 3
         return mapper
 
 
 class Many(Algorithm):
-    def mapper(self, space, seed, capacity):
+    def mapper(self, request):
         from npuc.compiler.explore.mapping.candidates import join
 
-        mapper = OneMapper(space)
-        mapper.propose = lambda most: join([smallest(space)] * (most + 1))
+        mapper = OneMapper(request.space)
+        mapper.propose = lambda most: join([smallest(request.space)] * (most + 1))
         return mapper
 
 
@@ -97,7 +97,7 @@ def search(mapper: str, *options: str, budget: int = 7) -> int:
 
 
 def test_own_algorithms_have_a_file_each() -> None:
-    assert ALGORITHMS.own == ("random", "exhaustive")
+    assert ALGORITHMS.own == ("random", "exact", "exhaustive", "genetic")
 
 
 @pytest.mark.usefixtures("outside")
@@ -108,7 +108,7 @@ def test_one_from_outside_searches(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["evaluations"] for one in found["contractions"]} == {1 + _known(capsys)}
     assert run_command(["list", "mappers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:2]] == ["random", "exhaustive"]
+    assert [line.split()[0] for line in lines[:4]] == ["random", "exact", "exhaustive", "genetic"]
     assert "smallest    The mapping with the smallest tiles alone." in lines
     assert any(line.startswith("absent      cannot be loaded from small_mapper:Nobody") for line in lines)
 

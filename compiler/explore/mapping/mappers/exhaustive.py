@@ -11,7 +11,7 @@ that do not all get something lead to a mapping more than once.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations, product
@@ -21,8 +21,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
 from npuc.compiler.explore.mapping.candidates import Candidates, join
-from npuc.compiler.explore.mapping.capacity import BufferCapacity
-from npuc.compiler.explore.mapping.mapper import Algorithm, Refusal
+from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
 from npuc.compiler.explore.mapping.space import MapSpace, Spread
 
 Flags = tuple[bool, ...]
@@ -83,15 +82,23 @@ def count_mappings(space: MapSpace, most: int | None = None) -> int:
 
 
 @dataclass(frozen=True)
-class _Block:
+class OrderBlock:
     """Mappings with the same clusters and flags: every order of each level with every chain of each dimension."""
 
     fanouts: tuple[int, ...]
     orders: tuple[tuple[tuple[int, ...], ...], ...]
     chains: tuple[tuple[Chain, ...], ...]
 
+    @staticmethod
+    def of(
+        fanouts: tuple[int, ...], moving: Sequence[Sequence[bool]], chains: Sequence[tuple[Chain, ...]]
+    ) -> OrderBlock:
+        """Of each level which dimensions have several steps, of each dimension its chains."""
+        return OrderBlock(fanouts, tuple(_orders(list(one)) for one in moving), tuple(chains))
+
     @property
     def count(self) -> int:
+        """How many there are."""
         return prod(map(len, self.orders)) * prod(map(len, self.chains))
 
     def part(self, start: int, end: int) -> Candidates:
@@ -110,13 +117,13 @@ class _Block:
         return Candidates(np.repeat(np.array(self.fanouts)[:, None], end - start, axis=1), levels)
 
 
-def _blocks(space: MapSpace) -> Iterator[_Block]:
+def _blocks(space: MapSpace) -> Iterator[OrderBlock]:
     places = range(len(space.dims))
     for fanouts, spreads in _spreads(space):
         own = [chains(space, at, _widths(spreads, at)) for at in places]
         for flags in product(*own):
-            orders = tuple(_orders([flags[at][level] for at in places]) for level in range(space.levels))
-            yield _Block(fanouts, orders, tuple(own[at][flags[at]] for at in places))
+            moving = [[flags[at][level] for at in places] for level in range(space.levels)]
+            yield OrderBlock.of(fanouts, moving, [own[at][flags[at]] for at in places])
 
 
 def _orders(moving: list[bool]) -> tuple[tuple[int, ...], ...]:
@@ -130,7 +137,7 @@ class ExhaustiveMapper:
 
     def __init__(self, space: MapSpace):
         self._blocks = _blocks(space)
-        self._block: _Block | None = None
+        self._block: OrderBlock | None = None
         self._next = 0
 
     def propose(self, most: int) -> Candidates | None:
@@ -155,10 +162,11 @@ class ExhaustiveMapper:
 class Exhaustive(Algorithm):
     """Every mapping of the space, each once; the space may not be larger than the budget."""
 
-    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> ExhaustiveMapper:
-        return ExhaustiveMapper(space)
+    def mapper(self, request: MapRequest) -> ExhaustiveMapper:
+        return ExhaustiveMapper(request.space)
 
-    def refusal(self, space: MapSpace, budget: int) -> Refusal | None:
+    def refusal(self, request: MapRequest) -> Refusal | None:
+        space, budget = request.space, request.budget
         quick = space.levels <= 2 and space.parallel == 1
         most = None if quick else max(COUNTED, budget)
         count = count_mappings(space, most)
@@ -167,7 +175,7 @@ class Exhaustive(Algorithm):
         shown = f"{count:,}" if most is None or count <= most else f"more than {most:,}"
         return Refusal(
             f"has {shown} mappings, more than the budget of {budget:,}",
-            "--mapper random, a larger --budget, fewer --levels, or --only smaller layers",
+            "--mapper exact, a larger --budget, fewer --levels, or --only smaller layers",
         )
 
 

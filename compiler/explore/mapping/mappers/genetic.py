@@ -19,20 +19,24 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes, Hashes, hashes_of, mapping_hashes
-from npuc.compiler.explore.mapping.mapper import Algorithm
+from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
 from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of, generator
 from npuc.compiler.explore.mapping.space import MapSpace
 
 
 @dataclass(frozen=True)
 class Rates:
-    """How likely a child undergoes each operator; `tiles` is the number of tiles that a mutation draws."""
+    """
+    How likely a child undergoes each operator; `tiles` is the number of tiles that a mutation draws, `nothing` how
+    likely a level that is spread otherwise spreads nothing.
+    """
 
     crossover: float = 0.57
     reorder: float = 0.47
     mutate: float = 0.53
     tiles: int = 3
     spread: float = 0.3
+    nothing: float = 0.1
     exchange: float = 0.1
     cluster: float = 0.3
 
@@ -40,7 +44,7 @@ class Rates:
 RATES = Rates()
 FIRST = 256
 """The number of random genomes to begin with."""
-LEAST, MOST, SHARE = 64, 1024, 16
+LEAST, MOST, SHARE = 128, 1024, 8
 """The least and the largest number of children of a generation, which is one of so many of all mappings so far."""
 PARENTS, LEAST_PARENTS = 0.4, 32
 """The number of parents of a generation, by its children, and the least one."""
@@ -102,12 +106,12 @@ class Operators:
             child.tiles[level, dim, rows] = drawn
 
     def spread(self, child: Genomes) -> None:
-        """Spread other dimensions of a level over its sub-clusters."""
+        """Spread other dimensions of a level over its sub-clusters, or none."""
         rows = self._rows(child, self.rates.spread)
         level = self._random.integers(self.space.levels, size=len(rows))
         order, share = self._source.spread(len(rows))
         child.spread[level, :, rows] = order.T
-        child.share[level, rows] = share
+        child.share[level, rows] = np.where(self._random.random(len(rows)) < self.rates.nothing, 1.0, share)
 
     def exchange(self, child: Genomes) -> None:
         """Exchange what two levels spread."""
@@ -233,7 +237,8 @@ class _Scored:
 
     def joined(self, others: _Scored) -> _Scored:
         """These genomes, then the others."""
-        costs, niches = ((np.concatenate(pair)) for pair in ((self.costs, others.costs), (self.niches, others.niches)))
+        costs = np.concatenate([self.costs, others.costs])
+        niches = np.concatenate([self.niches, others.niches])
         return _Scored(self.genomes.joined(others.genomes), costs, niches)
 
     def best(self, most: int, of_niche: int) -> _Scored:
@@ -252,8 +257,8 @@ class _Scored:
 class Genetic(Algorithm):
     """Generations of mappings by the operators of GAMMA, as many as the budget allows."""
 
-    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> GeneticMapper:
-        return GeneticMapper(space, seed, capacity)
+    def mapper(self, request: MapRequest) -> GeneticMapper:
+        return GeneticMapper(request.space, request.seed, request.capacity)
 
 
 MAPPER = Genetic()

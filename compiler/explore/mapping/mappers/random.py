@@ -17,7 +17,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
-from npuc.compiler.explore.mapping.mapper import Algorithm
+from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
 from npuc.compiler.explore.mapping.space import MapSpace, divisors
 
 BLOCK = 2048
@@ -121,8 +121,8 @@ class _DivisorTable:
 class Random(Algorithm):
     """Mappings drawn from the space, as many as the budget allows; tiles are cut to fit the buffers."""
 
-    def mapper(self, space: MapSpace, seed: int, capacity: BufferCapacity) -> RandomMapper:
-        return RandomMapper(space, seed, capacity)
+    def mapper(self, request: MapRequest) -> RandomMapper:
+        return RandomMapper(request.space, request.seed, request.capacity)
 
 
 MAPPER = Random()
