@@ -14,7 +14,7 @@ from npuc.compiler import compile_source
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.frontends import read_source, read_text
 from npuc.frontends.mlir import make_context
 

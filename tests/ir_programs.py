@@ -9,7 +9,7 @@ from xdsl.printer import Printer
 from npuc.compiler.core.options import Options
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import text_source
 

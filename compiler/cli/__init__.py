@@ -35,8 +35,8 @@ from npuc.compiler.cli import (
     study,
     sweep,
 )
-from npuc.compiler.cli.shared import flush, prepare_streams, report_error
-from npuc.compiler.cli.verb import VerbCommand, Verbs, verbs_with
+from npuc.compiler.cli.shared import flush, forget_asides, prepare_streams, report_error
+from npuc.compiler.cli.verbs.command import VerbCommand, Verbs, verbs_with
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 
@@ -86,6 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run_command(arguments: list[str]) -> int:
     """Run the command line; returns the exit status."""
     prepare_streams()
+    forget_asides()
     try:
         status = _parser().main(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
     except WrongCommandLine as e:

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages, warnings_shown
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import said, stages, warnings_shown
 from npuc.compiler.cli.run import warn_of_unread
 from npuc.compiler.cli.shared import Verb, real, whole
+from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.options import DEFAULT_LEVEL, Only
 
 if TYPE_CHECKING:
-    from npuc.compiler.driver.run import RunKeywords
+    from npuc.compiler.driver.running.options import RunKeywords
+    from npuc.compiler.driver.watch.watcher import Watcher
 
 
 def register(app: typer.Typer) -> None:
@@ -23,13 +26,17 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    program: Annotated[Program, Takes(without=("only",))],
+    program: Annotated[Program, Takes(without=without("check", Program))],
     machine: Annotated[
         Machine,
-        Takes(without=("mapping",), help={"hw": "Machine to schedule for; every float is computed in float64."}),
+        Takes(
+            without=without("check", Machine),
+            help={"hw": "Machine to schedule for; every float is computed in float64."},
+        ),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=("objective", *UNSHOWN))],
-    messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
+    optimisation: Annotated[Optimisation, Takes(without=without("check", Optimisation))],
+    devices: Devices,
+    messages: Annotated[Output, Takes(without=without("check", Output))],
     limit: Annotated[
         float, typer.Option("--limit", metavar="MACS", parser=real(1, 1e30), help="Refuse a run of more MACs.")
     ] = 2e10,
@@ -37,21 +44,33 @@ def command(
 ) -> None:
     """Check that no pass changes what the program computes. Runs it on random data before and after each pass."""
     with Verb(messages.debug):
-        from npuc.compiler.driver.run import RunKeywords
+        from npuc.compiler.driver.running.options import RunKeywords
 
         given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
-        options = cast(RunKeywords, {**given, "seed": seed})
-        compare_passes(program.source, options, limit=int(limit), out=True, quiet=messages.quiet)
+        options = cast(RunKeywords, {**given, "seed": seed, **devices.shared()})
+        out = optimisation.statistics_json != "-"
+        with watching(optimisation) as watchers:
+            compare_passes(program.source, options, limit=int(limit), out=out, quiet=messages.quiet, watchers=watchers)
 
 
-def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limit: int, out: bool, quiet: bool) -> None:
+def compare_passes(
+    source: str,
+    options: RunKeywords,
+    *,
+    only: Only = None,
+    limit: int,
+    out: bool,
+    quiet: bool,
+    watchers: tuple[Watcher, ...] = (),
+) -> None:
     """
-    Check every pass, a line each: on standard output if that is the result (`out`), else as messages.
+    Check every pass, a line each: on standard output if that is the result (`out`), else as messages; `watchers` look
+    at the program around each.
 
     Raises `CheckError` for the first pass that changes the program.
     """
     from npuc.compiler.driver.check import PassCheck, check_program
-    from npuc.compiler.driver.run import run_options
+    from npuc.compiler.driver.running.options import run_options
     from npuc.frontends.source import open_source
 
     # where the check is an option of compile, the report has what passes remark
@@ -63,7 +82,15 @@ def compare_passes(source: str, options: RunKeywords, *, only: Only = None, limi
             elif not quiet:
                 line(f"npuc: check: {outcome}")
 
-        checked = check_program(open_source(source), options, only=only, limit=limit, progress=show)
+        checked = check_program(
+            open_source(source),
+            options,
+            only=only,
+            limit=limit,
+            progress=show,
+            say=said(line, quiet=quiet),
+            watchers=watchers,
+        )
     if out:
         asked = run_options(options)
         warn_of_unread(asked, lowered=True, quiet=quiet)

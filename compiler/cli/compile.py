@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, cast
@@ -11,7 +11,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import (
     Verb,
     aside,
@@ -23,12 +23,14 @@ from npuc.compiler.cli.shared import (
     write_folder,
     write_result,
 )
+from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileKeywords, Say
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.compile import Compilation
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.emit.base import Emitted, Emitter
@@ -81,8 +83,8 @@ class CompileOutputs:
         for backend, refusal in only.items():
             if list(backends) != [backend]:
                 raise UsageError(refusal, hint=f"-b {backend}")
-        if self.files.count("-") > 1:
-            raise UsageError("only one of --json, --csv, -o and --statistics-json can go to standard output")
+        program = None if self.emitter.folder else self.program
+        check_one_on_stdout(json=self.json, csv=self.csv, o=program, statistics_json=self.statistics)
         if self.program is not None and len(backends) > 1:
             raise UsageError("-o writes the program of one backend, and several are named")
         for path in self.files:
@@ -94,7 +96,7 @@ def command(
     machine: Machine,
     optimisation: Optimisation,
     devices: Devices,
-    output: Annotated[Output, Takes(without=("plot",))],
+    output: Annotated[Output, Takes(without=without("compile", Output))],
     backend: Backends = None,
     check: Annotated[
         bool, typer.Option("--check", help="Also check that no pass changes what the program computes.")
@@ -149,7 +151,7 @@ def command(
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]
         outputs.check(backends)
-        shared = devices.shared(passes=optimisation.pipeline is not None)
+        shared = devices.shared()
         options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
         with watching(optimisation) as watchers:
             result = _compile(opened, backends, options, outputs, watchers, quiet=quiet, verbose=verbose)
@@ -186,7 +188,7 @@ def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
     """Compare the program before and after each pass of a compilation, on its hardware."""
     from npuc.compiler.cli.check import compare_passes
     from npuc.compiler.driver.check import MAC_LIMIT
-    from npuc.compiler.driver.run import RunKeywords
+    from npuc.compiler.driver.running.options import RunKeywords
 
     run = cast("RunKeywords", {name: options[name] for name in RunKeywords.__annotations__ if name in options})
     compare_passes(program.source, run, only=program.only, limit=MAC_LIMIT, out=False, quiet=quiet)
@@ -206,7 +208,7 @@ def _compile(
 
     try:
         with stages(quiet=quiet) as line:
-            result = compile_program(source, backends, options, _say(quiet, line), watchers=watchers)
+            result = compile_program(source, backends, options, said(line, quiet=quiet), watchers=watchers)
     except Exception as error:  # looked at, and raised again
         if len(backends) == 1 and is_defect(error):
             _keep(source, backends[0], options, error)
@@ -223,7 +225,7 @@ def _compile(
     if emitted is not None and not isinstance(emitted.content, str) and outputs.program is not None:
         write_folder(outputs.program, emitted.content)
     for warning in (*_unshown(result, outputs), *(() if emitted is None else emitted.warnings)):
-        _say(quiet, line)(f"warning: {warning}")
+        said(line, quiet=quiet)(f"warning: {warning}")
     return result
 
 
@@ -254,18 +256,6 @@ def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
     from npuc.compiler.emit.base import Compiled
 
     return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0], outputs.depth))
-
-
-def _say(quiet: bool, line: Callable[[str], None]) -> Say:
-    """Where messages go: IR that was asked for at once, the others, unless --quiet, behind the result."""
-
-    def say(text: str) -> None:
-        if text.startswith("//"):
-            line(text)
-        elif not quiet:
-            aside(text)
-
-    return say
 
 
 def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None) -> None:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import progress, said
+from npuc.compiler.cli.shared import (
+    Verb,
+    aside,
+    check_rows,
+    check_target,
+    make_console,
+    whole,
+    write_result,
+)
+from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.numbers import integer_of
 from npuc.compiler.core.options import objective_named
@@ -21,6 +33,7 @@ from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
+    from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.explore.mapping.best import Objective
     from npuc.compiler.explore.mapping.result import SearchResult, Settings
     from npuc.compiler.explore.mapping.search import Search
@@ -47,11 +60,8 @@ class MapOutputs:
     plot: str | None
     picture: str | None
     all_rows: bool
-
-    @property
-    def on_stdout(self) -> bool:
-        """Whether a file takes standard output."""
-        return "-" in (self.json, self.csv, self.program)
+    shows: bool
+    """Whether standard output is free for the table."""
 
 
 def command(
@@ -60,10 +70,11 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=("opt_level", "tolerance", "before", "after", *UNSHOWN),
+            without=without("map", Optimisation),
             help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],
+    devices: Devices,
     output: Annotated[
         Output,
         Takes(
@@ -91,9 +102,6 @@ def command(
             "--spread", metavar="N", parser=whole(), help="Most dimensions that a level spreads, 1 to 3 (default: 1)."
         ),
     ] = None,
-    parallel: Annotated[
-        str | None, typer.Option("--parallel", metavar="N", hidden=True, help="The former name of --spread.")
-    ] = None,
     tiles: Annotated[
         str,
         typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
@@ -109,18 +117,19 @@ def command(
     """Search for the best mapping of every contraction. Mappings place its loops on processing elements."""
     quiet = output.quiet
     with Verb(output.debug):
-        spread = _spread(spread, parallel, quiet=quiet)
+        spread, devices = _spread(spread, devices, quiet=quiet)
         settings = _settings(optimisation.objective, mapper, budget, seed, levels, spread, tiles)
         if rows not in (None, "folded", "all"):
             raise UsageError(f"--rows {rows}: expected folded or all")
         check_rows(rows, output.json, output.csv, output.output)
-        outputs = _outputs(output, all_rows=rows == "all")
+        outputs = _outputs(output, optimisation.statistics_json, all_rows=rows == "all")
         keys = machine.keywords()
         if mode is not None:
             keys["overrides"] = _with_mode(keys.get("overrides") or {}, _chosen("--mode", mode, MODES))
-        options: CompileKeywords = {**keys, **collected(program, optimisation)}
+        options: CompileKeywords = {**keys, **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
-        search, result = _search(program.source, options, settings, quiet=quiet)
+        with watching(optimisation) as watchers:
+            search, result = _search(program.source, options, settings, watchers, quiet=quiet)
         _write(search, result, outputs)
         if outputs.program is not None and result.mode == "parity" and not quiet:
             aside("the program does not record its mode: compile it with --set maestro.mode=parity")
@@ -133,27 +142,20 @@ def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
     return {**overrides, "maestro.mode": mode}
 
 
-def _spread(spread: int | None, parallel: str | None, *, quiet: bool) -> int:
+def _spread(spread: int | None, devices: Devices, *, quiet: bool) -> tuple[int, Devices]:
     """
-    How many dimensions a level may spread, which was `--parallel` before that meant how devices share a step.
-
-    Raises `UsageError` for a strategy, which mappings of one device have no use for.
+    How many dimensions a level may spread, and how devices share the step: `--parallel N`, an integer, was the former.
     """
-    if parallel is None:
-        return 1 if spread is None else spread
-    former = integer_of(parallel, 10)
+    former = None if devices.parallel is None else integer_of(devices.parallel, 10)
     if former is None:
-        raise UsageError(
-            f"--parallel {parallel}: mappings are of one device, so that map takes no strategy",
-            hint="npuc compile and npuc explain do; --spread N is how many dimensions a level may spread",
-        )
+        return 1 if spread is None else spread, devices
     if spread is not None:
         raise UsageError("--spread and --parallel say the same", hint="leave out --parallel, its former name")
     if not quiet:
         aside(
             f"warning: --parallel {former} of map is --spread {former} now; the former name goes with the next release"
         )
-    return former
+    return former, replace(devices, parallel=None)
 
 
 def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
@@ -185,11 +187,10 @@ def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, 
     return Settings(chosen, mapper, budget, seed, levels, spread, tiles)
 
 
-def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:
+def _outputs(asked: Output, statistics: str | None, *, all_rows: bool) -> MapOutputs:
     """Where results go. Raises `UsageError` before any work is done."""
     json, csv, program, plot = asked.json, asked.csv, asked.output, asked.plot
-    if [json, csv, program].count("-") > 1:
-        raise UsageError("only one of --json, --csv and -o can go to standard output")
+    shows = not check_one_on_stdout(json=json, csv=csv, o=program, statistics_json=statistics)
     for path in (json, csv, program, plot):
         check_target(path)
     picture = None
@@ -197,10 +198,12 @@ def _outputs(asked: Output, *, all_rows: bool) -> MapOutputs:
         from npuc.compiler.core.drawing.figure import check_format
 
         picture = check_format(plot)
-    return MapOutputs(json, csv, program, plot, picture, all_rows)
+    return MapOutputs(json, csv, program, plot, picture, all_rows, shows)
 
 
-def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet: bool) -> tuple[Search, SearchResult]:
+def _search(
+    source: str, options: CompileKeywords, settings: Settings, watchers: tuple[Watcher, ...], *, quiet: bool
+) -> tuple[Search, SearchResult]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -211,13 +214,10 @@ def _search(source: str, options: CompileKeywords, settings: Settings, *, quiet:
     from npuc.compiler.explore.mapping.search import Search
     from npuc.frontends.source import open_source
 
-    def say(text: str) -> None:
-        if not quiet:
-            aside(text)
-
+    say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():
-        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings)
+        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
         found = Search(module, hardware, settings)
@@ -256,7 +256,7 @@ def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:
         from npuc.compiler.explore.mapping.picture import draw
 
         write_file(outputs.plot, draw(result, outputs.picture))
-    if not outputs.on_stdout:
+    if outputs.shows:
         from npuc.compiler.explore.mapping.table import print_result
 
         print_result(result, make_console(), all_rows=outputs.all_rows)

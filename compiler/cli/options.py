@@ -10,13 +10,16 @@ import typer
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CONVENTIONS, MAX_OPS, PLAN_OBJECTIVES, PRECISIONS, STRATEGIES, CompileKeywords
-
-UNSHOWN = (
-    *("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only"),
-    "verify_each",
+from npuc.compiler.core.options import (
+    CONVENTIONS,
+    MAX_OPS,
+    PLAN_OBJECTIVES,
+    PRECISIONS,
+    RECOMPUTE,
+    STRATEGIES,
+    CompileKeywords,
 )
-"""Options on single passes, which verbs with no single program do not take."""
+
 Backends = Annotated[
     list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model (npuc list backends).")
 ]
@@ -109,6 +112,14 @@ class Optimisation(Group):
     pipeline: Annotated[
         str | None, typer.Option("-p", "--pipeline", metavar="PASSES", help="Run these passes instead of those of -O.")
     ] = None
+    recompute: Annotated[
+        str | None,
+        typer.Option(
+            "--recompute",
+            metavar=RECOMPUTE,
+            help="Run activations again in the backward pass: all but checkpoints, or within a budget.",
+        ),
+    ] = None
     load: Load = None
     before: Annotated[
         list[str] | None,
@@ -177,7 +188,16 @@ class Devices(Group):
         bool,
         typer.Option("--exact-plan", help="Prove the plan by an integer program, which may take minutes. Needs HiGHS."),
     ] = False
-    zero: Annotated[bool, typer.Option("--zero", help="Shard parameters and optimizer states (ZeRO).")] = False
+    zero: Annotated[
+        int | None,
+        typer.Option(
+            "--zero",
+            metavar="[=0|1|2|3]",
+            parser=whole(),
+            help="Keep parts of what all devices have (ZeRO): 1 optimizer states, 2 gradients, too, 3 (bare --zero) "
+            "parameters, too, 0 none.",
+        ),
+    ] = None
 
     def keywords(self) -> CompileKeywords:
         """Those alone that were given: a switch that is not set says nothing."""
@@ -185,19 +205,19 @@ class Devices(Group):
             "CompileKeywords", {name: value for name, value in super().keywords().items() if value is not False}
         )
 
-    def shared(self, *, passes: bool, varied: bool = False) -> CompileKeywords:
+    def shared(self, *, varied: bool = False) -> CompileKeywords:
         """
         `keywords`, if they say something.
 
         Raises `UsageError` for one that says nothing since there is one device, and for devices beside another mesh;
-        `passes`: -p says all passes, `varied`: there are several numbers of devices.
+        `varied`: there are several numbers of devices.
         """
         given = self.keywords()
         plan = {name: value for name, value in given.items() if name not in ("devices", "mesh")}
         from npuc.compiler.driver.options import needs_devices
 
         if plan and self.devices in (None, 1) and self.mesh is None and not varied:
-            raise needs_devices(*next(iter(plan.items())), passes=passes)
+            raise needs_devices(*next(iter(plan.items())))
         if self.devices == 1 and self.mesh is not None:
             raise UsageError(f"--devices 1: --mesh {self.mesh} has several devices", hint="leave out --devices")
         return given

@@ -18,6 +18,8 @@ from npuc.compiler.core.stages import remarks_to, told_to
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from npuc.compiler.core.options import Say
+
 REFRESH_SECONDS = 0.1
 SHOWN_AFTER_SECONDS = 2.0
 """A compilation that ends earlier shows no stage."""
@@ -87,6 +89,18 @@ def stages(*, quiet: bool) -> Generator[Line]:
             yield shown.line
     finally:
         shown.end()
+
+
+def said(line: Callable[[str], None], *, quiet: bool) -> Say:
+    """Where messages go: IR that was asked for at once, by `line`; the others, unless `quiet`, behind the result."""
+
+    def say(text: str) -> None:
+        if text.startswith("//"):
+            line(text)
+        elif not quiet:
+            aside(text)
+
+    return say
 
 
 @contextmanager

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import UNSHOWN, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages, warnings_shown
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import said, stages, warnings_shown
 from npuc.compiler.cli.shared import Verb, aside, check_target, whole
+from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from npuc.compiler.driver.run import RunKeywords, RunOptions
+    from npuc.compiler.driver.running.options import RunKeywords, RunOptions
     from npuc.compiler.interpreter.execute import Run
 
 
@@ -29,13 +31,17 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    program: Annotated[Program, Takes(without=("only",))],
+    program: Annotated[Program, Takes(without=without("run", Program))],
     machine: Annotated[
         Machine,
-        Takes(without=("mapping",), help={"hw": "Machine to schedule for; sums are as wide as its accumulators."}),
+        Takes(
+            without=without("run", Machine),
+            help={"hw": "Machine to schedule for; sums are as wide as its accumulators."},
+        ),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=("objective", *UNSHOWN))],
-    messages: Annotated[Output, Takes(without=("json", "csv", "plot", "output"))],
+    optimisation: Optimisation,
+    devices: Devices,
+    messages: Annotated[Output, Takes(without=without("run", Output))],
     inputs: Annotated[
         str | None, typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name.")
     ] = None,
@@ -55,7 +61,8 @@ def command(
 ) -> None:
     """Execute the program in numpy. Prints the losses or, without a loss, the shape and mean of each output."""
     with Verb(messages.debug):
-        from npuc.compiler.driver.run import RunKeywords, is_lowered, run_options, run_program
+        from npuc.compiler.driver.run import run_program
+        from npuc.compiler.driver.running.options import RunKeywords, is_lowered, run_options
         from npuc.frontends.source import open_source
 
         check_target(outputs)
@@ -66,15 +73,21 @@ def command(
             "seed": seed,
             "level": level,
         }
-        options = cast(
-            "RunKeywords", {**own, **collected(program, machine, optimisation, known=RunKeywords.__annotations__)}
-        )
-        with stages(quiet=messages.quiet), warnings_shown(quiet=messages.quiet):
-            result = run_program(open_source(program.source), options)
+        given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
+        options = cast("RunKeywords", {**own, **given, **devices.shared()})
+        opened = open_source(program.source)
+        with (
+            watching(optimisation) as watchers,
+            stages(quiet=messages.quiet) as line,
+            warnings_shown(quiet=messages.quiet),
+        ):
+            result = run_program(opened, options, said(line, quiet=messages.quiet), watchers=watchers)
         asked = run_options(options)
         warn_of_unread(asked, lowered=is_lowered(asked), quiet=messages.quiet)
         if outputs is not None:
             write_file(outputs, _packed(result))
+        if optimisation.statistics_json == "-":
+            return
         for number, loss in enumerate(result.losses):
             print(f"step {number}: loss {loss!r}" if len(result.losses) > 1 else f"loss {loss!r}")
         if not result.losses:

@@ -97,7 +97,6 @@ class Verb:
 
     def __enter__(self) -> None:
         self._outputs.__enter__()
-        _asides.clear()
         interrupts.begin_raising()
 
     def __exit__(
@@ -140,6 +139,11 @@ class Verb:
                 return report_error(UsageError("out of memory", hint="make the network or its data smaller"))
             case _:
                 return report_error(_defect(error))
+
+
+def forget_asides() -> None:
+    """Begin anew: what an earlier command had to say, and did not, is nobody's."""
+    _asides.clear()
 
 
 def _say_asides() -> None:

@@ -47,9 +47,9 @@ Accelerators = Annotated[
     str | None,
     typer.Option("--hw", metavar="NAME|FILE", help="Accelerators to use instead of the study's: a preset or a file."),
 ]
-Pipelines = Annotated[
+Rewrites = Annotated[
     list[str] | None,
-    typer.Option("--pipeline", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
+    typer.Option("--rewrite", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
 ]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")]
 Jobs = Annotated[
@@ -78,7 +78,7 @@ def command(
     network: Networks = None,
     hw: Accelerators = None,
     define: Defines = None,
-    pipeline: Pipelines = None,
+    rewrite: Rewrites = None,
     load: Load = None,
     setting: Settings = None,
     jobs: Jobs = None,
@@ -101,7 +101,7 @@ def command(
             "networks": network,
             "hardware": hw,
             "defines": define,
-            "pipelines": pipeline,
+            "pipelines": rewrite,
             "load": load,
             "settings": setting,
             "jobs": jobs,
@@ -118,7 +118,7 @@ def command(
             settings=settings,
             figures=figure or (),
             hardware=hw,
-            pipelines=pipeline or (),
+            pipelines=rewrite or (),
             load=load or (),
             jobs=jobs or 1,
             draws=plot is not None,
@@ -151,7 +151,7 @@ SPELT: dict[Option, str] = {
     "networks": "--network",
     "hardware": "--hw",
     "defines": "-D",
-    "pipelines": "--pipeline",
+    "pipelines": "--rewrite",
     "load": "--load",
     "settings": "--set",
     "jobs": "--jobs",

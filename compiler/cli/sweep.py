@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import UNSHOWN, Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole
+from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.outputs import write_file
 
@@ -40,16 +41,16 @@ def command(
     optimisation: Annotated[
         Optimisation,
         Takes(
-            without=tuple(name for name in UNSHOWN if name != "verify_each"),
+            without=without("sweep", Optimisation),
             help={"objective": "What schedules minimise: time (default), traffic, energy or edp."},
             default={"objective": None},  # what is not said may be varied
         ),
     ],
-    devices: Annotated[Devices, Takes(without=("exact_plan",))],
+    devices: Devices,
     output: Annotated[
         Output,
         Takes(
-            without=("json", "output"),
+            without=without("sweep", Output),
             help={
                 "csv": "Write one row per point; resumes an interrupted FILE.",
                 "plot": "Draw the points: .png, .pdf, .svg.",
@@ -91,7 +92,7 @@ def command(
         kind = None if plot is None else _picture_kind(plot)
         options: CompileKeywords = {
             **collected(machine, program, optimisation),
-            **devices.shared(passes=optimisation.pipeline is not None, varied="devices" in varied),
+            **devices.shared(varied="devices" in varied),
         }
         opened = open_source(program.source)
         sweep = Sweep(opened, varied, backend, options)

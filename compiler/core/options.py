@@ -43,6 +43,13 @@ SHOWN_CHANGES = ("full", "diff")
 """How the program is shown after a pass that changed it."""
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 """The float types that a program may be given (pass `set-precision`); `as-written` leaves them as they are."""
+ZERO_STAGES = (0, 1, 2, 3)
+"""
+What of parameters that all devices have each keeps a part of (ZeRO): nothing; the optimizer's states; gradients, too;
+the parameters themselves, too.
+"""
+RECOMPUTE = "none|full|every=K|optimal=GIB"
+"""How activations may be run again in the backward pass in place of being stored."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffers"]
@@ -116,7 +123,8 @@ class CompileKeywords(TypedDict, total=False):
     convention: str
     plan_objective: str
     exact_plan: bool
-    zero: bool
+    zero: bool | int
+    recompute: str | None
     load: Sequence[str]
     before: Sequence[str]
     after: Sequence[str]
@@ -135,7 +143,7 @@ class Options:
     `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
-    training step of a graph that has none.
+    training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `recompute` a text as in `RECOMPUTE`.
     """
 
     hardware: HardwareLike | None = None
@@ -159,7 +167,8 @@ class Options:
     convention: str = CONVENTIONS[0]
     plan_objective: str = PLAN_OBJECTIVES[0]
     exact_plan: bool = False
-    zero: bool = False
+    zero: int = 0
+    recompute: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()

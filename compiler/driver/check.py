@@ -15,26 +15,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, TensorType
 from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
-from npuc.compiler.core.options import Only
+from npuc.compiler.core.options import Only, Say
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
+from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
 from npuc.compiler.driver.levels.canonical import canonical_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF
 from npuc.compiler.driver.passes import available_passes, passes_by_hand, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.run import (
-    RunKeywords,
-    check_tolerance_used,
-    passes_to,
-    run_options,
-    stamp_default_target,
-    types_of_run,
-)
+from npuc.compiler.driver.running.lower import check_shared, passes_to, stamp_default_target, types_of_run
+from npuc.compiler.driver.running.options import RunKeywords, RunOptions, check_goals_used, run_options
+from npuc.compiler.driver.session import silent
+from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
+from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
@@ -76,6 +75,8 @@ def check_program(
     only: Only = None,
     limit: int = MAC_LIMIT,
     progress: Callable[[PassCheck], None] | None = None,
+    say: Say = silent,
+    watchers: tuple[Watcher, ...] = (),
 ) -> list[PassCheck]:
     """
     Check every pass of a pipeline (by default all of `opt_level` down to the level `npu`), in its order.
@@ -86,27 +87,24 @@ def check_program(
     what does not fit.
     """
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
-    check_tolerance_used(options, scheduled=True)
+    check_goals_used(options, scheduled=True)
     module = read_program(source, options, sources)
-    stamp_default_target(module, options)
-    text = options.pipeline
-    if text is None:
-        text = ",".join(passes_to(module, options.level or "npu", options))
-    passes = read_pipeline(text, available_passes(options.load))
-    first = canonical_passes(module, options, options.level or "npu")
-    passes = [*first, *types_of_run(source, module, passes, options), *passes]
+    passes = _passes_of(source, module, options)
+    check_shown(options.print_after, passes)
+    watch = Watchers([*asked_watchers(options, module, say), *watchers])
+    watch.plan(passes)
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
     _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
     data = random_data(module, options.seed)
     tell("run")
     with sources.quoted():
         before = run_results(module, data)
-    done, told_of = list[PassCheck](), passes_by_hand(options)
+    done, told_of = list[PassCheck](), {*passes_by_hand(options), *ASKED}
     for step in passes:
         earlier, ran = module.clone(), False
         try:
             # what it changed is a part of the outcome
-            run_pipeline(module, [step], make_context(), sources, told_of=told_of, tell_unchanged=False)
+            run_pipeline(module, [step], make_context(), sources, watch=watch, told_of=told_of, tell_unchanged=False)
             ran = True
             verify_module(module, sources, after=step.name)
             _check_layers(step.name, earlier, module)
@@ -131,7 +129,24 @@ def check_program(
             )
         done.append(outcome)
         before = after
+    watch.finish()
     return done
+
+
+def _passes_of(source: Source, module: ModuleOp, options: RunOptions) -> list[ModulePass]:
+    """The passes to check, on a module that gets the machine of the options."""
+    machine, available = stamp_default_target(module, options), available_passes(options.load)
+    check_shared(options, machine)
+    check_backward(module, options)
+    if options.pipeline is None:
+        steps = passes_to(module, options.level or "npu", options, machine)
+    elif asks_passes(options):
+        steps = with_asked([str(one) for one in read_pipeline(options.pipeline, available)], options, machine)
+    else:
+        steps = [options.pipeline]
+    passes = read_pipeline(",".join(steps), available)
+    first = canonical_passes(module, options, options.level or "npu")
+    return [*first, *types_of_run(source, module, passes, options), *passes]
 
 
 def _within_rounding(

@@ -168,17 +168,23 @@ def _warnings(reports: Sequence[Report]) -> Iterator[str]:
 
 
 def lowered_module(
-    source: Source, model: Backend, keywords: CompileKeywords, say: Say, warnings: list[str]
+    source: Source,
+    model: Backend,
+    keywords: CompileKeywords,
+    say: Say,
+    warnings: list[str],
+    *,
+    watchers: tuple[Watcher, ...] = (),
 ) -> tuple[ModuleOp, Hardware]:
-    """The module that a backend would score, and the machine; adds to `warnings`."""
+    """The module that a backend would score, and the machine; adds to `warnings`. `watchers` look at each pass."""
     with without_cycle_collection():
         options, sources = options_of(keywords), texts_of(source)
         tell("reading")
         machine = machine_for(model, options, source.format)
+        check_meaning(options, [(scoring(model, options.pipeline), machine)])
         module = read_for([machine], source, options, sources, warnings)
-        lower_program(
-            module, Session(source, lowering_options(source, options), model, machine, sources, say, warnings)
-        )
+        options = lowering_options(source, options)
+        lower_program(module, Session(source, options, model, machine, sources, say, warnings, watchers))
         return module, machine
 
 

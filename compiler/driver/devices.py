@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.core.options import is_joint
+from npuc.compiler.core.options import ZERO_STAGES, is_joint
 from npuc.dialects.train.signature import training_functions
 from npuc.hardware.network import network_of
 
@@ -47,7 +47,7 @@ def parallel_passes(options: Options, machine: Hardware) -> list[str]:
     is_limited = capacity is not None and is_joint(strategy) and options.plan_objective != "memory"
     text = f"strategy={strategy} {size} convention={options.convention}"
     text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
-    text += " zero=true" if options.zero else ""
+    text += " zero=true" if options.zero == ZERO_STAGES[-1] else ""
     text += " exact=true" if options.exact_plan else ""
     text += f" memory_mib={capacity:g}" if is_limited else ""
     return [f"{PARALLELIZE}{{{text}}}"]

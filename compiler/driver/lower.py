@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.memory.liveness import largest_at_peak
 from npuc.compiler.analysis.memory.peak import Peak, peak_of_module
-from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
@@ -29,9 +29,9 @@ from npuc.compiler.driver.devices import (
     PARALLELIZE,
     check_homogeneous,
     check_network,
-    parallel_passes,
     without_loss,
 )
+from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
 from npuc.compiler.driver.levels.canonical import canonical_passes, is_dearer
 from npuc.compiler.driver.levels.needed import needed_passes
 from npuc.compiler.driver.levels.placement import placed
@@ -48,9 +48,7 @@ from npuc.compiler.driver.passes import (
 )
 from npuc.compiler.driver.precision import precision_of, precision_passes
 from npuc.compiler.driver.session import Session
-from npuc.compiler.driver.watch.changes import Changes
-from npuc.compiler.driver.watch.cost_trace import CostTrace, cost_of, work_of
-from npuc.compiler.driver.watch.times import Times
+from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.driver.work_times import stamp_times
 from npuc.compiler.transforms.autodiff import whole_step
@@ -90,11 +88,16 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     options, model, machine, told = session.options, session.model, session.machine, len(session.warnings)
     _check_energies(module, session)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
-    preset = placed([*parallel_passes(options, machine), *needed_passes(module, session)], options)
+    needed = needed_passes(module, session)
+    check_backward(module, options)
+    preset = placed(with_asked(needed, options, machine), options)
     if options.exact_plan:
         session.say(EXACT)
         tell(f"{EXACT}, which may take minutes")
     passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
+    if options.pipeline is not None and asks_passes(options):
+        passes = read_pipeline(",".join(with_asked([str(one) for one in passes], options, machine)), available)
+        session.say(f"passes: {write_pipeline(passes)}")
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
     passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
     mappers = _mapping_passes(session)
@@ -142,7 +145,7 @@ class _Runner:
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
         session, options = self.session, self.session.options
-        told_of = {PARALLELIZE, *passes_by_hand(options)}
+        told_of = {*ASKED, *passes_by_hand(options)}
         with remarks_to(session.warnings.append):
             each, sources = options.verify_each, session.sources
             run_pipeline(module, passes, self.context, sources, verify_each=each, watch=self.watch, told_of=told_of)
@@ -224,21 +227,9 @@ def _check_energies(module: ModuleOp, session: Session) -> None:
 
 def _watchers(passes: Sequence[ModulePass], module: ModuleOp, session: Session) -> list[Watcher]:
     """The watchers of the passes that the options ask for. Raises `UsageError` for a pass that does not run."""
-    options, model, machine = session.options, session.model, session.machine
-    found: list[Watcher] = [*session.watchers]
-    if (wanted := options.print_after) is not None:
-        names = [p.name for p in passes]
-        if wanted != "all" and wanted not in names:
-            hint = did_you_mean(wanted, ["all", *names])
-            text = write_pipeline(passes) or "(empty)"
-            raise UsageError(f"--print-after {wanted}: the pipeline {text} has no such pass", hint=hint)
-        before = work_of(module) | cost_of(module, model, machine)
-        found.append(CostTrace(model, machine, wanted, session.say, before))
-    if options.print_changed is not None:
-        found.append(Changes(session.say, lines=options.print_changed == "diff"))
-    if options.time_passes:
-        found.append(Times(session.say))
-    return found
+    check_shown(session.options.print_after, passes)
+    asked = asked_watchers(session.options, module, session.say, (session.model, session.machine))
+    return [*session.watchers, *asked]
 
 
 def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:

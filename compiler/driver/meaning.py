@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from npuc.backends.base import DEFAULT, Backend
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
+from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, ZERO_STAGES, Options
 from npuc.hardware import Hardware
 
 Scored = Sequence[tuple[Backend, Hardware]]
@@ -28,6 +28,10 @@ def check_meaning(options: Options, scored: Scored, varied: Sequence[str] = ()) 
         for name, is_given in given.items():
             if is_given:
                 raise _meaningless(name, scored, "schedules nothing", f"-b {DEFAULT}")
+    stages = options.zero in ZERO_STAGES[1:-1]
+    for name, is_given in (("--recompute", options.recompute not in (None, "none")), ("--zero=1 and =2", stages)):
+        if is_given and all(model.derives_backward for model, _ in scored):
+            raise _meaningless(name, scored, "derives the backward pass itself", f"-b {DEFAULT}")
     if options.mapping is not None or "mapping" in varied:
         if all(model.mapping_pass(machine, None) is None for model, machine in scored):
             raise _meaningless("--mapping", scored, "uses no mappings", "-b maestro")

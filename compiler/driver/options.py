@@ -26,6 +26,7 @@ from npuc.compiler.core.options import (
     PRECISIONS,
     SHOWN_CHANGES,
     STRATEGIES,
+    ZERO_STAGES,
     CompileKeywords,
     Convention,
     Options,
@@ -34,6 +35,7 @@ from npuc.compiler.core.options import (
     mesh_sizes,
     objective_named,
 )
+from npuc.compiler.driver.levels.asked import check_asked, recompute_pass
 from npuc.compiler.driver.levels.placement import split_placement
 from npuc.compiler.driver.mapping_file import is_mapping_file
 
@@ -46,6 +48,7 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("parallel", "strategy of parallelism", (None, *STRATEGIES)),
     ("convention", "convention", CONVENTIONS),
     ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
+    ("zero", "stage of ZeRO", ZERO_STAGES),
 )
 
 
@@ -55,7 +58,7 @@ PLAN_OPTIONS: Mapping[str, object] = {
     "convention": CONVENTIONS[0],
     "plan_objective": PLAN_OBJECTIVES[0],
     "exact_plan": False,
-    "zero": False,
+    "zero": 0,
 }
 
 
@@ -76,6 +79,7 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
         fields[name] = (value,) if isinstance(value, str) else tuple(value or ())
     if fields.get("mapping") is not None:
         fields["mapping"] = os.fspath(fields["mapping"])
+    fields["zero"] = ZERO_STAGES[-1] if fields.get("zero") is True else int(fields.get("zero") or 0)
     if "objective" in fields:
         fields["objective"] = objective_named(fields["objective"])
     if fields.get("mesh") is not None:
@@ -96,6 +100,17 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
     does not exist.
     """
     options = keywords_of(options, CompileKeywords)
+    check_choices(options)
+    check_passes(Options(**fields_of(options)))
+    _check_goals(options)
+    mapping = options.get("mapping")
+    if mapping is not None and not is_mapping_file(os.fspath(mapping)):
+        template_named(os.fspath(mapping))
+    return options
+
+
+def check_choices(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for a choice that does not exist, of a compilation or of a run, and for unused options."""
     for name, label, known in CHOICES:
         value = options.get(name, known[0])
         if value not in known:
@@ -103,13 +118,10 @@ def check_options(options: CompileKeywords) -> CompileKeywords:
             raise UsageError(f"unknown {label} {value!r}", hint=f"known: {shown}")
     if "tolerance" in options:
         check_tolerance_given(options["tolerance"])
+    if options.get("recompute") is not None:
+        recompute_pass(options["recompute"])
     _check_devices(options)
-    check_passes(Options(**fields_of(options)))
-    _check_goals(options)
-    mapping = options.get("mapping")
-    if mapping is not None and not is_mapping_file(os.fspath(mapping)):
-        template_named(os.fspath(mapping))
-    return options
+    check_asked(options)
 
 
 def check_tolerance_given(value: object) -> None:
@@ -136,7 +148,7 @@ def _check_goals(options: CompileKeywords) -> None:
             )
 
 
-def _check_devices(options: CompileKeywords) -> None:
+def _check_devices(options: Mapping[str, Any]) -> None:
     """Raise `UsageError` for devices that no tree or mesh has, or for what goes unused."""
     devices, mesh = options.get("devices", 1), options.get("mesh")
     if mesh is not None:
@@ -155,18 +167,14 @@ def _check_devices(options: CompileKeywords) -> None:
     for name, default in PLAN_OPTIONS.items() if devices == 1 else ():
         value = options.get(name, default)
         if value != default:
-            raise needs_devices(name, value, passes=options.get("pipeline") is not None)
+            raise needs_devices(name, value)
     if devices > 1 and options.get("exact_plan") and has_one_plan(options):
         strategy = options.get("parallel") or DEFAULT_STRATEGY
         hint = "leave out --exact-plan, or --parallel joint"
         raise UsageError(f"--exact-plan does not apply with --parallel {strategy}, which has one plan", hint=hint)
-    if devices > 1 and options.get("pipeline") is not None:
-        size = f"devices={devices}" if mesh is None else f'mesh="{mesh}"'
-        hint = f"parallelize{{strategy=hypar {size}}} in front of autodiff"
-        raise UsageError("--devices does not apply with -p, which names all passes", hint=hint)
 
 
-def has_one_plan(options: CompileKeywords) -> bool:
+def has_one_plan(options: Mapping[str, Any]) -> bool:
     """Whether the strategy of several devices leaves no choice, so that there is nothing to prove."""
     from npuc.compiler.analysis.sharding.reference.strategies import rule_of
 
@@ -200,8 +208,8 @@ def check_passes(options: Options, *, leveled: bool = False) -> None:
         )
 
 
-def needs_devices(name: str, value: object, *, passes: bool) -> UsageError:
-    """The error of an option of `PLAN_OPTIONS` where there is one device; `passes`: -p says all passes."""
-    shown = f"--{name.replace('_', '-')}" + ("" if value is True else f" {value}")
-    hint = "add the pass parallelize{…} to -p" if passes else "--devices 16"
-    return UsageError(f"{shown} needs --devices N", hint=hint)
+def needs_devices(name: str, value: object) -> UsageError:
+    """The error of an option of `PLAN_OPTIONS` where there is one device."""
+    bare = value is True or (name == "zero" and value == ZERO_STAGES[-1])
+    shown = f"--{name.replace('_', '-')}" + ("" if bare else f"{'=' if name == 'zero' else ' '}{value}")
+    return UsageError(f"{shown} needs --devices N", hint="--devices 16")

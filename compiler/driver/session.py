@@ -57,6 +57,8 @@ class Session:
             mesh=None,
             parallel=None,
             plan_objective="bytes",
+            zero=0,
+            recompute=None,
             exact_plan=False,
             only=None,
             print_after=None,

@@ -14,6 +14,7 @@ from math import prod
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.passes import ModulePass
 
 from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
@@ -29,12 +30,13 @@ from npuc.compiler.core.options import CompileKeywords, Options, names_three_typ
 from npuc.compiler.core.verify import SourceTexts, error_at, the_function
 from npuc.compiler.distributed.plan import CUTS_SHOWN, TYPES_SHOWN, exact_number, movement
 from npuc.compiler.driver.devices import check_network, parallel_passes, without_loss
+from npuc.compiler.driver.levels.asked import with_plan
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import options_of
-from npuc.compiler.driver.passes import own_passes, read_pipeline, run_pipeline
+from npuc.compiler.driver.passes import available_passes, own_passes, passes_by_hand, read_pipeline, run_pipeline
 from npuc.compiler.driver.precision import precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.driver.score import network_name, version
 from npuc.compiler.report.plan import PlanLayer, PlanOther, PlanPart, PlanReport
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
@@ -72,8 +74,9 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
     module = read_program(source, options, sources)
     machine = machine_for(get_backend(DEFAULT), options, source.format)
     stamp_default_target(module, options)
-    types = precision_passes(module, [], machine.get("precision", str), options.precision, [])
-    run_pipeline(module, types, make_context(), sources, told_of=())
+    passes = _passes_before(options, machine)
+    types = precision_passes(module, passes, machine.get("precision", str), options.precision, [])
+    run_pipeline(module, [*types, *passes], make_context(), sources, told_of=passes_by_hand(options))
     func = forward_function(module, sources)
     if options.inference:
         without_loss(module)
@@ -98,6 +101,16 @@ def _explain_plan(source: Source, options: Options, choose: Choose | None) -> Pl
         layers=[writer.layer(number) for number in numbers],
         training=graph.program.trains,
     )
+
+
+def _passes_before(options: Options, machine: Hardware) -> list[ModulePass]:
+    """The passes of -p in front of the one that shares the step, which change what is planned."""
+    if options.pipeline is None:
+        return []
+    available = available_passes(options.load)
+    steps = [str(one) for one in read_pipeline(options.pipeline, available)]
+    found = read_pipeline(",".join(with_plan(steps, options, machine)), available)
+    return found[: next(n for n, one in enumerate(found) if isinstance(one, ParallelizePass))]
 
 
 def _planned(

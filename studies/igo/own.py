@@ -22,7 +22,8 @@ from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.driver.levels.preset import SCHEDULE
 from npuc.compiler.driver.passes import available_passes, names_in, read_pipeline
-from npuc.compiler.driver.run import lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.explore.sweep.axes import read_parameters
 from npuc.frontends.source import Source, open_source
 from npuc.studies.igo.forward import forward_products
@@ -96,7 +97,7 @@ def own_of(
     if defines and not sources:
         raise UsageError("-D sets parameters of the networks of --network, and there are none")
     if load and not pipelines:
-        raise UsageError("--load names passes for --pipeline, and there is none")
+        raise UsageError("--load names passes for --rewrite, and there is none")
     networks = tuple(_networks(sources, defines))
     own = tuple(_pipelines(pipelines, tuple(load)))
     products = {(npu, network.name): network.products(npu) for network in networks for npu in BATCHES}
@@ -121,11 +122,11 @@ def _pipelines(texts: Sequence[str], load: Sequence[str]) -> Iterator[OwnPipelin
     for text in texts:
         name, equals, passes = (part.strip() for part in text.partition("="))
         if not equals or not name or not passes or "{" in name:
-            hint = "for example --pipeline mine=autodiff,lower-to-npu,interleave,schedule"
-            raise UsageError(f"--pipeline {text}: expected NAME=PASSES", hint=hint)
+            hint = "for example --rewrite mine=autodiff,lower-to-npu,interleave,schedule"
+            raise UsageError(f"--rewrite {text}: expected NAME=PASSES", hint=hint)
         if name in STEPS or name in taken:
             which = "another of these options" if name in taken else "a step of the study"
-            raise UsageError(f"--pipeline {text}: '{name}' is the name of {which}", hint="choose another name")
+            raise UsageError(f"--rewrite {text}: '{name}' is the name of {which}", hint="choose another name")
         read_pipeline(passes, available)
         taken.add(name)
         yield OwnPipeline(name, passes, load)
@@ -160,6 +161,6 @@ class Scored:
             )
             rows = [row for row in report.ops if row.kind == "matrix"]
             if any(row.seconds is None for row in rows):
-                raise UsageError(f"--pipeline: the passes {passes} leave products of {network.source} without a time")
+                raise UsageError(f"--rewrite: the passes {passes} leave products of {network.source} without a time")
             self.known[key] = fsum(row.repeat * (row.seconds or 0.0) for row in rows)
         return self.known[key]

@@ -9,7 +9,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.driver.check import nudged, random_data, run_results
 from npuc.compiler.driver.compile import compile_source
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass

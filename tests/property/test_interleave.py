@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.driver.check import run_results
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.interleave import InterleavePass

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 from npuc.compiler.driver.check import run_results
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass

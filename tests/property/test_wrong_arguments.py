@@ -15,7 +15,7 @@ from npuc.backends.maestro import evaluate
 from npuc.compiler import InternalError, NpucError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.import_text import ImportKeywords
-from npuc.compiler.driver.run import RunKeywords
+from npuc.compiler.driver.running.options import RunKeywords
 from npuc.hardware import load_hardware
 
 NET = """network n(batch=2) {

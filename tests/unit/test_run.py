@@ -8,7 +8,8 @@ import pytest
 
 from npuc.compiler import UsageError, describe_source, run_file, run_source
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.run import RunKeywords, lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import RunKeywords, run_options
 from npuc.compiler.interpreter.compare import compare
 from npuc.frontends.source import text_source
 

@@ -12,21 +12,29 @@ import typer
 from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, number_of, show_plan
 from npuc.compiler.cli.explain.reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
-from npuc.compiler.cli.options import UNSHOWN, Devices, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.progress import stages
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import Verb, aside, check_target, terminal_width, write_result
+from npuc.compiler.cli.verbs.absent import without
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.options import OBJECTIVES
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
     from npuc.compiler.core.options import CompileKeywords
+    from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.report import Report
     from npuc.compiler.report.layers import Line
     from npuc.frontends.source import Source as Opened
 
 DEFAULT = "cycle"
+_SAID_BY_PASSES = (
+    *("opt_level", "objective", "tolerance", "before", "after", "recompute"),
+    *("print_after", "print_changed", "time_passes"),
+)
+"""Options that say nothing of a program that is compiled again by named passes, to be compared."""
 
 
 def register(app: typer.Typer) -> None:
@@ -40,12 +48,12 @@ def command(
         Machine,
         Takes(help={"mapping": "Mapping for -b maestro."}, metavar={"mapping": "NAME|FILE"}),
     ],
-    optimisation: Annotated[Optimisation, Takes(without=UNSHOWN)],
+    optimisation: Optimisation,
     devices: Devices,
     output: Annotated[
         Output,
         Takes(
-            without=("csv", "output"),
+            without=without("explain", Output),
             help={
                 "json": "Write a plan, or what a name means, as JSON.",
                 "plot": "Draw the layer's time: .svg, .png or .pdf.",
@@ -101,18 +109,17 @@ def command(
             return
         if not source:
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
-        shared = devices.shared(passes=optimisation.pipeline is not None)
+        shared = devices.shared()
         if (devices.devices or 1) > 1 or devices.mesh is not None:
             unused = {"--phase": phase, "--plot": output.plot, "--svg": svg}
             unused |= {"-b": backend, "-O": optimisation.opt_level}
-            more = {"--only": program.only, "--mapping": machine.mapping, "--load": optimisation.load}
-            more |= {"--before": optimisation.before, "--after": optimisation.after}
-            more |= {"--objective": None if optimisation.objective == OBJECTIVES[0] else optimisation.objective}
-            more |= {"--tolerance": optimisation.tolerance}
-            check_unused({**unused, **more})
+            more = {"--only": program.only, "--mapping": machine.mapping}
+            passes = {k: v for k, v in optimisation.given().items() if k not in ("--pipeline", "--load")}
+            check_unused({**unused, **more, **passes})
             chosen: CompileKeywords = {**collected(machine, program), **shared}
             if optimisation.pipeline is not None:
                 chosen["pipeline"] = optimisation.pipeline
+            chosen["load"] = optimisation.load or []
             show_plan(source, layer, chosen, output.json, rows, quiet=quiet)
             return
         if layer is None:
@@ -122,7 +129,11 @@ def command(
         check_needless({"--json": output.json, "--rows": rows})
         options = collected(machine, program, optimisation)
         target = _target(output.plot, svg, quiet=quiet)
-        _show_layer(source, layer, phase, target, backend, options, quiet=quiet)
+        check_one_on_stdout(plot=None if target is None else target.path, statistics_json=optimisation.statistics_json)
+        with watching(optimisation) as watchers:
+            shown = _explained(source, layer, phase, target, backend, options, watchers, quiet=quiet)
+        if optimisation.statistics_json != "-":
+            print(shown, end="")
 
 
 @dataclass(frozen=True)
@@ -150,17 +161,18 @@ def _target(plot: str | None, svg: str | None, *, quiet: bool) -> PictureTarget 
     return None
 
 
-def _show_layer(
+def _explained(
     source: str,
     layer: str,
     phase: str | None,
     target: PictureTarget | None,
     backend: str | None,
     options: CompileKeywords,
+    watchers: tuple[Watcher, ...],
     *,
     quiet: bool,
-) -> None:
-    """Print where the time of a layer goes, and write its picture where one is asked for."""
+) -> str:
+    """Where the time of a layer goes; its picture is written where one is asked for."""
     from npuc.compiler.driver.machine import backend_for
     from npuc.compiler.report.rows import Phase
     from npuc.frontends.source import open_source
@@ -172,15 +184,14 @@ def _show_layer(
     if target is not None:
         _check_view(target, model)
         check_target(target.path)
-    answer, machine = _answer(opened, model, layer, phase, options, quiet=quiet)
+    answer, machine = _answer(opened, model, layer, phase, options, watchers, quiet=quiet)
     if target is not None and answer.picture is not None:
         drawn = answer.picture(target.kind, target.view or model.views[0])
         if target.path == "-":
             write_result("-", drawn.decode())
-            return
+            return ""
         write_file(target.path, drawn)
-    print(f"{opened.shown} on {machine}, backend {model.name}")
-    print(answer.text(terminal_width()), end="")
+    return f"{opened.shown} on {machine}, backend {model.name}\n{answer.text(terminal_width())}"
 
 
 def _check_view(target: PictureTarget, model: Backend) -> None:
@@ -212,7 +223,14 @@ def _explaining(name: str) -> Backend:
 
 
 def _answer(
-    source: Opened, model: Backend, layer: str, phase: str | None, options: CompileKeywords, *, quiet: bool
+    source: Opened,
+    model: Backend,
+    layer: str,
+    phase: str | None,
+    options: CompileKeywords,
+    watchers: tuple[Watcher, ...],
+    *,
+    quiet: bool,
 ) -> tuple[Answer, str]:
     """A backend's explanation of a layer that is compiled with the options, and the name of the machine."""
     from npuc.backends.base import Question
@@ -221,8 +239,8 @@ def _answer(
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.report.layers import by_layer
 
-    with stages(quiet=quiet):
-        result = compile_program(source, [model.name], options, (lambda _: None) if quiet else aside)
+    with stages(quiet=quiet) as say:
+        result = compile_program(source, [model.name], options, said(say, quiet=quiet), watchers=watchers)
     report = result.reports[0]
     line = _line(by_layer(model.explained_rows(report)), layer)
     if not any(phase in (None, row.phase) for row in line.rows):
@@ -232,7 +250,7 @@ def _answer(
     def others(passes: str) -> Report:
         first = f"{CANONICALIZE}," if report.pipeline.startswith(CANONICALIZE) else ""
         own: CompileKeywords = {**options, "pipeline": first + passes, "only": line.name}
-        for name in ("opt_level", "objective", "tolerance", "before", "after"):  # said by the passes
+        for name in _SAID_BY_PASSES:
             own.pop(name, None)
         return compile_program(source, [model.name], own).reports[0]
 

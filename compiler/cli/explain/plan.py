@@ -46,6 +46,7 @@ def _check_equal(options: Options) -> None:
         "--zero": options.zero,
         "--inference": options.inference,
         "--exact-plan": options.exact_plan,
+        "-p": options.pipeline,
         "--plan-objective": options.plan_objective != PLAN_OBJECTIVES[0],
     }
     for name, value in given.items():

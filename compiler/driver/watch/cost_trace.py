@@ -6,7 +6,6 @@ What each pass did: the program after it, and how its work and cost changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
@@ -66,19 +65,22 @@ def cost_of(module: ModuleOp, model: Backend, machine: Hardware) -> Measures:
     return {unit: value for unit, value in found.items() if isinstance(value, int | float)}
 
 
-@dataclass
 class CostTrace(Watcher):
-    """Shows the program after the passes that are `wanted` (a name, or `all`), with what each did to its cost."""
+    """
+    Shows a program after the passes that are `wanted` (a name, or `all`), with what each did to its work, and to its
+    cost where it is `scored` by a backend on a machine.
+    """
 
-    model: Backend
-    machine: Hardware
-    wanted: str
-    say: Say
-    earlier: Measures
+    def __init__(self, scored: tuple[Backend, Hardware] | None, wanted: str, say: Say, module: ModuleOp):
+        self.scored, self.wanted, self.say = scored, wanted, say
+        self.earlier = self._measures(module)
+
+    def _measures(self, module: ModuleOp) -> Measures:
+        return work_of(module) | ({} if self.scored is None else cost_of(module, *self.scored))
 
     def after(self, step: ModulePass, module: ModuleOp) -> None:
         """See `Watcher`."""
-        after = work_of(module) | cost_of(module, self.model, self.machine)
+        after = self._measures(module)
         if self.wanted in ("all", step.name):
             self.say(f"// after {step}: {describe_change(self.earlier, after)}\n{ir_text(module)}")
         self.earlier = after

@@ -20,6 +20,7 @@ from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, WrongValue
 from npuc.compiler.core.numbers import BLANKS
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords, check_tolerance
+from npuc.compiler.driver.levels.asked import recompute_pass
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
 from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
@@ -45,10 +46,11 @@ OPTIONS = {
     "tolerance": "tolerance",
     "mapping": "mapping",
     "precision": "precision",
+    "recompute": "recompute",
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: their names, each with its keyword."""
-WORDS = ("backend", "hardware", "precision", "objective", "parallel", "convention", "plan_objective")
+WORDS = ("backend", "hardware", "precision", "objective", "recompute", "parallel", "convention", "plan_objective")
 """Those whose values are words."""
 
 
@@ -205,7 +207,7 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
 
 def _literal(key: str, place: Place, value: float | str) -> object:
     """A value of the command line: of a hardware key as `--set` reads it, else as `-D` does."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or OPTIONS.get(key) == "recompute":  # of which none is a word
         return value
     if place == "hardware":
         return parse_setting(f"{key}={value}")[1]
@@ -239,6 +241,11 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             check_tolerance(value)
         except ValueError as e:
             raise UsageError(f"--vary {key}: {e}") from None
+    elif target == "recompute":
+        try:
+            recompute_pass(str(value))
+        except UsageError as e:
+            raise UsageError(f"--vary {key}: {e.message}", hint=e.hint) from None
     elif target == "backend":
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
@@ -285,7 +292,7 @@ def _check_options(axes: Sequence[Axis], options: CompileKeywords) -> None:
     for name, default in () if several else PLAN_OPTIONS.items():
         value = options.get(name, default)
         if value != default:
-            raise needs_devices(name, value, passes=False)
+            raise needs_devices(name, value)
     for axis in () if several else axes:
         if axis.target in FLAGS and axis.target != "devices":
             raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")

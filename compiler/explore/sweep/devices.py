@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import CompileKeywords, is_joint, mesh_sizes
+from npuc.compiler.core.options import ZERO_STAGES, CompileKeywords, is_joint, mesh_sizes
 from npuc.compiler.driver.options import PLAN_OPTIONS, check_options, has_one_plan
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import CommunicationTime
@@ -43,8 +43,8 @@ Moved = Mapping[str, int | float | None]
 def check_shared(target: str, value: object) -> None:
     """Raise `UsageError` for a value that an option of `FLAGS` does not take."""
     if target == "zero":
-        if not isinstance(value, bool):
-            raise UsageError(f"found {value}, expected true or false")
+        if not isinstance(value, int) or value not in ZERO_STAGES:
+            raise UsageError(f"found {value}, expected 0 to 3, true or false")
     elif target == "devices":
         if isinstance(value, bool) or not isinstance(value, int):
             raise UsageError(f"found {value}, expected a power of two")

@@ -3,7 +3,8 @@
 import pytest
 
 from npuc.compiler.driver.check import check_program, random_data
-from npuc.compiler.driver.run import RunKeywords, lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import RunKeywords, run_options
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import is_recomputed, layer_of
 from npuc.frontends.source import text_source

@@ -10,7 +10,7 @@ from npuc.compiler import run_source
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import STRATEGIES, CompileKeywords, Options, is_joint, names_three_types
 from npuc.compiler.driver.options import PLAN_OPTIONS, options_of
-from npuc.compiler.driver.run import RunKeywords, RunOptions, run_options
+from npuc.compiler.driver.running.options import RunKeywords, RunOptions, run_options
 
 
 def test_each_keyword_is_a_field_and_each_field_a_keyword() -> None:

@@ -15,7 +15,8 @@ from npuc.compiler import compile_source
 from npuc.compiler.analysis.programs.cheapest import best_program
 from npuc.compiler.analysis.programs.interleave_search import best_round_robin
 from npuc.compiler.analysis.schedule.core_search import core_search, least_on_core, near_on_core
-from npuc.compiler.driver.run import lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.transforms.lower_to_npu.patterns import LowerVector
 from npuc.frontends.source import text_source
 

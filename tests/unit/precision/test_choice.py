@@ -11,7 +11,8 @@ from npuc.compiler.cli import run_command
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.precision import precision_passes
-from npuc.compiler.driver.run import lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.explore.sweep import sweep_source
 from npuc.frontends.source import text_source
 from npuc.hardware import load_hardware, preset_names

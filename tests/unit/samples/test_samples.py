@@ -9,7 +9,9 @@ from typing_extensions import Unpack
 from xdsl.dialects.builtin import IntegerType
 
 from npuc.compiler.core.errors import SourceError
-from npuc.compiler.driver.run import RunKeywords, lowered_source, run_file, run_options
+from npuc.compiler.driver.run import run_file
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import RunKeywords, run_options
 from npuc.compiler.interpreter.execute import Run, argument_type, the_function
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu import ContractOp

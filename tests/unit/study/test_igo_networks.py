@@ -11,7 +11,8 @@ from typing import TypeAlias
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.driver.run import lowered_source, run_options
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
 from npuc.frontends.source import open_source
 from npuc.studies.igo.forward import ForwardProduct, ForwardSize, forward_products
 from npuc.studies.igo.networks import BATCHES, MODELS, StudyNetwork, study_networks, workloads

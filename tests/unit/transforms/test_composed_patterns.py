@@ -6,7 +6,7 @@ import pytest
 
 from npuc.compiler.core.errors import CheckError
 from npuc.compiler.driver.check import check_program
-from npuc.compiler.driver.run import RunKeywords
+from npuc.compiler.driver.running.options import RunKeywords
 from npuc.frontends.source import text_source
 
 NET = """

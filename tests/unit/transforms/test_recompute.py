@@ -15,7 +15,7 @@ from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.driver.levels.preset import STEPS
 from npuc.compiler.driver.passes import available_passes, read_pipeline, write_pipeline
-from npuc.compiler.driver.run import stamp_default_target
+from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.report.text.summary.recomputed import again_text
 from npuc.compiler.transforms.autodiff import AutodiffPass

@@ -8,6 +8,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from npuc.compiler.cli.examples import EXAMPLES
 from npuc.compiler.cli.groups import KEYWORDS
+from npuc.compiler.cli.verbs.spelling import present
 from npuc.compiler.core.errors import UsageError
 
 OWN = "Options"
@@ -24,7 +25,7 @@ class VerbCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Raises `UsageError` for an option that is given twice."""
-        args = _with_values(args, self.get_params(ctx))
+        args = _with_values(present(args, str(self.name)), self.get_params(ctx))
         rest = super().parse_args(ctx, list(args))
         given = self.make_parser(ctx).parse_args(list(args))[2]
         once = [one for one in given if isinstance(one, TyperOption) and not one.multiple]

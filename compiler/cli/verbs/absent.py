@@ -1,0 +1,71 @@
+"""
+Which options of the groups a verb does not take, and why: what an error says of one, and a test compares.
+
+Whatever has no line here is taken by each of these verbs, under the same name and with the same meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+
+from npuc.compiler.cli.groups import Group
+
+_ONE_POINT = "a sweep has many programs; npuc compile shows the passes of one"
+_TEXT = "its result is the text that it prints"
+_CHECKED = "every pass is verified before it is checked"
+_NO_SCORE = "what is executed is not scored"
+_SEARCHED = "mappings take the place of schedules, which it sets"
+_PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
+
+ABSENT: Mapping[str, Mapping[str, str]] = {
+    "compile": {"plot": "its pictures are those of --emit svg"},
+    "run": {
+        "only": "a step runs as a whole",
+        "mapping": "mappings change costs, and nothing that is computed",
+        "json": "arrays go to a file by --outputs",
+        "csv": "arrays go to a file by --outputs",
+        "plot": _TEXT,
+        "output": "arrays go to a file by --outputs, programs by npuc opt -o",
+        "backend": _NO_SCORE,
+    },
+    "check": {
+        "only": "a step runs as a whole",
+        "mapping": "mappings change costs, and nothing that is computed",
+        "verify_each": _CHECKED,
+        "json": _TEXT,
+        "csv": _TEXT,
+        "plot": _TEXT,
+        "output": "programs are written by npuc opt -o",
+        "backend": _NO_SCORE,
+    },
+    "explain": {
+        "csv": "npuc compile --csv has the figures of all layers",
+        "plot": "its picture of a layer is that of --svg",
+        "output": "programs are written by npuc compile -o",
+    },
+    "sweep": {
+        **dict.fromkeys(_PASSES, _ONE_POINT),
+        "json": "its rows are those of --csv",
+        "output": _ONE_POINT,
+    },
+    "map": {
+        "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
+        "tolerance": _SEARCHED,
+        "backend": "its mappings are those of the backend maestro",
+    },
+    "opt": {
+        "mapping": "it scores nothing; the pass map of -p sets mappings",
+        "verify_each": "it verifies the program after every pass; --disable-verify does not",
+        "json": "its result is the program of -o",
+        "csv": "its result is the program of -o",
+        "plot": "its pictures are those of --emit svg",
+        "backend": "it scores nothing",
+    },
+}
+"""By verb and field of a group the reason why the verb has no such option."""
+
+
+def without(verb: str, group: type[Group]) -> tuple[str, ...]:
+    """The options of a group that a verb does not take."""
+    return tuple(option.name for option in fields(group) if option.name in ABSENT[verb])

@@ -1,0 +1,117 @@
+"""
+The passes that options ask for beside those of -O or -p: to share the step, to shard its update, to run activations
+again.
+
+    with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
+    # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.numbers import integer_of, real_of
+from npuc.compiler.core.options import ZERO_STAGES
+from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
+from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
+from npuc.compiler.driver.passes import names_in
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.core.options import Options
+    from npuc.hardware import Hardware
+
+RECOMPUTE, SHARD_UPDATES = "recompute", "shard-updates"
+ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE)
+"""What options ask for, and so is told of, as what is named."""
+_GIB = 1024
+"""MiB in one."""
+
+
+def recompute_pass(text: str) -> str | None:
+    """The pass that `--recompute` asks for; None: nothing is run again. Raises `UsageError` for another form."""
+    name, equals, value = text.partition("=")
+    if not equals and name in ("none", "full"):
+        return None if name == "none" else f"{RECOMPUTE}{{policy=every-k}}"
+    if equals and name == "every":
+        layers = integer_of(value)
+        if layers is not None and layers > 0:
+            return f"{RECOMPUTE}{{policy=every-k k={layers}}}"
+    if equals and name == "optimal":
+        size = real_of(value)
+        if size is not None and 0 < size < inf:
+            return f"{RECOMPUTE}{{policy=optimal budget_mib={float(size * _GIB):f}}}"
+    raise UsageError(
+        f"--recompute {text}: expected none, full, every=K (layers) or optimal=GIB (the memory of all tensors)",
+        hint="for example --recompute every=2",
+    )
+
+
+def check_asked(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for keywords that ask for a pass that -p has, or for one of the backward pass without one."""
+    named = names_in(options.get("pipeline") or "")
+    shares = options.get("devices", 1) != 1 or options.get("mesh") is not None
+    again = options.get("recompute")
+    for option, asked, step in (
+        ("--devices", shares, PARALLELIZE),
+        ("--recompute", again is not None, RECOMPUTE),
+        ("--zero", shares and options.get("zero") in ZERO_STAGES[1:-1], SHARD_UPDATES),
+    ):
+        if asked and step in named:
+            raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
+    if again is not None and recompute_pass(again) is not None and options.get("inference"):
+        raise UsageError(
+            f"--recompute {again} does not apply with --inference: there is no backward pass",
+            hint="leave out one of them",
+        )
+
+
+def with_asked(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:
+    """Passes by their texts, with those that options ask for where they belong."""
+    return with_backward(with_plan(steps, options, machine), options)
+
+
+def with_plan(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:
+    """Passes with the one that shares the step, in front of the first that needs the step to be shared."""
+    names = _names(steps)
+    place = next((n for n, name in enumerate(names) if name in (AUTODIFF, RECOMPUTE, SHARD_UPDATES, LOWER)), len(names))
+    return [*steps[:place], *parallel_passes(options, machine), *steps[place:]]
+
+
+def with_backward(steps: Sequence[str], options: Options) -> list[str]:
+    """Passes with those that work on the whole step, behind the last that makes it whole."""
+    again = None if options.recompute is None else recompute_pass(options.recompute)
+    added = [] if again is None else [again]
+    if options.devices > 1 and options.zero in ZERO_STAGES[1:-1]:
+        added.insert(0, f"{SHARD_UPDATES}{{stage={options.zero}}}")
+    names = _names(steps)
+    below = names.index(LOWER) if LOWER in names else len(names)
+    whole = max((n + 1 for n, name in enumerate(names) if name in (AUTODIFF, PARALLELIZE)), default=below)
+    return [*steps[:whole], *added, *steps[whole:]]
+
+
+def asks_passes(options: Options) -> bool:
+    """Whether options ask for passes beside those of -O or -p."""
+    return options.devices > 1 or (options.recompute is not None and recompute_pass(options.recompute) is not None)
+
+
+def _names(steps: Sequence[str]) -> list[str]:
+    return [step.partition("{")[0] for step in steps]
+
+
+def check_backward(module: ModuleOp, options: Options) -> None:
+    """Raise `UsageError` where activations are to be run again in a program that will have no backward pass."""
+    from npuc.compiler.driver.levels.preset import state_of
+
+    if options.recompute is None or recompute_pass(options.recompute) is None:
+        return
+    state = state_of(module)
+    if options.inference or not (state.has_loss or state.is_step):
+        raise UsageError(
+            f"--recompute {options.recompute} does not apply: there is no backward pass in which to run anything again",
+            hint="leave out --recompute, or add a loss to the network",
+        )

@@ -1,0 +1,1 @@
+"""What is asked of a run, and the passes before it."""
