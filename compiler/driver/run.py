@@ -46,7 +46,8 @@ def run_source(
     `hardware` and `overrides` of its keys, up to `tolerance` from the best; of these keys what is computed depends on
     `array.accumulator_bits` (32 without), and not with `dtype="float64"`. By default the training step runs as it is
     derived; with `devices` above 1 those of the plan run in lockstep. Of a function in IR that is no training step the
-    arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for an unknown name, a wrong shape or a missing input.
+    arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for
+    an unknown name, a wrong shape or a missing input.
     """
     return run_program(text_source(text, format, filename), keywords)
 

@@ -63,6 +63,12 @@ def check_asked(options: Mapping[str, Any]) -> None:
     ):
         if asked and step in named:
             raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
+    if options.get("plan_objective") == "memory" and options.get("zero") in ZERO_STAGES[1:-1]:
+        raise UsageError(
+            f"--plan-objective memory does not apply with --zero={int(options['zero'])}: plans know the memory of "
+            "stages 0 and 3",
+            hint="leave out one of them, or --zero=3",
+        )
     if again is not None and recompute_pass(again) is not None and options.get("inference"):
         raise UsageError(
             f"--recompute {again} does not apply with --inference: there is no backward pass",

@@ -45,9 +45,7 @@ class ShardUpdatesPass(ModulePass):
 
     def __post_init__(self) -> None:
         if self.stage not in STAGES:
-            raise ValueError(
-                f"stage is {self.stage}, expected 1 or 2; parameters in parts are parallelize{{zero=true}}"
-            )
+            raise ValueError(f"stage is {self.stage}, expected 1 or 2; stage 3 is parallelize{{zero=true}}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         idle: list[str] = []
@@ -57,9 +55,7 @@ class ShardUpdatesPass(ModulePass):
             if mesh is None:
                 idle.append("the program is of one device: it comes after parallelize")
             elif not Sharder(func, mesh, early=self.stage == STAGES[-1]).shard():
-                idle.append(
-                    "no update by elements is of a parameter that several devices have, an axis of which divides"
-                )
+                idle.append("of no parameter that several devices have can each update a part")
         if idle:
             remark_idle(self, idle[0])
 
