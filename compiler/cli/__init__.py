@@ -36,6 +36,7 @@ from npuc.compiler.cli import (
     sweep,
 )
 from npuc.compiler.cli.shared import flush, forget_asides, prepare_streams, report_error
+from npuc.compiler.cli.verbs.absent import absence
 from npuc.compiler.cli.verbs.command import VerbCommand, Verbs, verbs_with
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -112,7 +113,10 @@ def _parser() -> TyperGroup:
 def _usage_error(error: Exception) -> UsageError:
     """A message of typer as an npuc error; a suggestion in it becomes the hint."""
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
-    option = getattr(error, "option_name", None)
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    reason = absence(str(getattr(context, "info_name", "")), option) if isinstance(option, str) else None
+    if reason is not None:
+        return UsageError(f"no such option: {option}", hint=reason)
     others = verbs_with(option, _parser()) if isinstance(option, str) and text.startswith("No such option") else []
     if others:
         listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]

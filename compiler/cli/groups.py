@@ -50,17 +50,23 @@ class Group:
                 given[name] = _READ[name](value) if name in _READ else value
         return cast("CompileKeywords", given)
 
+    @classmethod
+    def names(cls) -> dict[str, list[str]]:
+        """The options of the group, each with how it is spelt on the command line."""
+        hints = get_type_hints(cls, include_extras=True)
+        found: dict[str, list[str]] = {}
+        for option in fields(cls):
+            _, info = get_args(hints[option.name])
+            if isinstance(info, OptionInfo):
+                spelt = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
+                found[option.name] = [one for text in spelt for one in text.split("/")]
+        return found
+
     def given(self) -> dict[str, object]:
         """The options whose values are not their defaults, as they are spelt on the command line."""
-        hints = get_type_hints(type(self), include_extras=True)
-        found: dict[str, object] = {}
-        for option in fields(self):
-            _, info = get_args(hints[option.name])
-            value = getattr(self, option.name)
-            if isinstance(info, OptionInfo) and value != option.default:
-                spelt = [text for text in (info.default, *(info.param_decls or ())) if isinstance(text, str)]
-                found[max(spelt, key=len)] = value
-        return found
+        names, values = type(self).names(), {option.name: option.default for option in fields(self)}
+        changed = {name: getattr(self, name) for name in names if getattr(self, name) != values[name]}
+        return {max(names[name], key=len): value for name, value in changed.items()}
 
 
 def parse_settings(items: Sequence[str]) -> dict[str, object]:

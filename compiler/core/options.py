@@ -189,6 +189,11 @@ class Options:
         return self.parallel or DEFAULT_STRATEGY
 
 
+def zero_stage(value: bool | int | None) -> int:
+    """The stage of ZeRO that a keyword means: True is the last one."""
+    return ZERO_STAGES[-1] if value is True else int(value or 0)
+
+
 def mesh_sizes(text: str) -> tuple[int, ...]:
     """The levels of a mesh of devices, `4x3`: into how many parts each splits a group. Raises `ValueError`."""
     sizes = [integer_of(part) for part in text.lower().split("x")]

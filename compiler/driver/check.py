@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, TensorType
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
@@ -23,13 +22,12 @@ from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, Usag
 from npuc.compiler.core.options import Only, Say
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
-from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
-from npuc.compiler.driver.levels.canonical import canonical_passes
+from npuc.compiler.driver.levels.asked import ASKED
 from npuc.compiler.driver.levels.preset import AUTODIFF
-from npuc.compiler.driver.passes import available_passes, passes_by_hand, read_pipeline, run_pipeline
+from npuc.compiler.driver.passes import passes_by_hand, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.running.lower import check_shared, passes_to, stamp_default_target, types_of_run
-from npuc.compiler.driver.running.options import RunKeywords, RunOptions, check_goals_used, run_options
+from npuc.compiler.driver.running.lower import passes_for
+from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, run_options
 from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
@@ -89,7 +87,7 @@ def check_program(
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
     check_goals_used(options, scheduled=True)
     module = read_program(source, options, sources)
-    passes = _passes_of(source, module, options)
+    passes = passes_for(source, module, options, options.level or "npu")
     check_shown(options.print_after, passes)
     watch = Watchers([*asked_watchers(options, module, say), *watchers])
     watch.plan(passes)
@@ -131,22 +129,6 @@ def check_program(
         before = after
     watch.finish()
     return done
-
-
-def _passes_of(source: Source, module: ModuleOp, options: RunOptions) -> list[ModulePass]:
-    """The passes to check, on a module that gets the machine of the options."""
-    machine, available = stamp_default_target(module, options), available_passes(options.load)
-    check_shared(options, machine)
-    check_backward(module, options)
-    if options.pipeline is None:
-        steps = passes_to(module, options.level or "npu", options, machine)
-    elif asks_passes(options):
-        steps = with_asked([str(one) for one in read_pipeline(options.pipeline, available)], options, machine)
-    else:
-        steps = [options.pipeline]
-    passes = read_pipeline(",".join(steps), available)
-    first = canonical_passes(module, options, options.level or "npu")
-    return [*first, *types_of_run(source, module, passes, options), *passes]
 
 
 def _within_rounding(

@@ -34,10 +34,13 @@ from npuc.compiler.core.options import (
     check_tolerance,
     mesh_sizes,
     objective_named,
+    zero_stage,
 )
-from npuc.compiler.driver.levels.asked import check_asked, recompute_pass
+from npuc.compiler.driver.devices import PARALLELIZE
+from npuc.compiler.driver.levels.asked import RECOMPUTE, SHARD_UPDATES, recompute_pass
 from npuc.compiler.driver.levels.placement import split_placement
 from npuc.compiler.driver.mapping_file import is_mapping_file
+from npuc.compiler.driver.passes import names_in
 
 # The choices that exist, the default first: keyword, what it is, values.
 CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
@@ -79,7 +82,7 @@ def fields_of(keywords: Mapping[str, Any]) -> dict[str, Any]:
         fields[name] = (value,) if isinstance(value, str) else tuple(value or ())
     if fields.get("mapping") is not None:
         fields["mapping"] = os.fspath(fields["mapping"])
-    fields["zero"] = ZERO_STAGES[-1] if fields.get("zero") is True else int(fields.get("zero") or 0)
+    fields["zero"] = zero_stage(fields.get("zero"))
     if "objective" in fields:
         fields["objective"] = objective_named(fields["objective"])
     if fields.get("mesh") is not None:
@@ -121,7 +124,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
     if options.get("recompute") is not None:
         recompute_pass(options["recompute"])
     _check_devices(options)
-    check_asked(options)
+    _check_asked(options)
 
 
 def check_tolerance_given(value: object) -> None:
@@ -172,6 +175,30 @@ def _check_devices(options: Mapping[str, Any]) -> None:
         strategy = options.get("parallel") or DEFAULT_STRATEGY
         hint = "leave out --exact-plan, or --parallel joint"
         raise UsageError(f"--exact-plan does not apply with --parallel {strategy}, which has one plan", hint=hint)
+
+
+def _check_asked(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for keywords that ask for a pass that -p has, or for one of the backward pass without one."""
+    named = names_in(options.get("pipeline") or "")
+    shares = options.get("devices", 1) != 1 or options.get("mesh") is not None
+    again, stage = options.get("recompute"), zero_stage(options.get("zero"))
+    for option, asked, step in (
+        ("--devices", shares, PARALLELIZE),
+        ("--recompute", again is not None, RECOMPUTE),
+        ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
+    ):
+        if asked and step in named:
+            raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
+    if options.get("plan_objective") == "memory" and stage in ZERO_STAGES[1:-1]:
+        raise UsageError(
+            f"--plan-objective memory does not apply with --zero={stage}: plans know the memory of stages 0 and 3",
+            hint="leave out one of them, or --zero=3",
+        )
+    if again is not None and recompute_pass(again) is not None and options.get("inference"):
+        raise UsageError(
+            f"--recompute {again} does not apply with --inference: there is no backward pass",
+            hint="leave out one of them",
+        )
 
 
 def has_one_plan(options: Mapping[str, Any]) -> bool:

@@ -111,7 +111,7 @@ def test_any_value(function: str, name: str) -> None:
             {1: 2},
             "overrides: expected a mapping with strings as keys or None",
         ),
-        ("compile_source", "zero", 1, "zero: expected True or False, got the int 1"),
+        ("compile_source", "zero", "1", "zero: expected True or False or an integer, got the str '1'"),
         ("run_source", "seed", "1", "seed: expected an integer, got the str '1'"),
         ("sweep_source", "jobs", None, "jobs: expected an integer, got None"),
         ("compile_file", "path", b"net.dsl", "path: expected a string or a path, got the bytes b'net.dsl'"),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import typer
 
 from npuc.compiler.cli.shared import Verb
+from npuc.compiler.cli.verbs.spelling import present
 
 
 def register(app: typer.Typer) -> None:
@@ -17,11 +18,11 @@ def register(app: typer.Typer) -> None:
 
 def command(context: typer.Context) -> None:
     """Apply passes to a program and print its IR: npuc opt SOURCE -p PASSES. See npuc opt --help."""
-    arguments, load = split_load(context.args)
+    arguments, load = split_load(present(context.args, "opt"))
     with Verb(debug="--debug" in arguments):
         from npuc.compiler.cli.opt.run import run_tool
 
-        run_tool([a for a in arguments if a != "--debug"], load)
+        run_tool(arguments, load)
 
 
 def split_load(arguments: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -11,19 +11,21 @@ import typer
 from typer.models import OptionInfo
 
 from npuc.compiler.cli.groups import Group
-from npuc.compiler.cli.options import Machine, Optimisation, Program
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.verbs.absent import ABSENT
 from npuc.compiler.core.errors import UsageError
 
 GroupT = TypeVar("GroupT", bound=Group)
 TAKEN: dict[type[Group], tuple[str, ...]] = {
-    Program: ("define", "inference", "loss", "optimizer", "freeze", "result", "max_ops"),
-    Machine: ("hw", "setting"),
-    Optimisation: ("load", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only"),
+    group: tuple(option.name for option in fields(group) if option.name not in ("source", *ABSENT["opt"]))
+    for group in (Program, Machine, Optimisation, Devices, Output)
 }
 """The options of each group that the tool takes."""
+OF_TOOL = {"pipeline": ("passes", "--passes", ""), "output": ("output_file", "--output-file", None)}
+"""Those that xDSL's tool has under another name: where it looks for them, that name, and the default there."""
 SHOWN = (
-    *("--passes", "--output-file", "--frontend", "--print-op-generic", "--print-debuginfo"),
-    *("--print-between-passes", "--split-input-file", "--emit", "--depth", "--only"),
+    *("--frontend", "--print-op-generic", "--print-debuginfo"),
+    *("--print-between-passes", "--split-input-file", "--emit", "--depth"),
 )
 """Options of the tool itself that its help shows without `--all`."""
 
@@ -31,19 +33,20 @@ SHOWN = (
 def add_groups(parser: ArgumentParser) -> None:
     """Add the options of the groups to a parser; what xDSL's tool calls the same is replaced."""
     parser.conflict_handler = "resolve"
-    own = parser.add_argument_group("npuc's options")
-    own.conflict_handler = "resolve"
-    own.add_argument("--all", action="store_true", help="Show in the help the options and passes of xDSL, too.")
-    for group, names in TAKEN.items():
+    # argparse shows groups in the order in which they were made, its own first, and has no other way to say it
+    groups = parser._action_groups  # pyright: ignore[reportPrivateUsage]
+    for number, (group, names) in enumerate(TAKEN.items()):
+        own = parser.add_argument_group(group.title)
+        own.conflict_handler = "resolve"
         hints = get_type_hints(group, include_extras=True)
         for option in fields(group):
             if option.name in names:
                 kind, info = get_args(hints[option.name])
                 _add(own, option.name, kind, info, option.default)
-    own.add_argument("--debug", action="store_true", help="Show the Python traceback of an error.")
-    # argparse shows groups in the order in which they were made, its own first, and has no other way to say it
-    groups = parser._action_groups  # pyright: ignore[reportPrivateUsage]
-    groups.insert(1, groups.pop())
+        groups.insert(1 + number, groups.pop())
+    own = parser.add_argument_group("Help")
+    own.add_argument("--all", action="store_true", help="Show in the help the options and passes of xDSL, too.")
+    groups.insert(1 + len(TAKEN), groups.pop())
 
 
 def _spelt(info: OptionInfo) -> list[str]:
@@ -53,7 +56,7 @@ def _spelt(info: OptionInfo) -> list[str]:
 
 def _spellings() -> Iterator[str]:
     """All ways to write the options of npuc's own."""
-    yield from ("--all", "--debug")
+    yield "--all"
     for group, names in TAKEN.items():
         hints = get_type_hints(group, include_extras=True)
         for name in names:
@@ -65,6 +68,9 @@ def _spellings() -> Iterator[str]:
 def _add(to: Any, name: str, kind: object, info: OptionInfo, default: object) -> None:
     spelt = _spelt(info)
     said = {"dest": name, "default": default, "help": (info.help or "").replace("%", "%%")}
+    if name in OF_TOOL:
+        said["dest"], other, said["default"] = OF_TOOL[name]
+        spelt.append(other)
     on, _, off = spelt[0].partition("/")
     if off:
         to.add_argument(on, action="store_true", **said)
@@ -97,7 +103,9 @@ def _reader(info: OptionInfo) -> Any:
 
 def group_of(arguments: Namespace, kind: type[GroupT], **more: object) -> GroupT:
     """A group with the values that a parser has found."""
-    return kind(**{name: getattr(arguments, name) for name in TAKEN[kind]}, **more)
+    values = {name: getattr(arguments, OF_TOOL[name][0] if name in OF_TOOL else name) for name in TAKEN[kind]}
+    values |= {} if values.get("pipeline", "x") else {"pipeline": None}
+    return kind(**values, **more)
 
 
 def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence[str], upstream: Sequence[str]) -> None:
@@ -106,9 +114,7 @@ def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence
     mine = {name for names in (SHOWN, ("--help",), _spellings()) for name in names}
     # the options are xDSL's: argparse lists them nowhere else
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
-        if action.dest == "passes":
-            action.help, action.metavar = "Run these passes, of which there are lists below.", "PASSES"
-        elif action.dest == "input_file":
+        if action.dest == "input_file":
             action.help = "A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
         if not everything and action.option_strings and mine.isdisjoint(action.option_strings):
             action.help = SUPPRESS

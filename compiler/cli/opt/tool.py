@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, ArgumentParser
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from io import BytesIO
 from typing import IO, TYPE_CHECKING
@@ -19,7 +19,8 @@ from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.cli.groups import collected
 from npuc.compiler.cli.opt.arguments import add_groups, arrange_help, group_of
 from npuc.compiler.cli.opt.kept import KeptOutput
-from npuc.compiler.cli.options import Machine, Optimisation, Program
+from npuc.compiler.cli.opt.passes import check_together, passes_of
+from npuc.compiler.cli.options import Devices, Machine, Optimisation, Program
 from npuc.compiler.cli.progress import stages, warnings_shown
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, either
@@ -33,9 +34,17 @@ from npuc.compiler.core.verify import SourceTexts, verify_module
 from npuc.compiler.driver.devices import without_loss
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import options_of
-from npuc.compiler.driver.passes import available_passes, names_in, own_passes, read_pipeline
+from npuc.compiler.driver.passes import (
+    available_passes,
+    names_in,
+    own_passes,
+    read_pipeline,
+    run_pipeline,
+    write_pipeline,
+)
 from npuc.compiler.driver.read import check_step, read_program, texts_of
 from npuc.compiler.driver.unread import unread_in_target, warnings_of
+from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.times import Times
 from npuc.compiler.driver.watch.unchanged import Unchanged
@@ -49,10 +58,8 @@ from npuc.frontends.registry import frontend_names, get_frontend
 from npuc.frontends.source import Source, open_source, text_source
 from npuc.hardware import load_hardware
 
-PRINTING = ("print_op_generic", "print_no_properties", "print_debuginfo", "syntax_highlight")
-"""Options of the printer of IR."""
-
 if TYPE_CHECKING:
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.report import Report
 
 
@@ -107,11 +114,20 @@ class OptTool(xDSLOptMain):
         self.sources, remarks = texts_of(source), list[str]()
         module = read_program(source, self._options(), self.sources, remarks)
         for remark in remarks:
-            _tell(f"npuc: warning: {remark}")
+            self._warn(remark)
         return module
 
+    def _warn(self, text: str) -> None:
+        if not self.args.quiet:
+            _tell(f"npuc: warning: {text}")
+
     def _options(self) -> Options:
-        return options_of(collected(group_of(self.args, Program, source=""), group_of(self.args, Machine)))
+        """The options of the groups. Raises `UsageError` for those that mean nothing together."""
+        args = self.args
+        groups = group_of(args, Program, source=""), group_of(args, Machine), group_of(args, Optimisation)
+        found: CompileKeywords = {**collected(*groups), **group_of(args, Devices).shared(), "load": list(self.load)}
+        found.pop("only", None)  # of what is written, not of what passes do
+        return options_of(found)
 
     def _with_machine(self, module: ModuleOp) -> ModuleOp:
         """The module with the facts of the machine that is asked for, which passes read; as it is without one."""
@@ -123,7 +139,7 @@ class OptTool(xDSLOptMain):
         model = get_backend(BACKEND)
         machine = load_hardware(options.hardware or model.default_hardware, options.overrides)
         for warning in warnings_of(unread_in_target(options.overrides)):
-            _tell(f"npuc: warning: {warning}")
+            self._warn(warning)
         stamp_target(module, machine, model.name, scheduled=False)
         if TARGET not in module.attributes:
             stamp_target(module, machine, model.name)  # says which key is missing
@@ -134,9 +150,10 @@ class OptTool(xDSLOptMain):
         text, self.args.passes = self.args.passes, ""
         passes = names_in(text)
         if passes or not text.strip():  # what does not parse is told of below
-            self._check_together(passes)
+            check_together(self.args, self._options(), passes, is_network=self._is_network)
         super().setup_pipeline()
         usual = self.pipeline.callback
+        self.args.passes = text
 
         def between(previous: ModulePass | None, module: ModuleOp, following: ModulePass | None) -> None:
             # Whoever asks for the tool's own diagnostics gets them.
@@ -152,26 +169,6 @@ class OptTool(xDSLOptMain):
 
         self.pipeline = PassPipeline(tuple(read_pipeline(text, self.available_passes)), between)
 
-    def _check_together(self, passes: Sequence[str]) -> None:
-        """Raise `UsageError` for options that mean nothing beside the others."""
-        given = self.args
-        if self.load and not passes:
-            raise UsageError("--load needs -p, which names the passes that it loads", hint='-p "own-pass,…"')
-        if given.time_passes and not passes:
-            raise UsageError("--time-passes needs -p: there are no passes to time")
-        for name in ("statistics", "print_changed"):
-            if getattr(given, name) and not passes:
-                raise UsageError(f"--{name.replace('_', '-')} needs -p: no pass runs")
-        if given.print_between_passes and len(passes) < 2:
-            raise UsageError("--print-between-passes needs two passes in -p: it prints between them")
-        if given.verify_diagnostics and given.disable_verify:
-            raise UsageError("--verify-diagnostics does not apply with --disable-verify: nothing is verified")
-        if given.no_implicit_module and self._is_network:
-            raise UsageError("--no-implicit-module is for IR: a network is always a module")
-        for name in PRINTING if given.target.partition("{")[0] != "mlir" else ():
-            if getattr(given, name):
-                raise UsageError(f"--{name.replace('_', '-')} does not apply with -t {given.target}: it is for mlir")
-
     @property
     def _is_network(self) -> bool:
         """Whether the input is no IR."""
@@ -183,12 +180,26 @@ class OptTool(xDSLOptMain):
         Run the pipeline, whose pass is shown if it takes long; what a pass raises that is no message of xDSL's becomes
         one of npuc's.
         """
-        self.watch.plan(list(self.pipeline.passes))
+        options, quiet, told = self._options(), self.args.quiet, self.watch
+        asked = passes_of(prog, options, self.source, self.pipeline.passes, self.available_passes)
+        check_shown(options.print_after, asked.passes)
+        if asked.said and not quiet:
+            _tell(f"npuc: passes: {write_pipeline(asked.passes)}")
+        if options.print_after is not None:
+            self.watch = Watchers([told, *asked_watchers(Options(print_after=options.print_after), prog, _tell)])
+        self.watch.plan(list(asked.passes))
         # What is printed between passes and the stage would be in each other's way.
         prints = self.args.print_between_passes or self.args.time_passes
         quoted, translated = self.sources.quoted(), Foreign(_translate)
-        with quoted, translated, stages(quiet=prints), warnings_shown():
-            super().apply_passes(prog)
+        with quoted, translated, stages(quiet=prints or quiet), warnings_shown(quiet=quiet):
+            if options.opt_level is None:
+                self.pipeline = PassPipeline(tuple(asked.passes), self.pipeline.callback)
+                super().apply_passes(prog)
+            else:
+                each, told_of = not self.args.disable_verify, asked.told_of
+                passes, watch = asked.passes, self.watch
+                run_pipeline(prog, passes, self.ctx, self.sources, verify_each=each, watch=watch, told_of=told_of)
+        self.watch = told
 
     def register_all_frontends(self) -> None:
         """Besides IR, all formats are read that `npuc compile` reads."""
@@ -204,7 +215,10 @@ class OptTool(xDSLOptMain):
         with watching(asked) as watchers:
             more: list[Watcher] = [Times(_tell)] if asked.time_passes else []
             changes = Changes(_tell, lines=asked.print_changed == "diff")  # which tells what changed nothing, too
-            more.insert(0, Unchanged() if asked.print_changed is None else changes)
+            if asked.print_changed is not None:
+                more.insert(0, changes)
+            elif asked.opt_level is None:  # what passes of -O have nothing to do for is no news
+                more.insert(0, Unchanged())
             self.watch = Watchers([*watchers, *more])
             self.args.time_passes = False  # told by the watcher
             super().run()
@@ -226,8 +240,6 @@ class OptTool(xDSLOptMain):
             "--emit", metavar="mlir|dot|svg", default="mlir", help="IR, or the graph of the program"
         )
         arg_parser.add_argument("--depth", metavar="auto|ops|layers|N", help="what --emit dot and svg draw as one")
-        arg_parser.add_argument("--only", metavar="GLOB|INDEX", action="append", help="keep these layers alone")
-        arg_parser.add_argument("--pipeline", dest="passes", default="", help=SUPPRESS)
         add_groups(arg_parser)
         own = sorted({*own_passes(), *available_passes(self.load)})
         arrange_help(arg_parser, self.arguments, own, sorted({*self.available_passes} - {*own}))

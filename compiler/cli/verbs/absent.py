@@ -69,3 +69,23 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
 def without(verb: str, group: type[Group]) -> tuple[str, ...]:
     """The options of a group that a verb does not take."""
     return tuple(option.name for option in fields(group) if option.name in ABSENT[verb])
+
+
+def absence(verb: str, option: str) -> str | None:
+    """Why a verb does not take an option of another, by its name on the command line; None where nobody says."""
+    name = name_of(option)
+    reason = None if name is None else ABSENT.get(verb, {}).get(name)
+    return None if reason is None else f"npuc {verb} has none: {reason}"
+
+
+def name_of(option: str) -> str | None:
+    """The field of a group that an option is, by its name on the command line; None for any other."""
+    from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+
+    if option in ("-b", "--backend"):
+        return "backend"
+    for group in (Program, Machine, Optimisation, Devices, Output):
+        for name, spelt in group.names().items():
+            if option in spelt:
+                return name
+    return None

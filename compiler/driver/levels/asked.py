@@ -8,16 +8,15 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
 from npuc.compiler.core.options import ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
-from npuc.compiler.driver.passes import names_in
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -49,31 +48,6 @@ def recompute_pass(text: str) -> str | None:
         f"--recompute {text}: expected none, full, every=K (layers) or optimal=GIB (the memory of all tensors)",
         hint="for example --recompute every=2",
     )
-
-
-def check_asked(options: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for keywords that ask for a pass that -p has, or for one of the backward pass without one."""
-    named = names_in(options.get("pipeline") or "")
-    shares = options.get("devices", 1) != 1 or options.get("mesh") is not None
-    again = options.get("recompute")
-    for option, asked, step in (
-        ("--devices", shares, PARALLELIZE),
-        ("--recompute", again is not None, RECOMPUTE),
-        ("--zero", shares and options.get("zero") in ZERO_STAGES[1:-1], SHARD_UPDATES),
-    ):
-        if asked and step in named:
-            raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
-    if options.get("plan_objective") == "memory" and options.get("zero") in ZERO_STAGES[1:-1]:
-        raise UsageError(
-            f"--plan-objective memory does not apply with --zero={int(options['zero'])}: plans know the memory of "
-            "stages 0 and 3",
-            hint="leave out one of them, or --zero=3",
-        )
-    if again is not None and recompute_pass(again) is not None and options.get("inference"):
-        raise UsageError(
-            f"--recompute {again} does not apply with --inference: there is no backward pass",
-            hint="leave out one of them",
-        )
 
 
 def with_asked(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:

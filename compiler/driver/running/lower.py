@@ -109,6 +109,25 @@ def _steps_of(
     return read_pipeline(",".join(steps if later else with_backward(steps, options)), available), later
 
 
+def passes_for(source: Source | None, module: ModuleOp, options: Options, level: str) -> list[ModulePass]:
+    """
+    All passes that options ask for: those of -p, else those that take a program to a level, with those of other
+    options among them. Writes the machine into the module, whose `source` may be unknown.
+    """
+    machine, available = stamp_default_target(module, options), available_passes(options.load)
+    check_shared(options, machine)
+    check_backward(module, options)
+    if options.pipeline is None:
+        steps = passes_to(module, level, options, machine)
+    elif asks_passes(options):
+        steps = with_asked([str(one) for one in read_pipeline(options.pipeline, available)], options, machine)
+    else:
+        steps = [options.pipeline]
+    passes = read_pipeline(",".join(steps), available)
+    first = canonical_passes(module, options, level)
+    return [*first, *types_of_run(source, module, passes, options), *passes]
+
+
 def check_shared(options: Options, machine: Hardware) -> None:
     """Raise `CapacityError` for devices that the machine does not have, or unequal ones."""
     if options.devices > 1:
@@ -116,13 +135,16 @@ def check_shared(options: Options, machine: Hardware) -> None:
         check_network(read_pipeline(",".join(parallel_passes(options, machine)), own_passes()), machine)
 
 
-def types_of_run(source: Source, module: ModuleOp, passes: Sequence[ModulePass], options: Options) -> list[ModulePass]:
+def types_of_run(
+    source: Source | None, module: ModuleOp, passes: Sequence[ModulePass], options: Options
+) -> list[ModulePass]:
     """The pass that gives a program that is run its float types: those asked for, else those of a named machine."""
     asked, named = options.precision, None
     if options.hardware is not None or options.overrides:
         named = load_hardware(options.hardware or {}, options.overrides, asked)
     found = asked if named is None else named.get("precision", str)
-    check_tables(source, found)
+    if source is not None:
+        check_tables(source, found)
     return precision_passes(module, passes, found, asked, [])
 
 

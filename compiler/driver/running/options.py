@@ -76,10 +76,10 @@ class RunOptions(Options):
 def run_options(keywords: RunKeywords) -> RunOptions:
     """The options that the keywords of a run mean. Raises `TypeError`, and `UsageError` for a choice that is none."""
     keywords = keywords_of(keywords, RunKeywords)
+    check_choices(keywords)
     fields = fields_of(keywords)
     inputs = keywords.get("inputs") or {}
     fields["inputs"] = {name: _array(name, value) for name, value in inputs.items()}
-    check_choices(keywords)
     options = RunOptions(**fields)
     check_passes(options, leveled=options.level is not None)
     if options.plan_objective == "time":

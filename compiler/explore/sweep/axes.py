@@ -20,7 +20,6 @@ from npuc.compiler.core.errors import UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, WrongValue
 from npuc.compiler.core.numbers import BLANKS
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords, check_tolerance
-from npuc.compiler.driver.levels.asked import recompute_pass
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
 from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
@@ -241,16 +240,11 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             check_tolerance(value)
         except ValueError as e:
             raise UsageError(f"--vary {key}: {e}") from None
-    elif target == "recompute":
-        try:
-            recompute_pass(str(value))
-        except UsageError as e:
-            raise UsageError(f"--vary {key}: {e.message}", hint=e.hint) from None
     elif target == "backend":
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
         template_named(str(value))
-    elif place == "option" and target in FLAGS:
+    elif target in ("recompute", *FLAGS):
         try:
             check_shared(target, value)
         except UsageError as e:

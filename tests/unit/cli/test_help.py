@@ -60,7 +60,12 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("map", "net.dsl", "--zero"), "npuc compile, explain and sweep take it"),
+        (("fmt", "net.dsl", "--zero"), "npuc compile, explain, run, check, opt, sweep and map take it"),
+        (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
+        (
+            ("run", "net.dsl", "--mapping", "rs"),
+            "npuc run has none: mappings change costs",
+        ),
         (("compile", "net.dsl", "--vary", "batch=1"), "npuc sweep takes it"),
         (("compile", "net.dsl", "--parallell", "dp"), "did you mean --parallel?"),
         (("compile", "net.dsl", "--frobnicate"), "npuc --help lists verbs, npuc VERB --help options"),

@@ -76,7 +76,7 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
     """A network and a rewrite by a pass of one's own, in table, JSON and CSV."""
     Path("mine.py").write_text(MINE)
     passes = "mine=autodiff,lower-to-npu,one-nest,schedule"
-    own = ("--network", "samples:mlp", "--pipeline", passes, "--load", "mine.py")
+    own = ("--network", "samples:mlp", "--rewrite", passes, "--load", "mine.py")
     outcome = npuc("study", "igo", *own, "--json", "rows.json", "--csv", "rows.csv", "-q")
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
@@ -107,16 +107,16 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
         (("igo", "--network", "plain.dsl"), "found no matrix products with weights"),
         (("igo", "--network", "samples:mlp", "-D", "hiden=3"), "unknown network parameter 'hiden'"),
         (("igo", "-D", "batch=2"), "-D sets parameters of the networks of --network, and there are none"),
-        (("igo", "--pipeline", "schedule"), "--pipeline schedule: expected NAME=PASSES"),
-        (("igo", "--pipeline", "=schedule"), "--pipeline =schedule: expected NAME=PASSES"),
-        (("igo", "--pipeline", "schedule{tolerance=0}"), "expected NAME=PASSES"),
-        (("igo", "--pipeline", "mine=scedule"), "unknown pass 'scedule'"),
-        (("igo", "--pipeline", "mine=schedule{"), "does not parse"),
-        (("igo", "--pipeline", "interleaving=schedule"), "'interleaving' is the name of a step of the study"),
-        (("igo", "--pipeline", "a=schedule", "--pipeline", "a=schedule"), "'a' is the name of another"),
-        (("igo", "--load", "mine.py"), "--load names passes for --pipeline, and there is none"),
-        (("igo", "--pipeline", "mine=schedule", "--load", "nowhere.py"), "nowhere.py"),
-        (("hypar", "--pipeline", "mine=schedule"), "--pipeline is an option of the study igo"),
+        (("igo", "--rewrite", "schedule"), "--rewrite schedule: expected NAME=PASSES"),
+        (("igo", "--rewrite", "=schedule"), "--rewrite =schedule: expected NAME=PASSES"),
+        (("igo", "--rewrite", "schedule{tolerance=0}"), "expected NAME=PASSES"),
+        (("igo", "--rewrite", "mine=scedule"), "unknown pass 'scedule'"),
+        (("igo", "--rewrite", "mine=schedule{"), "does not parse"),
+        (("igo", "--rewrite", "interleaving=schedule"), "'interleaving' is the name of a step of the study"),
+        (("igo", "--rewrite", "a=schedule", "--rewrite", "a=schedule"), "'a' is the name of another"),
+        (("igo", "--load", "mine.py"), "--load names passes for --rewrite, and there is none"),
+        (("igo", "--rewrite", "mine=schedule", "--load", "nowhere.py"), "nowhere.py"),
+        (("hypar", "--rewrite", "mine=schedule"), "--rewrite is an option of the study igo"),
         (("hypar", "--jobs", "2"), "--jobs is an option of the study igo"),
         (("igo", "--jobs", "0"), "invalid value for '-j' / '--jobs'"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),

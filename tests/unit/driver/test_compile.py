@@ -141,7 +141,7 @@ def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> No
         (CompileKeywords(plan_objective="memory"), "--plan-objective memory needs --devices N"),
         (CompileKeywords(zero=True), "--zero needs --devices N"),
         (CompileKeywords(exact_plan=True), "--exact-plan needs --devices N"),
-        (CompileKeywords(devices=2, pipeline="autodiff"), "--devices does not apply with -p"),
+        (CompileKeywords(devices=2, pipeline="parallelize"), "--devices and the pass parallelize of -p"),
         (CompileKeywords(convention="other"), "unknown convention"),
         (CompileKeywords(objective="joy"), "unknown objective"),
         (CompileKeywords(hardware="igo-larg"), "unknown hardware"),

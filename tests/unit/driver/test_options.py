@@ -49,7 +49,7 @@ def test_a_run_has_the_options_of_compiling_and_its_own() -> None:
     assert options == RunOptions(defines={"batch": 2}, steps=3, level="npu")
 
 
-@pytest.mark.parametrize("keyword", ["backend", "objective", "stepps"])
+@pytest.mark.parametrize("keyword", ["backend", "mapping", "stepps"])
 def test_a_run_refuses_keywords_that_it_has_not(keyword: str) -> None:
     with pytest.raises(TypeError, match=f"unexpected keyword argument '{keyword}'"):
         run_source("network n() {}", **cast(Any, {keyword: "x"}))

@@ -78,7 +78,7 @@ def test_time_is_planned_on_a_mesh() -> None:
         ({"mesh": "3x2", "devices": 4}, "--mesh 3x2 has 6"),
         ({"mesh": "4096x2"}, "expected up to 4,096"),
         ({"devices": 12}, "expected a power of two"),
-        ({"mesh": "3x2", "pipeline": "autodiff"}, "does not apply with -p"),
+        ({"mesh": "3x2", "pipeline": "parallelize"}, "of -p say the same"),
     ],
 )
 def test_wrong_meshes_are_said(options: CompileKeywords, message: str) -> None:
