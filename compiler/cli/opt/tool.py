@@ -147,10 +147,11 @@ class OptTool(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         """Read the pipeline with npuc's messages, and keep what the tool does between passes, after npuc's verifier."""
-        text, self.args.passes = self.args.passes, ""
+        text = self.args.passes
         passes = names_in(text)
         if passes or not text.strip():  # what does not parse is told of below
             check_together(self.args, self._options(), passes, is_network=self._is_network)
+        self.args.passes = ""  # xDSL's reader of it is not npuc's
         super().setup_pipeline()
         usual = self.pipeline.callback
         self.args.passes = text

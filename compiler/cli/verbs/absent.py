@@ -41,7 +41,6 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     },
     "explain": {
         "csv": "npuc compile --csv has the figures of all layers",
-        "plot": "its picture of a layer is that of --svg",
         "output": "programs are written by npuc compile -o",
     },
     "sweep": {

@@ -77,7 +77,7 @@ EXEMPT = {
 
 REFUSES = (
     "check --limit",
-    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map")),
+    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "opt")),
 )
 """Options that are there to refuse."""
 
@@ -158,6 +158,7 @@ BASE = {
     "machine": "machine gemmini",
     "list": "list passes",
     "new": "new pass own-pass",
+    "opt": "opt net.dsl",
 }
 
 OWN = {
@@ -172,6 +173,23 @@ OWN = {
     "map --before": Case("--before lower-to-npu=cse", "--statistics"),
     "map --after": Case("--after lower-to-npu=cse", "--statistics"),
     "map --zero": Case("--zero", _SHARED_STEP),
+    "opt --recompute": Case("--recompute full", "-O0", "opt deep.dsl"),
+    "opt --objective": Case("--objective energy", "-O3"),
+    "opt --tolerance": Case("--tolerance 0.9", "-O3 --set memory.spm_kib=0.25"),
+    "opt --load": Case("--load own.py", "-p cse,own-pass"),
+    "opt --before": Case("--before schedule=cse", "-O1"),
+    "opt --after": Case("--after schedule=fuse-vector", "-O1"),
+    "opt --set": Case("--set array.rows=4", "-O1"),
+    "opt --hw": Case("--hw igo-small", "-O1"),
+    "opt --print-after": Case("--print-after all", "-O0"),
+    "opt --print-changed": Case("--print-changed diff", "-O0"),
+    "opt --time-passes": Case("--time-passes", "-O0"),
+    "opt --statistics": Case("--statistics", "-O0"),
+    "opt --statistics-json": Case("--statistics-json r.json", "-O0 -o r.mlir"),
+    "opt --debug-only": Case("--debug-only lower-to-npu,lower-vector", "-O0"),
+    "opt --quiet": Case("-q", "--precision f16"),
+    "opt -O": Case("-O 1"),
+    "opt --pipeline": Case("-p autodiff"),
     "compile --tolerance": Case("--tolerance 0.25", "--json r.json"),
     "compile --check": Case("--check"),
     "compile --objective": Case("--objective energy", "-v"),
@@ -292,7 +310,6 @@ MEANINGLESS = {
     "check net.dsl --print-after tile": "has no such pass",
     "check net.dsl -p autodiff --objective energy": "the passes of -p have their own",
     "map net.dsl --hw nvdla --budget 4 --csv - --statistics-json -": "only one of --json, --csv, -o and",
-    "explain net.dsl logits --svg - --statistics-json -": "only one of --svg and --statistics-json",
     "explain net.dsl --devices 4 --recompute full": "--recompute does not apply with --devices",
     "explain net.dsl --devices 4 --print-after all": "--print-after does not apply with --devices",
     "opt net.dsl --objective energy -p autodiff": "--objective energy needs -O",
@@ -403,6 +420,7 @@ OF_GRAPHS = {
     "reuse": f"reuse {GRAPH}",
     "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
+    "opt": f"opt {GRAPH} -p autodiff",
 }
 OWN["import -D"] = Case("-D x.0=8")
 OWN["import --output"] = Case("-o r.dsl")

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from npuc.compiler.cli import app, run_command
+from npuc.compiler.cli.opt.arguments import TAKEN
 from tests.unit.cli.option_cases import BASE, EXEMPT, FILES, MEANINGLESS, OWN, REFUSES, SHARED, WARNED
 
 Observed = tuple[int, str, str, dict[str, bytes]]
@@ -23,8 +24,8 @@ OPTIONS = [
     for verb, command in cast("TyperGroup", get_command(app)).commands.items()
     for option in command.params
     if option.param_type_name == "option"
-]
-"""Every option that the command line has, after its verb. `opt` has those of xDSL's tool, which are not npuc's."""
+] + [f"opt {max(group.names()[name], key=len)}" for group, names in TAKEN.items() for name in names]
+"""Every option that the command line has, after its verb; of `opt`, which has xDSL's besides, those of npuc."""
 
 
 def run_in(folder: Path, command: str) -> Observed:
