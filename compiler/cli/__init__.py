@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Annotated, cast
 
@@ -35,6 +37,8 @@ from npuc.compiler.cli import (
     study,
     sweep,
 )
+from npuc.compiler.cli.complete.line import candidates
+from npuc.compiler.cli.complete.shells import Typed, answer, typed_in
 from npuc.compiler.cli.shared import flush, forget_asides, prepare_streams, report_error
 from npuc.compiler.cli.verbs.absent import absence
 from npuc.compiler.cli.verbs.command import VerbCommand, Verbs, verbs_with
@@ -78,10 +82,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     Run the command line and exit: 0 done, 1 wrong source, 2 wrong usage, 3 does not fit, 70 defect, 130 interrupted.
     """
+    typed = typed_in(os.environ) if arguments is None else None
     with without_cycle_collection():
-        status = run_command(sys.argv[1:] if arguments is None else list(arguments))
+        given = sys.argv[1:] if arguments is None else list(arguments)
+        status = run_command(given) if typed is None else complete(typed)
         gc.freeze()  # the process ends, and nothing that it holds is worth a last search
     sys.exit(status)
+
+
+def complete(typed: Typed) -> int:
+    """Print what may stand for the word that is being typed, as its shell reads it; returns the exit status."""
+    text, status = answer(typed, candidates(typed.words, typed.word, _parser()), os.environ)
+    with suppress(OSError):
+        print(text, end="\n" if text else "", flush=True)
+    return status
 
 
 def run_command(arguments: list[str]) -> int:
