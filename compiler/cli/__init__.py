@@ -126,12 +126,16 @@ def _parser() -> TyperGroup:
 
 def _usage_error(error: Exception) -> UsageError:
     """A message of typer as an npuc error; a suggestion in it becomes the hint."""
+    from npuc.compiler.cli.opt.described import opt_command
+
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     reason = absence(str(getattr(context, "info_name", "")), option) if isinstance(option, str) else None
     if reason is not None:
         return UsageError(f"no such option: {option}", hint=reason)
-    others = verbs_with(option, _parser()) if isinstance(option, str) and text.startswith("No such option") else []
+    others: list[str] = []
+    if isinstance(option, str) and text.startswith("No such option"):
+        others = verbs_with(option, {**_parser().commands, "opt": opt_command()})
     if others:
         listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]
         return UsageError(f"no such option: {option}", hint=f"npuc {listed} {'take' if others[1:] else 'takes'} it")

@@ -36,6 +36,11 @@ EXAMPLES = {
         ("samples:lenet -D batch=1", "in a sample, at another size"),
         ("net.dsl --json -", "for an editor"),
     ),
+    "opt": (
+        ("samples:mlp -D batch=4 -p autodiff,lower-to-npu", "the IR after two passes"),
+        ("samples:lenet -O3 --hw igo-small -o step.mlir", "what npuc compile scores, for npuc compile"),
+        ("model.mlir -p cse --print-changed diff", "what a pass changes in a file"),
+    ),
     "reuse": (
         ("samples:resnet50", "the traffic that each scope of reuse saves"),
         ("samples:resnet50 --set memory.cache_mib=24", "under a smaller cache"),

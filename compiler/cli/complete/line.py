@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args, get_type_hints
+from typing import TYPE_CHECKING, Protocol
 
 from typer.core import TyperArgument, TyperOption
 
 from npuc.compiler.cli.complete.shells import Candidate
 from npuc.compiler.cli.complete.values import ARGUMENTS, VALUES, Asked, choices_in
+from npuc.compiler.cli.opt.described import opt_command
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
+
+
+class VerbShape(Protocol):
+    """A verb as completion sees it."""
+
+    @property
+    def params(self) -> Sequence[object]:
+        """Its options and arguments."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -41,10 +51,10 @@ def candidates(words: Sequence[str], word: str, verbs: TyperGroup) -> list[Candi
         shown = [Candidate(name, _first(verb.help)) for name, verb in verbs.commands.items() if not verb.hidden]
         own = [Candidate(max(p.opts, key=len)) for p in verbs.params if isinstance(p, TyperOption) and not p.hidden]
         return _beginning([*shown, *(own if word.startswith("-") else [])], word)
-    verb = verbs.commands.get(words[0])
+    verb = opt_command() if words[0] == "opt" else verbs.commands.get(words[0])
     if verb is None:
         return []
-    options = _options_of(words[0], verbs)
+    options = _options_of(verb)
     read = _read(words[1:], options)
     name, equals, value = word.partition("=")
     known = {spelt: option for option in options for spelt in option.names}
@@ -56,33 +66,15 @@ def candidates(words: Sequence[str], word: str, verbs: TyperGroup) -> list[Candi
     if word.startswith("-"):
         shown = [Candidate(max(o.names, key=len), o.help) for o in options if not {*o.names} & read.given]
         return _beginning(shown, word)
-    return _beginning(_arguments(words[0], verbs, Asked(word, read.source), read.arguments), word)
+    return _beginning(_arguments(verb, Asked(word, read.source), read.arguments), word)
 
 
-def _options_of(verb: str, verbs: TyperGroup) -> list[OptionShape]:
-    """The options of a verb; those of `opt`, which are xDSL's besides, from the groups."""
-    if verb == "opt":
-        return list(_options_of_opt())
+def _options_of(verb: VerbShape) -> list[OptionShape]:
     return [
         OptionShape((*one.opts, *one.secondary_opts), not one.is_flag, one.metavar, one.help or "")
-        for one in verbs.commands[verb].params
+        for one in verb.params
         if isinstance(one, TyperOption) and not one.hidden
     ]
-
-
-def _options_of_opt() -> Iterator[OptionShape]:
-    from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
-    from npuc.compiler.cli.verbs.absent import ABSENT
-
-    for group in (Program, Machine, Optimisation, Devices, Output):
-        hints = get_type_hints(group, include_extras=True)
-        for name, spelt in group.names().items():
-            if name not in ABSENT["opt"]:
-                kind, info = get_args(hints[name])
-                yield OptionShape(tuple(spelt), "bool" not in str(kind), info.metavar, info.help or "")
-    yield OptionShape(("-f", "--frontend"), True, "NAME", "Format of the input.")
-    yield OptionShape(("--emit",), True, "mlir|dot|svg", "IR, or the graph of the program.")
-    yield OptionShape(("--depth",), True, "auto|ops|layers|N", "What a graph draws as one.")
 
 
 def _read(words: Sequence[str], options: Sequence[OptionShape]) -> _Read:
@@ -114,11 +106,9 @@ def _values(option: OptionShape, asked: Asked) -> list[Candidate]:
     return [] if completer is None else list(completer(asked))
 
 
-def _arguments(verb: str, verbs: TyperGroup, asked: Asked, place: int) -> list[Candidate]:
+def _arguments(verb: VerbShape, asked: Asked, place: int) -> list[Candidate]:
     """What may be the argument of a verb at a place."""
-    if verb == "opt":
-        return list(ARGUMENTS["source"](asked)) if place == 0 else []
-    found = [one for one in verbs.commands[verb].params if isinstance(one, TyperArgument)]
+    found = [one for one in verb.params if isinstance(one, TyperArgument)]
     if not found:
         return []
     argument = found[min(place, len(found) - 1)]

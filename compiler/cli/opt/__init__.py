@@ -20,6 +20,11 @@ def command(context: typer.Context) -> None:
     """Apply passes to a program and print its IR: npuc opt SOURCE -p PASSES. See npuc opt --help."""
     arguments, load = split_load(present(context.args, "opt"))
     with Verb(debug="--debug" in arguments):
+        if {"-h", "--help"} & {*arguments} and "--all" not in arguments and not load:
+            from npuc.compiler.cli.opt.described import help_text
+
+            print(help_text())
+            return
         from npuc.compiler.cli.opt.run import run_tool
 
         run_tool(arguments, load)

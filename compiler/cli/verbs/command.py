@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from npuc.compiler.cli.examples import EXAMPLES
 from npuc.compiler.cli.groups import KEYWORDS
-from npuc.compiler.cli.verbs.absent import ABSENT, name_of
 from npuc.compiler.cli.verbs.spelling import present
 from npuc.compiler.core.errors import UsageError
 
@@ -81,15 +81,12 @@ class Verbs(TyperGroup):
             formatter.write_dl(records)
 
 
-def verbs_with(option: str, verbs: TyperGroup) -> list[str]:
-    """The verbs that have an option of this name; `opt` has those of the groups, and others that are xDSL's alone."""
-    group = name_of(option)
-    takes_as_opt = group is not None and group not in ABSENT["opt"]
+def verbs_with(option: str, verbs: Mapping[str, Any]) -> list[str]:
+    """The verbs that have an option of this name."""
     return [
         name
-        for name, verb in verbs.commands.items()
-        if (name == "opt" and takes_as_opt)
-        or any(
+        for name, verb in verbs.items()
+        if any(
             option in (*param.opts, *param.secondary_opts)
             for param in verb.params
             if not getattr(param, "hidden", False)

@@ -12,7 +12,7 @@ from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Pr
 from tests.unit.cli.conftest import MLP, Npuc
 
 SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo")
-VERBS = sorted(str(info.name) for info in app.registered_commands if info.name != "opt")
+VERBS = sorted(str(info.name) for info in app.registered_commands)
 
 
 @pytest.mark.parametrize("verb", VERBS)
