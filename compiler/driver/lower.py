@@ -247,7 +247,7 @@ def checked_peak(step: ModuleOp, machine: Hardware) -> Peak | None:
     raise CapacityError(
         f"the step takes up to {taken:,.1f} MiB, in {peak.memory.layer}; {machine.name} has "
         f"{capacity:,.1f} MiB, {taken - capacity:,.1f} MiB too little; most take {shown}",
-        hint="a smaller batch, more --devices (--zero keeps parameters in parts), or the pass recompute",
+        hint="a smaller batch, more --devices (--zero keeps parameters in parts), or --recompute",
     )
 
 
