@@ -20,7 +20,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from npuc.backends.knobs import Knob
 from npuc.compiler.core.errors import NpucError
+from npuc.compiler.report.causes import Parts, parts_by_limit
 from npuc.compiler.report.text.words import Words
 
 if TYPE_CHECKING:
@@ -105,7 +107,7 @@ class Backend(ABC):
     of the hardware by format of the source, which hold where the description does not write them; under "" for all
     other formats. `words` is what reports for people say of its model; `views` are the pictures of a layer that its
     explanations have, the usual one first. `beside_totals` are keys of the hardware that change no total of a report,
-    only what stands beside them.
+    only what stands beside them. `knobs` are changes that may help.
     """
 
     name: str
@@ -117,6 +119,7 @@ class Backend(ABC):
     words: Words = Words()
     views: Sequence[str] = ()
     beside_totals: Sequence[str] = ()
+    knobs: Sequence[Knob] = ()
 
     @property
     def explains(self) -> bool:
@@ -186,6 +189,10 @@ class Backend(ABC):
         """
         return None
 
+    def time_parts(self, row: OpRow) -> Parts:
+        """The seconds of one of a row's repetitions by cause."""
+        return parts_by_limit(row)
+
     def explained_rows(self, report: Report) -> list[OpRow]:
         """The rows that can be explained."""
         return [row for row in report.ops if row.kind != "comm"]
@@ -208,6 +215,7 @@ ABILITIES: tuple[str, ...] = (
     "without_effect",
     "forecast",
     "mapping_pass",
+    "time_parts",
     "explained_rows",
     "explain",
 )
@@ -220,5 +228,6 @@ FACTS: dict[str, Any] = {
     "words": Words(),
     "views": (),
     "beside_totals": (),
+    "knobs": (),
 }
 """What a backend may leave unsaid, with what then holds."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from xdsl.ir import Operation
 
     from npuc.compiler.report import OpRow, Report
+    from npuc.compiler.report.causes import Parts
     from npuc.hardware import Hardware
 
 ENTRY_POINTS = "npuc.backends"
@@ -121,6 +122,11 @@ class Outside(Backend):
         """See `Backend`."""
         with self._blamed():
             return self.backend.mapping_pass(hardware, name) if "mapping_pass" in self.own else None
+
+    def time_parts(self, row: OpRow) -> Parts:
+        """See `Backend`."""
+        with self._blamed():
+            return self.backend.time_parts(row) if "time_parts" in self.own else super().time_parts(row)
 
     def explained_rows(self, report: Report) -> list[OpRow]:
         """See `Backend`."""

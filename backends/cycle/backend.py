@@ -16,6 +16,7 @@ from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
+from npuc.backends.cycle.knobs import KNOBS, time_parts
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
@@ -25,6 +26,7 @@ from npuc.compiler.analysis.machine.reused_tiles import contractions_reusing_til
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import each
 from npuc.compiler.report import OpRow, Report, make_report
+from npuc.compiler.report.causes import Parts
 from npuc.compiler.report.sections import RecomputeFacts
 from npuc.dialects.npu import (
     ConstantOp,
@@ -50,8 +52,13 @@ class CycleBackend(Backend):
     name = "cycle"
     level = "npu"
     keys = KEYS
+    knobs = KNOBS
     views = ("time",)
     default_hardware = "igo-large"
+
+    def time_parts(self, row: OpRow) -> Parts:
+        """The seconds of a row by cause."""
+        return time_parts(row)
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level without a mapping; tiles have no cost."""

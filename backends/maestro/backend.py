@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.maestro.cost import StatementCost
 from npuc.backends.maestro.keys import KEYS
+from npuc.backends.maestro.knobs import KNOBS, time_parts
 from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
 from npuc.backends.maestro.rows import buffer_need, contract_row
 from npuc.backends.maestro.statements import statement_cost
@@ -21,6 +22,7 @@ from npuc.backends.maestro.words import WORDS
 from npuc.backends.operations import sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.report import OpRow, Report, make_report
+from npuc.compiler.report.causes import Parts
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import (
     Col2ImOp,
@@ -50,6 +52,7 @@ class MaestroBackend(Backend):
     name = NAME
     level = "npu"
     keys = KEYS
+    knobs = KNOBS
     words = WORDS
     default_hardware = "nvdla"
     settings = MappingProxyType(
@@ -58,6 +61,10 @@ class MaestroBackend(Backend):
             "": {"maestro.mode": "exact"},
         }
     )
+
+    def time_parts(self, row: OpRow) -> Parts:
+        """The seconds of a row by cause."""
+        return time_parts(row)
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level."""

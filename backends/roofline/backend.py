@@ -9,12 +9,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import Backend, MachineView
+from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.operations import sparsity_warnings
 from npuc.backends.roofline.iteration.build import iteration_of
 from npuc.backends.roofline.iteration.repeats import sharing_problem
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, least_rows
 from npuc.backends.roofline.keys import KEYS
+from npuc.backends.roofline.knobs import KNOBS, time_parts
 from npuc.backends.roofline.lowered.steps import lowered_iteration_of
 from npuc.backends.roofline.lowered.units import WORK
 from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, peak_remarks, read_options, resolved
@@ -23,7 +24,8 @@ from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import iteration_facts, lane_totals
 from npuc.backends.roofline.words import WORDS
 from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.report import Report, make_report
+from npuc.compiler.report import OpRow, Report, make_report
+from npuc.compiler.report.causes import Parts
 from npuc.compiler.report.sections import ProgramFacts, columns
 from npuc.dialects.npu import ConstantOp, ContractOp, InterleaveOp, ViewOp, YieldOp
 from npuc.dialects.train.base import TrainOp
@@ -49,6 +51,7 @@ class RooflineBackend(Backend):
     name = NAME
     level = "train"
     keys = KEYS
+    knobs = KNOBS
     words = WORDS
     default_hardware = "rtx2080ti"
     derives_backward = True
@@ -81,6 +84,16 @@ class RooflineBackend(Backend):
     def remarks(self, hardware: Hardware) -> list[str]:
         """What a report says of keys of the machine that have no effect, or contradict each other."""
         return peak_remarks(hardware)
+
+    def explain(self, question: Question) -> Answer:
+        """The steps of a layer."""
+        from npuc.backends.roofline.explain import answer
+
+        return answer(question)
+
+    def time_parts(self, row: OpRow) -> Parts:
+        """The seconds of a row by cause."""
+        return time_parts(row)
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the train level whose runs, where there are several, can be told apart."""

@@ -134,7 +134,7 @@ def folded(lines: Sequence[Line], most: int = MOST_LINES) -> list[Line]:
         result = _neighbours(_blocks(lines, depth))
         if len(result) <= most:
             return result
-    result = _alike(result)
+    result = equal_as_one(result)
     if len(result) <= most:
         return result
     slowest = sorted(result, key=lambda line: -(line.seconds or 0.0))[: most - 1]
@@ -168,8 +168,8 @@ def _neighbours(lines: Sequence[Line]) -> list[Line]:
     return [_as_one(run, name_of_all([line.name for line in run])) for run in runs]
 
 
-def _alike(lines: Sequence[Line]) -> list[Line]:
-    """Lines of equal costs whose names differ in numbers alone as one."""
+def equal_as_one(lines: Sequence[Line]) -> list[Line]:
+    """Lines of equal costs whose names differ in numbers alone as one, in the order of their first."""
     groups: dict[Hashable, list[Line]] = {}
     for line in lines:
         groups.setdefault((template(line.name), _costs(line)), []).append(line)

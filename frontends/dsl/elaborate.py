@@ -194,12 +194,18 @@ class NetworkParameters:
 
     def check(self, defines: Mapping[str, Value]) -> None:
         """Raise UsageError for names and values that `-D` refuses; the network itself is not looked at."""
+        self.values(defines)
+
+    def values(self, defines: Mapping[str, Value]) -> dict[str, Value]:
+        """The value of each parameter, given or its default. Raises as `check` does."""
         diagnostics = Diagnostics()
         builder = GraphBuilder(self._program.network.definition.name.text, training=False, max_ops=MAX_OPS)
+        elaboration = Elaboration(self._program, builder, diagnostics)
         try:
-            Elaboration(self._program, builder, diagnostics).set_parameters(defines)
+            elaboration.set_parameters(defines)
         except (Abort, Poisoned):
             diagnostics.raise_if_any()
+        return {name: elaboration.frame.variables[name] for name in self.names if name in elaboration.frame.variables}
 
 
 def function_names() -> frozenset[str]:

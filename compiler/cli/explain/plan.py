@@ -29,15 +29,18 @@ def check_unused(given: Mapping[str, object]) -> None:
         if value is not None:
             raise UsageError(
                 f"{name} does not apply with --devices: a plan covers the whole step, before any backend",
-                hint=f"leave out {name}, or --devices",
+                hint=f"leave out {name}, or add -b cycle, which explains what the step of a device costs",
             )
 
 
-def check_needless(given: Mapping[str, object]) -> None:
-    """Raise `UsageError` for an option of plans where no plan is asked for."""
+def check_needless(given: Mapping[str, object], instead: str | None) -> None:
+    """Raise `UsageError` for an option of plans where no plan is asked for, but what `-b` explains."""
     for name, value in given.items():
         if value:
-            raise UsageError(f"{name} applies only to a plan for several devices", hint="add --devices N")
+            raise UsageError(
+                f"{name} applies only to a plan for several devices",
+                hint="leave out -b" if instead is None else f"add {instead}",
+            )
 
 
 def _check_equal(options: Options) -> None:

@@ -1,0 +1,82 @@
+"""`npuc explain NET`: the costliest layers, what limits each, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from npuc.compiler.cli.progress import progress, said, stages
+from npuc.compiler.cli.shared import check_target, make_console, write_result
+from npuc.compiler.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.options import CompileKeywords
+    from npuc.compiler.driver.watch.watcher import Watcher
+    from npuc.compiler.report.costliest import Change
+
+
+def check_only_of_a_layer(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option that says something of one layer alone."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} is about one layer", hint=f"name the LAYER, or leave out {name}")
+
+
+def check_only_of_networks(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option that says something of all layers."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} is about the layers of a network", hint=f"leave out LAYER, or {name}")
+
+
+def explain_network(
+    source: str,
+    backend: str | None,
+    options: CompileKeywords,
+    watchers: tuple[Watcher, ...],
+    json: str | None,
+    layers: int | None,
+    changes: int | None,
+    *,
+    quiet: bool,
+) -> Callable[[], None]:
+    """
+    What prints the costliest layers of a network and the gains of changes; JSON is written where it is asked for.
+
+    Raises `NpucError`s.
+    """
+    from npuc.compiler.driver.machine import backend_for
+    from npuc.compiler.explain.costliest import CHANGES, LAYERS, Costliest
+    from npuc.frontends.source import open_source
+
+    check_target(json)
+    opened = open_source(source)
+    with stages(quiet=quiet) as say:
+        found = Costliest(
+            opened,
+            options,
+            backend or backend_for(opened),
+            layers=LAYERS if layers is None else layers,
+            changes=CHANGES if changes is None else changes,
+            say=said(say, quiet=quiet),
+            watchers=watchers,
+        )
+    tried: list[Change] = []
+    with progress("changes", len(found.trials), bar=not quiet) as (advance, _):
+        for trial in found.trials:
+            advance(0, trial.option)
+            tried.append(found.attempt(trial))
+            advance(1)
+    report = found.report(tried)
+    if json is not None:
+        import msgspec
+
+        write_result(json, msgspec.json.format(msgspec.json.encode(report)).decode() + "\n")
+
+    def show() -> None:
+        from npuc.compiler.report.text.costliest import print_costliest
+
+        if json != "-":
+            print_costliest(report, make_console())
+
+    return show
