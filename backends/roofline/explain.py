@@ -12,6 +12,8 @@ from npuc.compiler.report.text.grid import LABEL, wrapped
 from npuc.compiler.report.text.quantities import bytes_cell, count_cell, time_text
 
 NARROWEST = 40
+ROUNDING = 1e-6
+"""Waiting of less than this share of a step is rounding."""
 WHY = {
     "compute": "computation takes longer than the transfers beside it",
     "dram": "transfers take longer than the computation beside them",
@@ -46,7 +48,7 @@ def _facts(row: OpRow, report: Report) -> Iterator[tuple[str, str]]:
         return
     share = f" of {time_text(report.totals.seconds)}" if report.totals.seconds else ""
     yield "", f"from {time_text(step.start_seconds)} to {time_text(step.end_seconds)}{share}"
-    if step.stall_seconds:
+    if step.stall_seconds > ROUNDING * seconds:
         beside = "while it streams its tensors" if step.streams else "until its tensors are in the cache"
         yield "", f"it waits for transfers {time_text(step.stall_seconds)}, {beside}"
     yield "limit", f"{row.limit}: {WHY.get(row.limit or '', 'it sets the time')}"

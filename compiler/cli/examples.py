@@ -7,6 +7,7 @@ EXAMPLES = {
         ("samples:bert_base --devices 16 --json -", "the step on 16 devices, for a program"),
     ),
     "explain": (
+        ("samples:resnet50", "the costliest layers, what limits each, and what to change"),
         ("samples:resnet50 stage1.0.conv2", "where the time of a layer goes"),
         ("samples:resnet50 logits --plot logits.svg", "the same as a picture"),
         ("samples:bert_base --devices 16", "what each layer's parallelism moves"),

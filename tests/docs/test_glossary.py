@@ -14,6 +14,7 @@ from npuc.backends.registry import built_in
 from npuc.compiler.cli import app, run_command
 from npuc.compiler.driver.passes import own_passes
 from npuc.compiler.reference.terms import all_terms, read_glossary, terms_named
+from npuc.compiler.report.causes import NAMES
 from npuc.compiler.report.text import grid
 from npuc.compiler.report.text.grid import Column
 from npuc.hardware import KEYS
@@ -32,7 +33,9 @@ COMMANDS = (
     "compile samples:mlp -b roofline --set roofline.bound=true",
     "compile samples:mlp -p autodiff,recompute,lower-to-npu,schedule,fuse-vector,keep-resident",
     "compile samples:mlp --devices 4 --hw hypar16",
+    "explain samples:mlp",
     "explain samples:mlp h.linear",
+    "explain samples:mlp h.linear -b roofline",
     "explain samples:lenet_c --devices 4",
     "explain samples:lenet_c fc1 --devices 4",
     f"explain samples:lenet_c --devices 4 --parallel accpar --set {GROUPS}",
@@ -80,10 +83,16 @@ def words_of(command: str) -> set[str]:
     return heads | {found.group(1) for found in lines if found is not None and found.end() == grid.LABEL}
 
 
+def test_every_cause_is_there() -> None:
+    for name in NAMES.values():
+        assert any("causes" in (term.where or "") for term in terms_named(name)), name
+
+
 def without_names(words: Collection[str], command: str) -> list[str]:
-    """Words that are no names: of layers and backends, and keys that are varied."""
+    """Words that are no names or numbers: of layers and backends, and keys that are varied."""
     parts = command.replace("=", " ").split()
     names = {*parts, *(part.replace(".", ". ") for part in parts)}
+    words = [word for word in words if word and not word.isdecimal()]
     return [word for word in words if word not in names and word.split()[0] not in built_in()]
 
 

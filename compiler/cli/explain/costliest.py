@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from npuc.compiler.report.costliest import Change
 
 
+def check_costs_alone(given: Mapping[str, object]) -> None:
+    """Raise `UsageError` for an option that says something of costs where a plan is asked for."""
+    for name, value in given.items():
+        if value is not None:
+            raise UsageError(f"{name} applies only to costs, a plan has all layers", hint="add -b cycle")
+
+
 def check_only_of_a_layer(given: Mapping[str, object]) -> None:
     """Raise `UsageError` for an option that says something of one layer alone."""
     for name, value in given.items():

@@ -70,7 +70,7 @@ def explain_layer(
     quiet: bool,
 ) -> Callable[[], None]:
     """
-    What prints where the time of a layer goes; its picture, and all of it as JSON, are written where they are asked for.
+    What prints where the time of a layer goes; its picture and JSON are written where they are asked for.
 
     It prints nothing where one of these takes standard output.
     """
