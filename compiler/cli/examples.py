@@ -8,8 +8,7 @@ EXAMPLES = {
     ),
     "explain": (
         ("samples:resnet50", "the costliest layers, what limits each, and what to change"),
-        ("samples:resnet50 stage1.0.conv2", "where the time of a layer goes"),
-        ("samples:resnet50 logits --plot logits.svg", "the same as a picture"),
+        ("samples:resnet50 logits --plot logits.svg", "where the time of a layer goes, also as a picture"),
         ("samples:bert_base --devices 16", "what each layer's parallelism moves"),
     ),
     "run": (

@@ -1,28 +1,24 @@
 """`npuc explain NET`: the costliest layers, what limits each, and changes whose gains are those of `npuc compile`."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from npuc.backends.registry import get_backend
 from npuc.compiler import compile_file
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explain.costliest import explain_costliest
 from npuc.compiler.report import Report
 from npuc.frontends.source import open_source
 from tests.unit.cli.test_commands import Npuc
 
-NETWORKS: Mapping[str, Mapping[str, Any]] = {
-    "cycle": {},
-    "roofline": {"hardware": "rtx2080ti"},
-    "maestro": {"hardware": "nvdla"},
-}
+BACKENDS = ("cycle", "roofline", "maestro")
 
 
-@pytest.mark.parametrize("backend", NETWORKS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_causes_add_up_to_the_time(backend: str) -> None:
-    report = compile_file("samples:lenet", backend=backend, **NETWORKS[backend])
+    report = compile_file("samples:lenet", backend=backend)
     model, timed = get_backend(backend), 0
     for row in report.ops:
         if row.seconds is not None:
@@ -35,15 +31,17 @@ def test_causes_add_up_to_the_time(backend: str) -> None:
 
 def changed(option: str) -> Report:
     """The report with a change, as its option says it."""
-    words, given = option.split(), {"overrides": dict[str, Any](), "defines": dict[str, Any](), "after": list[str]()}
+    words, given = option.split(), CompileKeywords()
+    overrides, defines, after = dict[str, object](), dict[str, Any](), list[str]()
     for flag, text in zip(words[::2], words[1::2], strict=True):
         key, _, value = text.partition("=")
         if flag == "--set":
-            given["overrides"][key] = float(value) if key == "dram.gb_per_s" else value if "data" in key else int(value)
+            overrides[key] = value if key == "array.dataflow" else float(value) if "." in value else int(value)
         elif flag == "-D":
-            given["defines"][key] = int(value)
+            defines[key] = int(value)
         else:
-            given["after"].append(text)
+            after.append(text)
+    given |= {"overrides": overrides, "defines": defines, "after": after}
     return compile_file("samples:mlp", **given)
 
 
@@ -100,7 +98,7 @@ def test_lower_levels_and_passes_are_told_of_the_highest(npuc: Npuc) -> None:
 
 
 def test_a_change_that_fails_is_said() -> None:
-    large = {"overrides": {"array.rows": 65536, "dram.gb_per_s": 1e6}}
+    large: CompileKeywords = {"overrides": {"array.rows": 65536, "dram.gb_per_s": 1e6}}
     report = explain_costliest(open_source("samples:mlp"), large, "cycle", changes=20)
     failed = [change for change in report.changes if change.error is not None]
     assert [change.option for change in failed] == ["--set array.rows=131072 --set array.cols=256"]
@@ -132,7 +130,7 @@ def test_roofline_explains_a_layer(npuc: Npuc) -> None:
 
 
 def test_a_layer_as_data(npuc: Npuc) -> None:
-    for backend in NETWORKS:
+    for backend in BACKENDS:
         found = json.loads(npuc("explain", "samples:lenet", "conv2", "-b", backend, "-q", "--json", "-").out)
         assert (found["schema"], found["layer"], found["backend"]) == ("npuc.layer/1", "conv2", backend)
         for row, spent in zip(found["rows"], found["spent"], strict=True):

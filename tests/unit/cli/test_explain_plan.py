@@ -147,8 +147,6 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
-        ([], "missing argument LAYER", "name a layer, or add --devices N to explain the plan of all layers"),
-        (["logits", "--json", "-"], "--json applies only to a plan for several devices", "add --devices N"),
         (["logits", "--rows", "all"], "--rows applies only to a plan for several devices", "add --devices N"),
         (["--devices", "2", "--rows", "some"], "--rows some: there are no such rows", "known: all, folded"),
         (
@@ -162,7 +160,7 @@ def test_a_step_is_explained_as_its_forward_pass_is(npuc: Npuc, wide: str) -> No
         (
             ["--devices", "2", "--mapping", "rs"],
             "--mapping does not apply with --devices: a plan covers the whole step, before any backend",
-            "leave out --mapping, or --devices",
+            "leave out --mapping, or add -b cycle, which explains what the step of a device costs",
         ),
         (
             ["--devices", "2", "--parallel", "joint", "--plan-objective", "time"],

@@ -144,7 +144,7 @@ def test_one_layer_is_shown_alone(npuc: Npuc, wide: str) -> None:
         (
             ["--parallel", "accpar", "--set", "network.groups=[{tflops=1, gb_per_s=1}]", "--phase", "dx"],
             "--phase does not apply with --devices: a plan covers the whole step, before any backend",
-            "leave out --phase, or --devices",
+            "leave out --phase, or add -b cycle, which explains what the step of a device costs",
         ),
         (
             ["--parallel", "accpar", "--hw", "mixed.toml", "--zero"],

@@ -183,11 +183,6 @@ def test_layers_by_glob_and_number(folder: Path, capsys: pytest.CaptureFixture[s
         (["logits", "--phase", "forwrd"], "there is no such phase", "did you mean 'forward'?"),
         (["c1.conv2d", "--phase", "dx"], "has no operation in phase dx", "it has forward, dw"),
         (["logits", "--hw", "none"], "unknown hardware 'none'", ""),
-        (
-            ["logits", "-b", "roofline"],
-            "the backend 'roofline' does not explain layers; 'cycle' and 'maestro' do",
-            "-b cycle",
-        ),
         (["logits", "--only", "c1"], "no layer is called 'logits'", ""),
     ],
 )

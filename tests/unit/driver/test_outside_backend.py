@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import npuc.backends
+from npuc.backends.base import Backend
 from npuc.backends.registry import built_in, get_all_backends, get_backend
+from npuc.backends.roofline.backend import RooflineBackend
 from npuc.compiler import compile_file, sweep_file
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import UsageError
@@ -144,13 +146,16 @@ def test_its_keys_are_checked_as_ours(published: Path) -> None:
         get_backend("taken")
 
 
-def test_it_explains_layers_and_speaks_in_reports(published: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_explains_layers_and_speaks_in_reports(
+    published: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", *OPTIONS]) == 0
     assert capsys.readouterr().out.startswith(
         "net.dsl on igo-large, backend slow\nlogits forward: the machine says 2.0 s\n"
     )
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--plot", "a.svg", *OPTIONS]) == 2
     assert "the backend 'slow' draws no picture of a layer" in capsys.readouterr().err
+    monkeypatch.setattr(RooflineBackend, "explain", Backend.explain)
     assert run_command(["explain", "net.dsl", "logits", "-b", "roofline"]) == 2
     assert "does not explain layers; 'broken-slow', 'cycle', 'maestro' and 'slow' do" in capsys.readouterr().err
     assert run_command(["compile", "net.dsl", "-b", "slow", *OPTIONS]) == 0
