@@ -19,7 +19,7 @@ from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.session import silent
 from npuc.compiler.explain.changes import Situation, Trial, trials
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.causes import Cause, added
+from npuc.compiler.report.causes import added
 from npuc.compiler.report.costliest import Change, CostliestReport, CostlyLayer
 from npuc.compiler.report.layers import Line, by_layer, costing, equal_as_one
 from npuc.compiler.report.text.summary.verdict import is_training
@@ -76,7 +76,7 @@ class Costliest:
     def _cost(self, rows: Iterable[OpRow]) -> float | None:
         return _cost(rows, self._objective)
 
-    def _spent(self, rows: Iterable[OpRow]) -> dict[Cause, float]:
+    def _spent(self, rows: Iterable[OpRow]) -> dict[str, float]:
         return added((row.repeat, self._model.time_parts(row)) for row in rows)
 
     def _names(self, line: Line) -> list[str]:

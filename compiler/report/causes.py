@@ -16,7 +16,7 @@ Cause = Literal[
     "macs", "space", "fill", "edge", "dram", "latency", "vector", "network", "noc", "offchip", "waits", "other"
 ]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
-NAMES: Mapping[Cause, str] = {
+NAMES: Mapping[str, str] = {
     "macs": "MACs",
     "space": "idle elements",
     "fill": "fill and drain",
@@ -35,7 +35,8 @@ Causes as tables name them: MACs at the array's peak; elements that have none to
 waiting for its edge; for the DRAM channel; array and channel for each other; the vector unit; exchanges between
 devices; the network on the chip; off-chip bandwidth; waiting that a model does not tell apart.
 """
-Parts = Mapping[Cause, float]
+Parts = Mapping[str, float]
+"""Seconds by cause."""
 
 
 def parts_by_limit(row: OpRow) -> Parts:
@@ -51,7 +52,7 @@ def _cause(row: OpRow) -> Cause:
     return next((cause for cause in CAUSES if cause == row.limit), "other")
 
 
-def shares_of_time(row: OpRow, parts: Mapping[Cause, float]) -> Parts:
+def shares_of_time(row: OpRow, parts: Parts) -> Parts:
     """The seconds of a row spread by parts of any unit, which none below 0 is; those of 0 are left out."""
     kept = {cause: part for cause, part in parts.items() if part > 0}
     whole = sum(kept.values())
@@ -60,9 +61,9 @@ def shares_of_time(row: OpRow, parts: Mapping[Cause, float]) -> Parts:
     return {cause: row.seconds * part / whole for cause, part in kept.items()}
 
 
-def added(parts: Iterable[tuple[int, Parts]]) -> dict[Cause, float]:
+def added(parts: Iterable[tuple[int, Parts]]) -> dict[str, float]:
     """The sums of parts, each so many times; the largest first."""
-    found: dict[Cause, float] = {}
+    found: dict[str, float] = {}
     for count, one in parts:
         for cause, seconds in one.items():
             found[cause] = found.get(cause, 0.0) + count * seconds

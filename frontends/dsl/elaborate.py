@@ -24,7 +24,7 @@ from npuc.frontends.dsl.defines import check_names, fitting
 from npuc.frontends.dsl.naming import Frame, Slot
 from npuc.frontends.dsl.program import LoadedProgram, load_program
 from npuc.frontends.dsl.statements import Statements
-from npuc.frontends.dsl.values import Fault, Poisoned, Value, describe, literal_text
+from npuc.frontends.dsl.values import Fault, Poison, Poisoned, Value, describe, literal_text
 from npuc.frontends.source_text import Diagnostics, Place
 
 
@@ -205,7 +205,8 @@ class NetworkParameters:
             elaboration.set_parameters(defines)
         except (Abort, Poisoned):
             diagnostics.raise_if_any()
-        return {name: elaboration.frame.variables[name] for name in self.names if name in elaboration.frame.variables}
+        found = ((name, elaboration.frame.variables.get(name)) for name in self.names)
+        return {name: value for name, value in found if value is not None and not isinstance(value, Poison)}
 
 
 def function_names() -> frozenset[str]:

@@ -49,7 +49,7 @@ def print_costliest(report: CostliestReport, console: Console) -> None:
     note = f"{len(report.layers)} of {report.lines:,} lines, {covered:.0%} of the step"
     print_grid(list(_layers(report, good)), console, notes=[note if report.lines > len(report.layers) else ""])
     if good:
-        print_grid(list(_changes(report, good)), console, notes=_of_changes(report, good))
+        print_grid(list(_changes(report, good)), console, notes=[*_of_changes(report, good)])
     for name, text in _lines(report, good):
         print_line(name, text, console)
 
@@ -158,8 +158,8 @@ def _verdict(report: CostliestReport, good: Sequence[Change]) -> str:
 
 def _named(spent: Mapping[str, float]) -> list[tuple[str, float]]:
     """The names of causes with their shares."""
-    whole, known = sum(spent.values()), dict[str, str](NAMES)
-    return [(known.get(cause, cause), seconds / whole) for cause, seconds in spent.items() if whole]
+    whole = sum(spent.values())
+    return [(NAMES.get(cause, cause), seconds / whole) for cause, seconds in spent.items() if whole]
 
 
 def _cost_cell(cost: float | None, objective: str) -> str:
