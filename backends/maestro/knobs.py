@@ -1,7 +1,7 @@
 """What the backend `maestro` says that may help, and what the time of its rows is spent on."""
 
 from npuc.backends.knobs import Knob
-from npuc.compiler.report.causes import Cause, Parts, parts_by_limit, shares_of_time
+from npuc.compiler.report.causes import Parts, parts_by_limit, shares_of_time
 from npuc.compiler.report.rows import OpRow
 
 KNOBS = (
@@ -26,6 +26,5 @@ def time_parts(row: OpRow) -> Parts:
     if row.kind != "matrix" or work is None or stall is None or not row.cycles:
         return parts_by_limit(row)
     macs = min(work, (row.utilization or 0.0) * row.cycles)
-    limits: tuple[Cause, ...] = ("noc", "latency", "offchip")
-    waits: Cause = next((cause for cause in limits if cause == row.limit), "waits")
+    waits = row.limit if row.limit in ("noc", "latency", "offchip") else "waits"
     return shares_of_time(row, {"macs": macs, "space": work - macs, waits: stall})

@@ -44,7 +44,7 @@ def parts_by_limit(row: OpRow) -> Parts:
     return {} if row.seconds is None else {_cause(row): row.seconds}
 
 
-def _cause(row: OpRow) -> Cause:
+def _cause(row: OpRow) -> str:
     if row.kind == "comm":
         return "network"
     if row.limit == "compute":

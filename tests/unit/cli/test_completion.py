@@ -116,9 +116,7 @@ def test_zsh(folder: Path) -> None:
     variables["_TYPER_COMPLETE_ARGS"] = "npuc compile net.dsl --json "
     assert asked(folder, variables).stdout == "_files\n"
     variables["_TYPER_COMPLETE_ARGS"] = "npuc ex"
-    assert (
-        asked(folder, variables).stdout == '_arguments \'*: :(("explain":"Explain where the time of a layer goes"))\'\n'
-    )
+    assert asked(folder, variables).stdout == '_arguments \'*: :(("explain":"Explain where the time goes"))\'\n'
 
 
 def test_fish(folder: Path) -> None:
