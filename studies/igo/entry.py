@@ -28,9 +28,9 @@ class _Outcome(DrawnOutcome):
         return to_csv(self.found)
 
     def show(self, console: Console) -> None:
-        from npuc.studies.igo.view import to_text
+        from npuc.studies.igo.view import print_study
 
-        print(to_text(self.found), end="")
+        print_study(self.found, console)
 
     def draw(self, kind: str) -> bytes:
         from npuc.studies.igo.plot import draw

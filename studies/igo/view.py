@@ -1,17 +1,20 @@
 """The study as a table, as JSON (schema `npuc.study/1`) and as CSV."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING
+
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_note
 from npuc.studies.igo.networks import MODELS
 from npuc.studies.igo.settings import AVERAGE, LARGE, SETTINGS, SMALL, STEPS, Setting
 from npuc.studies.igo.study import IgoResults, TimeRow
 from npuc.studies.rows import rows_csv, rows_json
 
-LABEL = 26
-"""Characters of a table's first column."""
-CELL = 7
-"""The fewest of the others."""
+if TYPE_CHECKING:
+    from rich.console import Console
+
 NAMES = dict(zip(STEPS, ("interleaving", "+ rearrangement", "best of three orders", "+ partitioning"), strict=True))
 """The steps in words; + where one has those before it."""
 PUBLISHED = "published"
@@ -34,35 +37,49 @@ def to_csv(study: IgoResults) -> str:
     return rows_csv([field.name for field in fields(TimeRow)], [asdict(row) for row in study.rows])
 
 
-def to_text(study: IgoResults) -> str:
-    """The tables: each network on the two NPUs, then the means of all settings."""
-    lines = [
-        f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward",
-        f"{PUBLISHED}: the paper's (MICRO 2023), where it gives a number",
-    ]
+def print_study(study: IgoResults, console: Console) -> None:
+    """The tables: each network on the two NPUs, then the means of all settings, the claims, the predictor."""
+    title = f"Interleaved gradients, preset {study.preset}: time over the sequential program's, forward and backward"
+    print_note(title, console, style="bold")
+    print_note(f"{PUBLISHED}: the paper's (MICRO 2023), where it gives a number", console)
+    console.print()
     for setting in (LARGE, SMALL):
         if study.of(setting, STEPS[0]):
-            lines += ["", *_networks(study, setting)]
-    lines += ["", *_means(study)]
+            _print_networks(study, setting, console)
+    _print(_means(study), console, {1: 3, 2: 2, 3: 4, 4: 1})
     if study.claims:
-        lines += ["", *_claims(study)]
+        _print(_claims(study), console, {3: 1}, notes=["-: the paper gives no number there"])
     if study.predictor:
-        lines += ["", *_predictor(study)]
-    return "\n".join(lines) + "\n"
+        about = (
+            "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
+        )
+        _print(_predictor(study), console, {3: 1, 4: 1}, notes=[about])
 
 
-def _networks(study: IgoResults, setting: Setting) -> Iterator[str]:
-    names = [model_name(model) for model in study.of(setting, STEPS[0])]
-    yield _line(setting.title, [])
-    yield _line("", names)
+def _print(
+    rows: Iterable[Sequence[str]], console: Console, ranks: Mapping[int, int], notes: Sequence[str] = ()
+) -> None:
+    """A table, its first row the headings, with the ranks of its columns."""
+    print_grid(
+        columns_of(list(rows), ranks={n: rank for n, rank in ranks.items() if rank}), console, gap=2, notes=notes
+    )
+
+
+def _print_networks(study: IgoResults, setting: Setting, console: Console) -> None:
+    """The steps of a setting, a column a network; where there is no room the mean stays, and the first networks."""
+    models = list(study.of(setting, STEPS[0]))
+    print_note(setting.title, console, style="bold")
+    rows = [["", *map(model_name, models)]]
     for step in STEPS:
-        rows = list(study.of(setting, step).values())
-        yield _line(f"  {NAMES[step]}", [_cell(row.ours) for row in rows], names)
-        yield _line(f"    {PUBLISHED}", [_cell(row.published) for row in rows], names)
+        found = list(study.of(setting, step).values())
+        rows.append([NAMES[step], *(_cell(row.ours) for row in found)])
+        rows.append([f"  {PUBLISHED}", *(_cell(row.published) for row in found)])
     for pipeline in study.own.pipelines:
-        rows = list(study.of(setting, pipeline.name).values())
-        yield _line(f"  {pipeline.name}", [_cell(row.ours) for row in rows], names)
-    yield from _lines(study, setting.npu, names)
+        rows.append([pipeline.name, *(_cell(row.ours) for row in study.of(setting, pipeline.name).values())])
+    for program, name in PROGRAMS.items():
+        found = [line.ours for line in study.lines if (line.npu, line.program) == (setting.npu, program)]
+        rows.append([name, *(_cell(ours) for ours in found)])
+    _print(rows, console, {1 + n: 0 if model == AVERAGE else 1 + n for n, model in enumerate(models)})
 
 
 def model_name(model: str) -> str:
@@ -70,9 +87,10 @@ def model_name(model: str) -> str:
     return "mean" if model == AVERAGE else MODELS.get(model, model)
 
 
-MEANS = ("inter-", "ordered", "best of", "+ parti-", "gain", "published")
-"""The headings of the table of means, which set the widths of its columns."""
-PREDICTED = ("right %", "excess %", "predicted", "best")
+MEANS = ("inter-\nleaved", "+ re-\nordered", "best of\nthree", "+ parti-\ntioned", "gain\n%", "published\n%")
+"""The headings of the table of means."""
+PREDICTOR = "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
+PREDICTED = ("right\n%", "excess\n%", "predicted", "best")
 """The columns of the predictor's table."""
 PROGRAMS = {
     "guarded": "last step, guarded",
@@ -84,50 +102,31 @@ PROGRAMS = {
 """The lines in the order in which they are shown, with their titles."""
 
 
-def _lines(study: IgoResults, npu: str, names: Sequence[str]) -> Iterator[str]:
-    for program, name in PROGRAMS.items():
-        found = [line.ours for line in study.lines if (line.npu, line.program) == (npu, program)]
-        yield _line(f"  {name}", [_cell(ours) for ours in found], names)
-
-
-def _means(study: IgoResults) -> Iterator[str]:
-    yield "means over the networks"
-    yield _line("", ["inter-", "+ re-", "best of", "+ parti-", "gain", "published"], MEANS)
-    yield _line("  NPU, cores, GB/s, batch", ["leaved", "ordered", "three", "tioned", "%", "%"], MEANS)
+def _means(study: IgoResults) -> Iterator[Sequence[str]]:
+    yield "means over the networks\nNPU, cores, GB/s, batch", *MEANS
     for setting in SETTINGS:
         means = [study.of(setting, step).get("avg") for step in STEPS]
         if all(means):
             rows = [row for row in means if row is not None]
             paper, ours = rows[-1].published, rows[-1].ours
             gains = [f"{100 * (1 - ours):.1f}", "" if paper is None else f"{100 * (1 - paper):.1f}"]
-            label = f"  {setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
-            yield _line(label, [*(_cell(row.ours) for row in rows), *gains], MEANS)
+            label = f"{setting.npu}, {setting.cores}, {setting.gb_per_s:g}, {setting.batch}"
+            yield label, *(_cell(row.ours) for row in rows), *gains
 
 
-CLAIM = 68
-"""Characters of a claim with its NPU."""
-
-
-def _claims(study: IgoResults) -> Iterator[str]:
-    yield f"{'what the paper says (- : it gives no number there)':<{CLAIM}} published    ours"
+def _claims(study: IgoResults) -> Iterator[Sequence[str]]:
+    yield "what the paper says", PUBLISHED, "ours", "reproduced"
     for row in study.claims:
         title = f"{row.claim}, {row.npu}" + ("" if row.model == AVERAGE else f", {model_name(row.model)}")
-        mark = "" if row.reproduced is None else "  reproduced" if row.reproduced else "  not reproduced"
-        yield f"  {title:<{CLAIM - 2}} {_cell(row.published) or '-':>9}{row.ours:>8.3f}{mark}"
+        mark = "" if row.reproduced is None else "yes" if row.reproduced else "no"
+        yield title, _cell(row.published) or "-", _cell(row.ours), mark
 
 
-def _predictor(study: IgoResults) -> Iterator[str]:
-    yield "the dimension to cut by K nearest neighbours, of layers held out (1,000 random splits); gradients alone"
-    yield _line("  NPU, cores", PREDICTED)
+def _predictor(study: IgoResults) -> Iterator[Sequence[str]]:
+    yield "NPU, cores", *PREDICTED
     for row in study.predictor:
         shares = [f"{100 * share:.1f}" for share in (row.accuracy, row.regret)]
-        yield _line(f"  {row.npu}, {row.cores}", [*shares, _cell(row.predicted), _cell(row.oracle)], PREDICTED)
-
-
-def _line(label: str, cells: Sequence[str], heads: Sequence[str] = ()) -> str:
-    """A line of a table, in columns as wide as their heads."""
-    widths = [max(CELL, len(head) + 2) for head in heads or cells]
-    return (f"{label:<{LABEL}}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=True))).rstrip()
+        yield f"{row.npu}, {row.cores}", *shares, _cell(row.predicted), _cell(row.oracle)
 
 
 def _cell(value: float | None) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from textwrap import wrap
 
 from npuc.backends.cycle.explain.explanation import Explanation, Table
 from npuc.backends.cycle.explain.order import order_text
 from npuc.compiler.analysis.timing.states import Piece, State, Timeline
+from npuc.compiler.report.text.grid import wrapped
 
 HEADING = 10
 HEIGHT = 5
@@ -19,16 +19,16 @@ LEGEND = "█▓ streams, folds in turn   / fill   \\ drain   · stall"
 EDGE = "   = waits for the array's edge"
 TILES = 8
 FOLDS = 8
-NARROWEST = 60
+NARROWEST = 40
 
 
 def to_text(explanation: Explanation, width: int) -> str:
-    """The explanation as lines of at most `width` characters (60 at least)."""
+    """The explanation as lines of at most `width` characters (40 at least)."""
     return "\n".join(line.rstrip() for line in _lines(explanation, max(width, NARROWEST))) + "\n"
 
 
 def _lines(explanation: Explanation, width: int) -> Iterator[str]:
-    yield from wrap(explanation.title, width)
+    yield from wrapped(explanation.title, width)
     yield ""
     facts = list(explanation.facts)
     split = next((n for n, fact in enumerate(facts) if fact[0] in ("time", "taken")), len(facts))
@@ -54,7 +54,7 @@ def _lines(explanation: Explanation, width: int) -> Iterator[str]:
 
 def _facts(facts: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
     for heading, sentence in facts:
-        for number, line in enumerate(wrap(sentence, width - HEADING)):
+        for number, line in enumerate(wrapped(sentence, width - HEADING)):
             yield f"{'' if number else heading:<{HEADING}}{line}"
 
 
@@ -68,7 +68,7 @@ def _table(table: Table, width: int) -> Iterator[str]:
         first, *rest = row[: len(widths)]
         yield f" {first:<{widths[0]}}" + "".join(f"   {c:>{w}}" for c, w in zip(rest, widths[1:], strict=True))
     if missing:
-        yield from wrap(f"no room in {width} columns for {', '.join(missing)}", width)
+        yield from wrapped(f"no room in {width} columns for {', '.join(missing)}", width)
 
 
 def _chart(line: Timeline, width: int) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _chart(line: Timeline, width: int) -> Iterator[str]:
     columns = width - 6
     shares = [bucket["steady"] for bucket in line.buckets(columns)]
     size = line.cycles(line.ticks) / columns
-    yield from wrap(f"share of the time in which the array streams (a column is {size:,.1f} cycles)", width)
+    yield from wrapped(f"share of the time in which the array streams (a column is {size:,.1f} cycles)", width)
     for level in range(HEIGHT - 1, -1, -1):
         label = "100%" if level == HEIGHT - 1 else "0%" if level == 0 else ""
         cells = "".join(BLOCKS[min(8, max(0, round(8 * (share * HEIGHT - level))))] for share in shares)
@@ -87,6 +87,8 @@ def _chart(line: Timeline, width: int) -> Iterator[str]:
 def _axis(left: str, columns: int, cycles: float) -> str:
     """The axis: 0 on the left, the cycles at its end on the right."""
     text = f" {cycles:,.0f} cycles"
+    if columns < len(text) + 2:
+        return text.strip().rjust(len(left) + columns)
     return f"{left}0 {'─' * max(0, columns - 2 - len(text))}{text}"
 
 
@@ -105,7 +107,7 @@ def _tiles(line: Timeline, width: int) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     columns = max(8, width - sum(widths) - 2 * len(widths) - 1)
     size = line.cycles(end) / columns
-    yield from wrap(f"the first tile operations fold by fold (a character is {size:,.1f} cycles)", width)
+    yield from wrapped(f"the first tile operations fold by fold (a character is {size:,.1f} cycles)", width)
     for cells, tile in zip(rows, [[], *tiles], strict=True):
         text = "".join(f"{cell:>{w}}  " for cell, w in zip(cells, widths, strict=True))
         yield f" {text}{_strip(tile, end, columns)}"
@@ -114,10 +116,12 @@ def _tiles(line: Timeline, width: int) -> Iterator[str]:
     if 2 * len(near) <= len(pieces):
         end = near[-1].begin + near[-1].ticks
         yield ""
-        yield f"the first {FOLDS} folds (a character is {line.cycles(end) / (width - 1):,.1f} cycles)"
+        yield from wrapped(
+            f"the first {FOLDS} folds (a character is {line.cycles(end) / (width - 1):,.1f} cycles)", width
+        )
         yield f" {_strip(near, end, width - 1)}"
         yield _axis(" ", width - 1, line.cycles(end))
-    yield from wrap(LEGEND + (EDGE if line.total("edge") else ""), width)
+    yield from wrapped(LEGEND + (EDGE if line.total("edge") else ""), width)
 
 
 def _strip(pieces: Sequence[Piece], end: int, columns: int) -> str:

@@ -64,7 +64,8 @@ def fitting(columns: Sequence[Column], width: int, gap: int = 1) -> list[Column]
     """
     shown = [column for column in columns if not column.rank]
     if _needed(shown, gap) > width:
-        columns = [_broken(column, max(NARROWEST, width // 3)) if column.left else column for column in columns]
+        room = max(NARROWEST, width // 3, _room_left(shown, width, gap))
+        columns = [_broken(column, room) if column.left else column for column in columns]
         shown = [column for column in columns if not column.rank]
     ranks = {0}
     for rank in sorted({column.rank for column in columns} - {0}):
@@ -79,6 +80,13 @@ def fitting(columns: Sequence[Column], width: int, gap: int = 1) -> list[Column]
 
 def _needed(columns: Sequence[Column], gap: int) -> int:
     return sum(column.width + gap for column in columns) + 1
+
+
+def _room_left(shown: Sequence[Column], width: int, gap: int) -> int:
+    """What numbers leave to each column of names."""
+    names = sum(column.left for column in shown)
+    numbers = [column for column in shown if not column.left]
+    return (width - _needed(numbers, gap)) // names - gap if names else 0
 
 
 def _broken(column: Column, room: int) -> Column:

@@ -129,12 +129,12 @@ def test_instructions(overlap: str) -> None:
     assert seen == 8
 
 
-@pytest.mark.parametrize("width", [20, 60, 77, 100, 200])
+@pytest.mark.parametrize("width", [20, 40, 60, 77, 100, 200])
 @pytest.mark.usefixtures("folder")
 def test_text_is_as_wide_as_the_terminal(width: int) -> None:
     for _, explanation in explained():
         for line in to_text(explanation, width).splitlines():
-            assert len(line) <= max(width, 60)
+            assert len(line) <= max(width, 40)
 
 
 def outcome(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -4,9 +4,11 @@ import json
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
+from io import StringIO
 from statistics import correlation
 
 import pytest
+from rich.console import Console
 
 from npuc.compiler import compile_file
 from npuc.compiler.analysis.lru import Walk, walk_pool
@@ -24,7 +26,7 @@ from npuc.studies.igo.products import DW, DX, Size, fused_nest, nest_of
 from npuc.studies.igo.settings import LARGE, SETTINGS, SMALL, STEPS, Setting, figures, published
 from npuc.studies.igo.study import IgoResults, run_study
 from npuc.studies.igo.times import ORDERS, layer_steps, scheme_costs
-from npuc.studies.igo.view import to_csv, to_json, to_text
+from npuc.studies.igo.view import print_study, to_csv, to_json
 from tests.unit.analysis.test_lru_prototype import rows as prototype
 from tests.widths import of_bytes
 
@@ -61,16 +63,30 @@ def test_rows_are_those_of_the_contract() -> None:
     assert len(to_csv(study()).splitlines()) == 1 + len(data["rows"])
 
 
+def text_of(found: IgoResults, width: int) -> str:
+    """The study as a terminal of that width shows it."""
+    stream = StringIO()
+    print_study(found, Console(file=stream, width=width, color_system=None))
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_tables_fit(width: int) -> None:
+    lines = text_of(study(), width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert any(line.startswith(" + partitioning ") and len(line.split()) > 2 for line in lines)
+
+
 def test_the_predictor_is_reported_for_every_chip() -> None:
     """Accuracy and excess time, as `evaluate` says, in JSON and in the table."""
     data = json.loads(to_json(study()))
     assert [(row["npu"], row["cores"]) for row in data["predictor"]] == [("large", 1), ("small", 1), ("large", 2)]
-    lines = to_text(study()).splitlines()
+    lines = text_of(study(), 200).splitlines()
     for row in data["predictor"]:
         found = evaluate(labels(row["npu"], row["cores"]))
         assert (row["accuracy"], row["regret"]) == (found.accuracy, found.regret)
         numbers = f"{100 * found.accuracy:.1f}", f"{100 * found.regret:.1f}", f"{found.predicted:.3f}"
-        (line,) = [line.split() for line in lines if line.startswith(f"  {row['npu']}, {row['cores']}  ")]
+        (line,) = [line.split() for line in lines if line.startswith(f" {row['npu']}, {row['cores']}  ")]
         assert tuple(line[2:5]) == numbers
 
 
@@ -267,7 +283,7 @@ def test_sums_in_different_tiles_are_refused() -> None:
 def test_equal_runs_are_equal_bytes() -> None:
     again = run_study("lru", (LARGE,), ("ncf",))
     assert to_json(again) == to_json(run_study("lru", (LARGE,), ("ncf",)))
-    assert "ncf" in to_text(again)
+    assert "ncf" in text_of(again, 80)
 
 
 @cache

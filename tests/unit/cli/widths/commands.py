@@ -15,6 +15,7 @@ COMMANDS = (
     "compile samples:gpt2 -q -O0 -D batch=8 --devices 8",
     "compile samples:mlp -q -b cycle -b roofline -b maestro",
     "compile samples:mlp -q --set array.cores=2 --rows cores",
+    "explain samples:mlp --changes 4 -q",
     "explain samples:mlp h.linear --phase forward -q",
     "explain samples:gpt2 -D batch=8 --devices 8 -q",
     "explain samples:lenet_c fc1 --devices 4 --convention physical -q",
