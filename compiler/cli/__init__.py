@@ -130,15 +130,13 @@ def _usage_error(error: Exception) -> UsageError:
 
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    reason = absence(str(getattr(context, "info_name", "")), option) if isinstance(option, str) else None
-    if reason is not None:
-        return UsageError(f"no such option: {option}", hint=reason)
-    others: list[str] = []
     if isinstance(option, str) and text.startswith("No such option"):
         others = verbs_with(option, {**_parser().commands, "opt": opt_command()})
-    if others:
-        listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]
-        return UsageError(f"no such option: {option}", hint=f"npuc {listed} {'take' if others[1:] else 'takes'} it")
+        reason = absence(str(getattr(context, "info_name", "")), option)
+        if others:
+            listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]
+            hint = f"npuc {listed} {'take' if others[1:] else 'takes'} it"
+            return UsageError(f"no such option: {option}", hint=f"{reason}; {hint}" if reason else hint)
     found = re.search(r"\s*\(?(?:Did you mean|Possible options:) ?(.*?)[?)]+$", text)
     hint = None if found is None else f"did you mean {found.group(1)}?"
     message = (text if found is None else text[: found.start()]).strip().rstrip(".")

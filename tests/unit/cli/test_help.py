@@ -1,6 +1,9 @@
 """The help of verbs: groups of options, examples that work, and where an option of another verb is taken."""
 
+import resource
 import shlex
+import subprocess
+import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -76,3 +79,27 @@ def test_an_option_of_another_verb_names_it(npuc: Npuc, arguments: tuple[str, ..
     assert outcome.status == 2
     assert "no such option: " + arguments[2] in outcome.err
     assert f"hint: {hint}" in outcome.err
+
+
+def test_a_reason_comes_with_the_verbs_that_take_an_option(npuc: Npuc) -> None:
+    err = npuc("map", "net.dsl", "-O", "2").err
+    assert "share the scratchpad; npuc compile, explain, run, check, opt and sweep take it" in err
+
+
+def test_help_is_quick(tmp_path: Path) -> None:
+    """No verb loads what compiles or computes to show its help, which takes half a second of CPU at most."""
+    code = (
+        "import sys\nfrom npuc.compiler.cli import run_command\n"
+        f"for verb in {[*VERBS, '']}:\n    run_command([*([verb] if verb else []), '--help'])\n"
+        "print([name for name in ('xdsl', 'numpy', 'lark', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+    taken: list[float] = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-c", "from npuc.compiler.cli import main; main(['opt', '--help'])"]
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    assert min(taken) < 0.5
