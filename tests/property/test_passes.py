@@ -87,8 +87,9 @@ PIPELINES: list[list[ModulePass]] = [
 
 def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> None:
     run = {step.name for pipeline in PIPELINES for step in pipeline}
-    # sizes that divide among devices are those of test_parallelize.py; types are those of tests/unit/precision
-    assert set(get_all_passes()) - run == {"set-target", "parallelize", "set-precision"}
+    # sizes that divide among devices are those of test_parallelize.py and tests/unit/parallel, types those of
+    # tests/unit/precision
+    assert set(get_all_passes()) - run == {"set-target", "parallelize", "shard-updates", "set-precision"}
 
 
 def check_provenance(module: ModuleOp) -> None:
