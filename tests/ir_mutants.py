@@ -199,6 +199,8 @@ def changed(module: ModuleOp, random: Random) -> ModuleOp:
     module = module.clone()
     for _ in range(random.choice([1, 1, 1, 2, 3])):
         ops = [op for op in module.walk() if op is not module]
+        if not ops:
+            break
         random.choice([_put_attribute, _put_property, _put_property, _put_operand, _put_type, _put_op])(ops, random)
     return module
 

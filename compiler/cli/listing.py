@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from npuc.compiler.cli.shared import Debug, Load, Verb, make_console, write_result
+from npuc.compiler.cli.shared import Debug, Load, Verb, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 48
@@ -35,6 +35,7 @@ def command(
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
         if load and what != "passes":
             raise UsageError(f"--load does not apply to the list of {what}", hint="npuc list passes --load FILE.py")
+        check_target(json)
         if json is not None:
             _write_json(what, load or [], json)
         if json == "-":

@@ -82,7 +82,7 @@ class _File:
                 self.target.write_bytes(self.data)
             else:
                 os.replace(self.temporary, self.target)
-        except OSError as e:
+        except (OSError, ValueError) as e:
             raise cannot_write(self.shown, e) from e
 
 
@@ -119,15 +119,15 @@ def make_folder(path: str) -> None:
         raise cannot_write(path, e) from e
 
 
-def cannot_write(path: str, error: OSError) -> UsageError:
-    """The error of a file that cannot be written."""
-    return UsageError(f"cannot write '{path}': {error.strerror or error}")
+def cannot_write(path: str, error: OSError | ValueError) -> UsageError:
+    """The error of a file that cannot be written, or of a name that no file has."""
+    return UsageError(f"cannot write '{path}': {getattr(error, 'strerror', None) or error}")
 
 
 def _begin(path: str, data: bytes) -> _File:
     """Write data beside `path`. Raises `UsageError` when that cannot be."""
-    target = Path(os.path.realpath(path))
     try:
+        target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
             return _File(path, target, data, None)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -139,7 +139,7 @@ def _begin(path: str, data: bytes) -> _File:
         except BaseException:
             unfinished.remove(name)
             raise
-    except OSError as e:
+    except (OSError, ValueError) as e:
         raise cannot_write(path, e) from e
     return _File(path, target, b"", name)
 

@@ -18,7 +18,7 @@ from xdsl.ir import SSAValue
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler.core.errors import CapacityError, CheckError, NpucError, UsageError
+from npuc.compiler.core.errors import CapacityError, CheckError, NpucError
 from npuc.compiler.core.options import Only, Say
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import verify_module
@@ -26,6 +26,7 @@ from npuc.compiler.driver.levels.asked import ASKED
 from npuc.compiler.driver.levels.preset import AUTODIFF
 from npuc.compiler.driver.passes import passes_by_hand, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
+from npuc.compiler.driver.running.check_size import held_bytes, refuse_large
 from npuc.compiler.driver.running.lower import passes_for
 from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, run_options
 from npuc.compiler.driver.session import silent
@@ -46,7 +47,6 @@ from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
 
 MAC_LIMIT = 20_000_000_000
-_SIZE_NAMES = ("batch", "image", "length", "tokens")
 Results = dict[str, Array]
 """The results of a program by name."""
 
@@ -81,8 +81,8 @@ def check_program(
 
     Of a layer table only the layers that `only` names are read; a network is checked whole. Raises `CheckError` that
     names the first pass which does not take the program or breaks it: its verifier, its execution or its values. Raises
-    `UsageError` where a run would take more than `limit` multiply-accumulates, `CapacityError` where a pass refuses
-    what does not fit.
+    `UsageError` where a run would take more than `limit` multiply-accumulates, or hold more bytes than a tenth of it;
+    `CapacityError` where a pass refuses what does not fit.
     """
     options, sources = replace(run_options(keywords), only=only), texts_of(source)
     check_goals_used(options, scheduled=True)
@@ -92,7 +92,7 @@ def check_program(
     watch = Watchers([*asked_watchers(options, module, say), *watchers])
     watch.plan(passes)
     products = 3 if any(step.name == AUTODIFF for step in passes) else 1
-    _refuse_large(int(products * work_of(module)["MACs"]), limit, source)
+    refuse_large(int(products * work_of(module)["MACs"]), held_bytes(module, passes), limit, source)
     data = random_data(module, options.seed)
     tell("run")
     with sources.quoted():
@@ -258,13 +258,3 @@ def index_limit(value: SSAValue) -> int | None:
                 if layer.kind in (Kind.VIEW, Kind.DATA, Kind.COMM):
                     pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
     return min(limits, default=None)
-
-
-def _refuse_large(macs: int, limit: int, source: Source) -> None:
-    """Raise `UsageError` if running the program takes more than `limit` multiply-accumulates."""
-    if macs > limit:
-        sizes = " or ".join(f"-D {name}=…" for name in _SIZE_NAMES if name in source.text) or "a smaller network"
-        raise UsageError(
-            f"one run of the program takes {macs:,} MACs, the limit is {limit:,}",
-            hint=f"lower {sizes}, or raise --limit",
-        )

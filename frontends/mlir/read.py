@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
-from npuc.compiler.core.errors import Location, SourceError, did_you_mean
+from npuc.compiler.core.errors import Location, SourceError, nearest
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.verify import undefined_text, undefined_uses
 from npuc.dialects import get_all_dialects
@@ -146,8 +146,9 @@ def _error(error: BaseException, source: _Text, parsers: list[_LocatingParser]) 
     if unknown := _UNKNOWN_OP.match(text):
         name = unknown.group(1)
         found = source.text.rfind(name, 0, position)
-        known = [op.name for op in parsers[0].ctx.loaded_ops] if parsers else []
-        return source.error(f"unknown operation '{name}'", max(found, 0), did_you_mean(name, known))
+        close = nearest(name, [op.name for op in parsers[0].ctx.loaded_ops] if parsers else [])
+        hint = f"did you mean '{close}'?" if close else "npuc explain --op NAME says what an operation means"
+        return source.error(f"unknown operation '{name}'", max(found, 0), hint)
     if undefined := _UNDEFINED.match(text):
         used = re.search(re.escape(undefined.group(1)) + r"(?![\w$.-])", source.text)
         return source.error(f"{undefined.group(1)} is not defined", used.start() if used else position)

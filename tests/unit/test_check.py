@@ -74,6 +74,18 @@ def test_a_program_that_takes_too_long_is_refused_with_what_to_lower() -> None:
     assert "-D batch=" in caught.value.hint
 
 
+@pytest.mark.parametrize(("sample", "named"), [("ncf", "users"), ("dlrm", "tables")])
+def test_a_program_that_holds_too_much_is_refused_with_what_to_lower(sample: str, named: str) -> None:
+    """Tables of embeddings take little work, and much memory with the states of an optimizer."""
+    with pytest.raises(UsageError, match=r"one run of the program holds .* GB, the limit is 2.0 GB") as caught:
+        check_program(open_source(f"samples:{sample}"), {"defines": {"batch": 8}})
+    assert caught.value.hint is not None
+    assert named in caught.value.hint
+    sizes: dict[str, Value] = {"batch": 8, "users": 50, "items": 20}
+    done = check_program(open_source("samples:ncf"), {"defines": sizes, "pipeline": "autodiff,lower-to-npu"})
+    assert all(one.comparison.equal for one in done)
+
+
 @pytest.mark.slow
 def test_samples_are_checked_at_a_small_size() -> None:
     """With the contractions in turn that need no search."""

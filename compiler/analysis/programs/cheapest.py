@@ -92,20 +92,24 @@ def best_program(
         found += _round_robin(problem, objective, least * (1 + tolerance), 0.0)
     if tolerance == 0:
         return cheapest(found, objective)
-    # A program that costs more even with the best schedules is none of those that are near, nor a limit to them. In a
-    # pool of tiles the search does not know the best schedules.
+    # What bounds rule out is none of those that are near, nor a limit to them. What the searches above found does not
+    # rule out much: in the rooms of round-robin nests, and in an order, one with a tolerance may find what costs less.
+    # In a pool of tiles the search does not know the best schedules.
     most = cheapest(found, objective).cost.score(objective) * (1 + tolerance)
     most = inf if problem.machine.policy == "lru" else most
     near = [sequential_program(problem, own)]
     limits = near[:]
-    for strictly in [one for one in found[1:] if one.cost.score(objective) <= most]:
-        again = (
-            _round_robin(problem, objective, most, tolerance)
-            if strictly.kind == "zip"
-            else _fused(fused, problem.machine, objective, strictly.order, tolerance, monotone=bool(strictly.order))
+    if _round_robin_floor(problem, objective) <= most:
+        limits += _round_robin(problem, objective, inf, tolerance)
+    for order in orders:
+        least = min(
+            (one.cost.score(objective) for one in found if one.kind == "fused" and one.order == order), default=inf
         )
-        near += again
-        limits += again if strictly.kind == "zip" or strictly.order else []
+        if least <= most or (order and _fused_floor(fused, problem.machine, objective) <= most):
+            again = _fused(fused, problem.machine, objective, order, tolerance, monotone=bool(order))
+            near += again
+            limits += again if order else []
+    near += limits[1:]
     return cheapest([*near, *found], objective, tolerance, [one.cost.reported(objective) for one in limits])
 
 
@@ -212,6 +216,16 @@ def _round_robin_floor(problem: InterleaveProblem, objective: Objective) -> floa
     if objective == "traffic":
         return moved
     return max(cycles_lower_bound(problem.nests, machine.array), ceil(moved / machine.channel_bits))
+
+
+def _fused_floor(fused: FusedNest | None, machine: Machine, objective: Objective) -> float:
+    """What one nest costs at least, whatever its schedule: 0 where no bound is known."""
+    if fused is None or objective not in ("time", "traffic") or machine.policy == "lru" or machine.array.skips_reloads:
+        return 0.0
+    moved = lower_bound_bits(fused.nest, machine.spm_bytes, fused.widths)
+    if objective == "traffic":
+        return moved
+    return max(cycles_lower_bound((fused.nest,), machine.array), ceil(moved / machine.channel_bits))
 
 
 def _round_robin_bits(problem: InterleaveProblem) -> int:

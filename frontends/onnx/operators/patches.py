@@ -15,6 +15,8 @@ from npuc.frontends.onnx.operators import Meaning, Result, registry
 from npuc.frontends.onnx.parts.attending import FAR
 from npuc.frontends.onnx.parts.windows import Window, window_of
 
+MOST_COUNTED = 1 << 24
+"""The most elements of all windows, padding included, whose numbers are counted one by one."""
 MEANINGS: dict[str, Meaning] = {}
 operator = registry(MEANINGS)
 
@@ -63,8 +65,10 @@ def _together(c: OnnxContext, function: str, views: Sequence[Name]) -> Name:
 
 
 def _counts(c: OnnxContext, window: Window, sizes: Sequence[int], outputs: Sequence[int]) -> Array:
-    """The number of elements that each window counts."""
+    """The number of elements that each window counts. Raises `SourceError` for more windows than can be counted."""
     axes, whole = len(sizes), np.ones((), np.int64)
+    if prod(outputs) * prod(window.kernel) > MOST_COUNTED:
+        raise c.error(f"its padding makes {prod(outputs):,} windows, too many to count what each has")
     for axis, size in enumerate(sizes):
         before, after = window.pads[axis], window.pads[axis + axes]
         places = np.arange(outputs[axis])[:, None] * window.strides[axis] - before

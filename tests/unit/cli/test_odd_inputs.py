@@ -121,3 +121,22 @@ def test_lines_are_counted_as_editors_do(capsys: pytest.CaptureFixture[str]) -> 
     shown = message(capsys, 1, "compile", "x.csv")
     assert "x.csv:4:7: error: K: found 'none'" in shown
     assert "    c,8,8,none\n" in shown
+
+
+@pytest.mark.parametrize("target", [".", "no/r.json", "r\0.json"])
+def test_a_list_that_cannot_be_written_is_not_printed(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["list", "backends", "--json", target]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "cannot write" in shown.err
+
+
+def test_an_unknown_operation_does_not_list_all_that_are_known(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("x.mlir").write_text("builtin.module {\n  frobnicate\n}\n")
+    assert "x.mlir:2:3: error: unknown operation 'frobnicate'" in message(capsys, 1, "compile", "x.mlir")
+    Path("x.mlir").write_text("builtin.module {\n  train.relo\n}\n")
+    assert "did you mean 'train.relu'?" in message(capsys, 1, "compile", "x.mlir")
+
+
+def test_statistics_to_a_name_that_no_file_has(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "cannot write" in message(capsys, 2, "compile", "n.dsl", "--statistics-json", "s\0.json")

@@ -9,7 +9,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from npuc.compiler.core.errors import NpucError
+from npuc.compiler import compile_source
+from npuc.compiler.core.errors import NpucError, SourceError
 from npuc.frontends.onnx.calls import OnnxCall
 from npuc.frontends.onnx.container.element_types import FLOAT
 from npuc.frontends.onnx.container.load import parse_model
@@ -104,6 +105,13 @@ def test_damaged_files_are_read_or_refused() -> None:
     assert good > 20
     assert len(refused) > 200
     assert [text for text in refused if "m.onnx" not in text] == []
+
+
+def test_an_average_of_more_windows_than_can_be_counted_is_refused() -> None:
+    pooling = node("AveragePool", ["x"], ["y"], kernel_shape=[5, 5], pads=[2, (1 << 63) - 1, 2, 2])
+    data = model(graph([pooling], [value("x", [1, 1, 5, 5])], ["y"]))
+    with pytest.raises(SourceError, match="too many to count"):
+        compile_source(data, "onnx", "m.onnx", inference=True)
 
 
 @pytest.mark.long
