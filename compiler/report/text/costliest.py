@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LEAST = 0.1
 """The share of a layer's time from which on a cause is named."""
+MOST = 3
+"""The most causes that are named of a layer."""
 GAIN = 0.005
 """A change that gains less is only named."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -62,8 +64,8 @@ def _layers(report: CostliestReport, shown: Sequence[Change]) -> Iterator[Column
     yield Column(HEADS[report.objective], tuple(_cost_cell(layer.cost, report.objective) for layer in layers))
     if report.objective != "edp":
         yield Column("%", tuple(percent_cell(layer.share) for layer in layers), rank=4)
-    yield Column("limited by", tuple(_spent(layer.spent, LEAST) for layer in layers), left=True, rank=1)
-    first = (_spent(layer.spent, LEAST).partition(", ")[0] for layer in layers)
+    yield Column("limited by", tuple(_spent(layer.spent, LEAST, MOST) for layer in layers), left=True, rank=1)
+    first = (_spent(layer.spent, LEAST, 1) for layer in layers)
     yield Column("limited by", tuple(first), left=True, rank=2, instead=1)
     if any(layer.change is not None for layer in layers):
         yield Column("best change", tuple(_best(report, layer) for layer in layers), left=True, rank=6)
@@ -88,9 +90,9 @@ def _best_gain(report: CostliestReport, number: int) -> float | None:
     return None if change is None else report.changes[change].layers[number]
 
 
-def _spent(spent: Mapping[str, float], least: float) -> str:
-    """The causes of at least so much, with their shares, the largest first: `DRAM 92%, vector unit 8%`."""
-    return ", ".join(f"{name} {share:.0%}" for name, share in _named(spent) if share >= least)
+def _spent(spent: Mapping[str, float], least: float, most: int | None = None) -> str:
+    """At most so many causes of at least so much, the largest first: `DRAM 92%, vector unit 8%`."""
+    return ", ".join(f"{name} {share:.0%}" for name, share in _named(spent)[:most] if share >= least)
 
 
 def _changes(report: CostliestReport, changes: Sequence[Change]) -> Iterator[Column]:
@@ -112,8 +114,9 @@ def _lines_of(option: str) -> str:
 
 
 def _of_changes(report: CostliestReport, changes: Sequence[Change]) -> Iterator[str]:
-    layers = f"1 to {len(report.layers)}: the gain of the layers above, %"
-    yield f"each change was compiled by itself, and gains do not add up; {layers}"
+    several = len(report.layers) > 1
+    layers = f"; 1 to {len(report.layers)}: the gain of the layers above, %" if several else ""
+    yield f"each change was compiled by itself, and gains do not add up{layers}"
     if any(change.per == "sample" for change in changes):
         yield "*: of as many samples as the step has now"
 
