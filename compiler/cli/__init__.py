@@ -32,6 +32,7 @@ from npuc.compiler.cli import (
     map,
     new,
     opt,
+    plot,
     reuse,
     run,
     study,
@@ -52,7 +53,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (compile, explain, run, check, import_, fmt, lint, opt, reuse, sweep, map, study, machine, listing, new):
+for verb in (
+    compile,
+    explain,
+    run,
+    check,
+    import_,
+    fmt,
+    lint,
+    opt,
+    reuse,
+    sweep,
+    map,
+    study,
+    plot,
+    machine,
+    listing,
+    new,
+):
     verb.register(app)
 for registered in app.registered_commands:
     registered.cls = VerbCommand

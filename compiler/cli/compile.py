@@ -11,6 +11,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import (
     Verb,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 
 EMITTED = "mlir|dot|svg|trace|scalesim"
+VIEWS = ("layers", "roofline", "graph")
 DEPTHS = "auto|ops|layers|N"
 SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
@@ -63,6 +65,7 @@ class CompileOutputs:
     """A folder for SCALE-Sim's reports."""
     depth: str | None = None
     """How far a graph is folded."""
+    picture: PictureTarget | None = None
     statistics: str | None = None
     """Those of the passes."""
 
@@ -96,7 +99,9 @@ def command(
     machine: Machine,
     optimisation: Optimisation,
     devices: Devices,
-    output: Annotated[Output, Takes(without=without("compile", Output))],
+    output: Annotated[
+        Output, Takes(without=without("compile", Output), help={"plot": "Draw the step: .svg, .png or .pdf."})
+    ],
     backend: Backends = None,
     check: Annotated[
         bool, typer.Option("--check", help="Also check that no pass changes what the program computes.")
@@ -117,9 +122,11 @@ def command(
     ] = None,
     depth: Annotated[
         str | None,
-        typer.Option(
-            "--depth", metavar=DEPTHS, help="What --emit dot and svg draw as one: names to N parts, or nothing."
-        ),
+        typer.Option("--depth", metavar=DEPTHS, help="What a graph draws as one: names to N parts, or nothing."),
+    ] = None,
+    view: Annotated[
+        str | None,
+        typer.Option("--view", metavar="|".join(VIEWS), help="What --plot draws: layers by phase, by default."),
     ] = None,
     rows: Annotated[
         str | None,
@@ -141,7 +148,7 @@ def command(
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded, all or cores")
         outputs = replace(
-            _outputs(output, csv_format, emit, depth, rows=shown), statistics=optimisation.statistics_json
+            _outputs(output, csv_format, emit, depth, view, rows=shown), statistics=optimisation.statistics_json
         )
         check_rows(rows, *outputs.files)
         if check and devices.plan_objective == "time":
@@ -161,7 +168,9 @@ def command(
             )
 
 
-def _outputs(asked: Output, csv_format: str, emit: str | None, depth: str | None, *, rows: Rows) -> CompileOutputs:
+def _outputs(
+    asked: Output, csv_format: str, emit: str | None, depth: str | None, view: str | None, *, rows: Rows
+) -> CompileOutputs:
     """Where results go. Raises `UsageError` for an unknown format."""
     csv, output = asked.csv, asked.output
     from npuc.compiler.emit.base import Drawing, check_depth, get_emitter
@@ -169,7 +178,8 @@ def _outputs(asked: Output, csv_format: str, emit: str | None, depth: str | None
     if csv_format not in ("npuc", "scalesim"):
         raise UsageError(f"--csv-format {csv_format}: expected npuc or scalesim")
     emitter = get_emitter(emit or "mlir")
-    check_depth(depth, drawn=isinstance(emitter, Drawing))
+    check_depth(depth, drawn=isinstance(emitter, Drawing) or view == "graph")
+    picture = picture_target(asked.plot, view, VIEWS)
     for option, in_folder, target, needed in (
         (f"--csv-format {csv_format}", csv_format == "scalesim", csv, "--csv"),
         (f"--emit {emit}", emitter.folder, output, "-o"),
@@ -181,7 +191,9 @@ def _outputs(asked: Output, csv_format: str, emit: str | None, depth: str | None
     if emit is not None and output is None:
         raise UsageError(f"--emit {emit} needs -o FILE")
     reports = csv if csv_format == "scalesim" else None
-    return CompileOutputs(asked.json, None if reports is not None else csv, output, emitter, rows, reports, depth)
+    return CompileOutputs(
+        asked.json, None if reports is not None else csv, output, emitter, rows, reports, depth, picture
+    )
 
 
 def _check(program: Program, options: CompileKeywords, quiet: bool) -> None:
@@ -217,7 +229,10 @@ def _compile(
         for report in result.reports:
             aside(f"passes: {report.pipeline or '(none)'}")
     emitted = _emitted(result, outputs)
+    drawn = None if outputs.picture is None else _drawn(result, outputs.picture, outputs.depth)
     _write(result, outputs, emitted)
+    if outputs.picture is not None and drawn is not None:
+        outputs.picture.write(drawn)
     if outputs.reports is not None:
         from npuc.backends.cycle.export import report_files
 
@@ -247,6 +262,17 @@ def _keep(source: Source, backend: str, options: CompileKeywords, error: Excepti
     with suppress(UsageError):
         write_file(found.name, found.text.encode(), now=True)
         error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
+
+
+def _drawn(result: Compilation, picture: PictureTarget, depth: str | None) -> bytes:
+    """The picture that is asked for, made before anything is written."""
+    if picture.view == "graph":
+        from npuc.compiler.graph import build, depth_of, draw_graph
+
+        return draw_graph(build(result.modules[0], result.reports[0], depth_of(depth)), picture.kind)
+    from npuc.compiler.report.pictures.layers import draw_reports
+
+    return draw_reports(result.reports, "roofline" if picture.view == "roofline" else "layers", picture.kind)
 
 
 def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:

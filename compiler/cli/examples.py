@@ -51,6 +51,11 @@ EXAMPLES = {
         ("samples:resnet18 --vary batch=1,8 --vary array.rows=32,64,128", "all combinations"),
         ("samples:mlp --vary dram.gb_per_s=50:200:50 --csv points.csv", "a range, as a table for programs"),
     ),
+    "plot": (
+        ("sweep.json -o front.svg --x time --y energy", "a sweep's Pareto front"),
+        ("sweep.json -o heat.png --x array.rows --y batch --color time", "a heat map"),
+        ("report.json -o layers.pdf", "where a step's time goes"),
+    ),
     "map": (
         ("samples:lenet", "the best mapping of every contraction"),
         ("samples:lenet --objective edp --budget 1000", "for the product of energy and delay, sooner"),

@@ -8,6 +8,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Machine, Output, Program
+from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Verb, aside, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError
 
@@ -24,7 +25,13 @@ def register(app: typer.Typer) -> None:
 def command(
     program: Annotated[Program, Takes(without=("only",))],
     machine: Annotated[Machine, Takes(without=("mapping",))],
-    output: Annotated[Output, Takes(without=("plot", "output"), help={"csv": "Write the scopes as CSV."})],
+    output: Annotated[
+        Output,
+        Takes(
+            without=("output",),
+            help={"csv": "Write the scopes as CSV.", "plot": "Draw traffic by cache capacity: .svg, .png or .pdf."},
+        ),
+    ],
 ) -> None:
     """Report the traffic that each scope of data reuse saves. Names the cache that captures it; model: roofline."""
     json, csv = output.json, output.csv
@@ -33,6 +40,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv):
             check_target(target)
+        drawn = picture_target(output.plot)
         report = _report(program.source, collected(machine, program), quiet=output.quiet)
         from npuc.compiler.report.as_json import to_json
         from npuc.compiler.report.reuse import to_csv
@@ -41,6 +49,10 @@ def command(
         for target, text in ((json, to_json), (csv, to_csv)):
             if target is not None:
                 write_result(target, text(report))
+        if drawn is not None:
+            from npuc.compiler.report.pictures.reuse import draw_reuse
+
+            drawn.write(draw_reuse(report, drawn.kind))
         if "-" not in (json, csv):
             print_reuse(report, make_console())
 

@@ -12,11 +12,11 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole
+from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -53,7 +53,8 @@ def command(
             without=without("sweep", Output),
             help={
                 "csv": "Write one row per point; resumes an interrupted FILE.",
-                "plot": "Draw the points: .png, .pdf, .svg.",
+                "json": "Write all points, for npuc plot.",
+                "plot": "Draw the points: .svg, .png or .pdf.",
             },
         ),
     ],
@@ -62,6 +63,15 @@ def command(
         typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="Key to vary and its values; repeatable."),
     ] = None,
     backend: Backends = None,
+    x: Annotated[
+        str | None, typer.Option("--x", metavar="KEY|METRIC", help="Along x in --plot (default: the first key).")
+    ] = None,
+    y: Annotated[
+        str | None, typer.Option("--y", metavar="KEY|METRIC", help="Along y in --plot (default: what is minimised).")
+    ] = None,
+    color: Annotated[
+        str | None, typer.Option("--color", metavar="KEY|METRIC", help="What colours in --plot mean.")
+    ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")
     ] = False,
@@ -74,8 +84,9 @@ def command(
     ] = 1,
 ) -> None:
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
-    csv, plot, quiet = output.csv, output.plot, output.quiet
+    csv, json, quiet = output.csv, output.json, output.quiet
     with Verb(output.debug):
+        from npuc.compiler.explore.plot.choice import Asked, check_names
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source
@@ -84,35 +95,43 @@ def command(
         shown: SweepRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
         if shown is None:
             raise UsageError(f"--rows {rows}: expected folded or all")
-        check_rows(rows, csv)
+        check_rows(rows, csv, json)
         if restart and csv in (None, "-"):
             raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
-        for target in (csv, plot):
+        if csv == "-" and json == "-":
+            raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
+        for target in (csv, json):
             check_target(target)
-        kind = None if plot is None else _picture_kind(plot)
+        picture, asked = picture_target(output.plot), Asked(x, y, color)
+        if picture is None and asked.given:
+            option, name = next(iter(asked.given.items()))
+            raise UsageError(f"{option} {name} is about a picture, and there is none", hint="add --plot FILE.svg")
         options: CompileKeywords = {
             **collected(machine, program, optimisation),
             **devices.shared(varied="devices" in varied),
         }
         opened = open_source(program.source)
         sweep = Sweep(opened, varied, backend, options)
+        check_names(asked, [axis.key for axis in sweep.grid.axes])
         points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
-        if plot is not None and kind is not None:
-            from npuc.compiler.explore.sweep.picture import draw_sweep
+        if json is not None or picture is not None:
+            from npuc.compiler.explore.plot.draw import draw_table
+            from npuc.compiler.explore.sweep.drawn import sweep_table
 
-            write_file(plot, draw_sweep(sweep.title, sweep.compare(points), kind))
-        if csv != "-":
+            table = sweep_table(sweep.title, sweep.compare(points))
+            if json is not None:
+                write_result(json, table.to_json())
+            if picture is not None:
+                try:
+                    picture.write(draw_table(table, asked, picture.kind))
+                except UsageError as e:  # the points are worth more than their picture
+                    aside(f"warning: no picture was drawn: {e.message}")
+        if "-" not in (csv, json):
             from npuc.compiler.explore.sweep.table import print_sweep
 
             print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
         if any(point.error is not None for point in points):
             raise typer.Exit(CapacityError.exit_code)
-
-
-def _picture_kind(path: str) -> str:
-    from npuc.compiler.core.drawing.figure import check_format
-
-    return check_format(path)
 
 
 def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool) -> list[SweepPoint]:

@@ -39,6 +39,7 @@ NAMES = (
         "cli",
         "explain",
         "graphs",
+        "pictures",
         "report",
         "reuse",
         "map",

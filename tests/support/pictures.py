@@ -52,6 +52,17 @@ def lines_of(axes: Any) -> list[tuple[list[float], list[float], str | None]]:
     return found
 
 
+def _undrawn(figure: Any) -> Generator[Any]:
+    """The labels of ticks beyond the ends of an axis."""
+    module: Any = pytest.importorskip("matplotlib.axes")
+    for axes in figure.findobj(module.Axes):
+        for axis in (axes.xaxis, axes.yaxis):
+            low, high = sorted(axis.get_view_interval())
+            for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
+                if not low <= tick.get_loc() <= high or not axes.axison:
+                    yield from (tick.label1, tick.label2)
+
+
 def overlapping(figure: Any) -> list[tuple[str, str]]:
     """The pairs of texts of a figure that lie over each other by more than a pixel."""
     renderer = figure.canvas.get_renderer() if hasattr(figure.canvas, "get_renderer") else None
@@ -60,7 +71,9 @@ def overlapping(figure: Any) -> list[tuple[str, str]]:
         renderer = backend.FigureCanvasAgg(figure).get_renderer()
     texts: Any = pytest.importorskip("matplotlib.text")
     figure.draw(renderer)
-    shown = [one for one in figure.findobj(texts.Text) if one.get_visible() and one.get_text().strip()]
+    outside = {id(text) for text in _undrawn(figure)}
+    found_texts = figure.findobj(texts.Text)
+    shown = [t for t in found_texts if t.get_visible() and t.get_text().strip() and id(t) not in outside]
     boxes = [(one.get_text(), one.get_window_extent(renderer)) for one in shown]
     found: list[tuple[str, str]] = []
     for number, (text, box) in enumerate(boxes):

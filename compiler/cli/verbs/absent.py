@@ -19,7 +19,7 @@ _SEARCHED = "mappings take the place of schedules, which it sets"
 _PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
 
 ABSENT: Mapping[str, Mapping[str, str]] = {
-    "compile": {"plot": "its pictures are those of --emit svg"},
+    "compile": {},
     "run": {
         "only": "a step runs as a whole",
         "mapping": "mappings change costs, and nothing that is computed",
@@ -45,7 +45,6 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     },
     "sweep": {
         **dict.fromkeys(_PASSES, _ONE_POINT),
-        "json": "its rows are those of --csv",
         "output": _ONE_POINT,
     },
     "map": {

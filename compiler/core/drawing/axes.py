@@ -36,8 +36,10 @@ def word_axis(axes: Axes, words: Sequence[str], width: float) -> None:
     axes.grid(False, axis="x")
 
 
-def legend_beside(axes: Axes, title: str | None = None) -> None:
-    """A legend to the right of axes."""
-    axes.legend(
-        loc="upper left", bbox_to_anchor=(1.01, 1.02), title=title, title_fontsize=SMALL + 0.5, alignment="left"
-    )
+def legend_beside(
+    axes: Axes, title: str | None = None, handles: Sequence[object] | None = None, labels: Sequence[str] | None = None
+) -> None:
+    """A legend to the right of axes, of what they show or of these entries."""
+    entries = {} if handles is None else {"handles": handles, "labels": labels}
+    place: dict[str, object] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02)}
+    axes.legend(title=title, title_fontsize=SMALL + 0.5, alignment="left", **place, **entries)

@@ -104,17 +104,19 @@ def picture(
     """
     A picture as a file of a kind (`svg`, `png`, `pdf`): the same calls always give the same bytes.
 
-    `fill` draws into an empty figure of so many inches. Above what it draws stands the `title`, in whole words, and
-    `about`, a line or more of less important facts. `letters` are points of the usual text, `layout` is matplotlib's.
-    `tips` are the tooltips of an SVG, by the `gid` of what they are about.
+    `fill` draws into an empty figure, which is so many inches wide and high with its title. Above what it draws stand
+    the `title`, in whole words, and `about`, a line or more of less important facts. `letters` are points of the usual
+    text, `layout` is matplotlib's. `tips` are the tooltips of an SVG, by the `gid` of what they are about.
     """
     with _style(letters):
         figure = import_module("matplotlib.figure").Figure(figsize=size, dpi=DOTS, layout=layout)
         room = _head(figure, size, title, about)
         if layout == "constrained":
-            pads = {"w_pad": EDGE / 2, "h_pad": EDGE / 2}
-            figure.get_layout_engine().set(rect=(0.0, 0.0, 1.0, 1.0 - room / size[1]), **pads)
-        fill(figure)
+            figure.get_layout_engine().set(w_pad=EDGE / 2, h_pad=EDGE / 2)
+            _, body = figure.subfigures(2, 1, height_ratios=(room, max(size[1] - room, 0.1)), hspace=0.0)
+            fill(body)
+        else:
+            fill(figure)
         for axes in figure.findobj(import_module("matplotlib.axes").Axes):
             for axis in (axes.xaxis, axes.yaxis):
                 _write_numbers(axis)

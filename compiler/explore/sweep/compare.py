@@ -69,7 +69,7 @@ class Comparison:
     Points compared by a quantity, per MAC where they do not all do the same work, as at several batch sizes.
 
     `costs` are the values compared, None where there is none. Where several devices share a step, traffic and energy
-    are those of all of them, and so is the work.
+    are those of all of them, and so is the work; `works` are its MACs.
     """
 
     grid: Grid
@@ -77,6 +77,7 @@ class Comparison:
     points: Sequence[SweepPoint]
     by_mac: bool
     costs: tuple[float | None, ...]
+    works: tuple[int | None, ...] = ()
 
     def amount(self, quantity: Quantity, number: int) -> float | None:
         """The value of a quantity at a point: summed over devices, except for time and memory per device."""
@@ -171,7 +172,7 @@ def compare(grid: Grid, points: Sequence[SweepPoint], objective: str) -> Compari
         value = _amount(grid, quantity, point)
         macs = work if by_mac else 1
         costs.append(None if value is None or not macs else value / macs)
-    return Comparison(grid, quantity, points, by_mac, tuple(costs))
+    return Comparison(grid, quantity, points, by_mac, tuple(costs), tuple(works))
 
 
 def _amount(grid: Grid, quantity: Quantity, point: SweepPoint) -> float | None:

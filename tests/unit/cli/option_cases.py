@@ -50,6 +50,18 @@ FILES = {
     "old.csv.partial": "of another sweep\n",
 }
 """The files that commands name; `in.npz` holds arrays for the network."""
+SWEEP = """{
+  "schema": "npuc.sweep/1", "title": "net", "objective": "time", "by_mac": false,
+  "keys": [{"key": "hidden", "values": [8, 16]}, {"key": "rows", "values": [1, 2]}],
+  "points": [
+    {"hidden": 8, "rows": 1, "seconds": 1.0, "dram_read_bytes": 1, "dram_write_bytes": 1},
+    {"hidden": 8, "rows": 2, "seconds": 2.0, "dram_read_bytes": 2, "dram_write_bytes": 1},
+    {"hidden": 16, "rows": 1, "seconds": 3.0, "dram_read_bytes": 3, "dram_write_bytes": 1},
+    {"hidden": 16, "rows": 2, "seconds": 4.0, "dram_read_bytes": 4, "dram_write_bytes": 1}
+  ]
+}
+"""
+"""What `npuc plot` reads."""
 LARGER = "--budget 40 -D batch=60 -D hidden=48 --json r.json"
 SCALESIM = "-b cycle --hw scalesim --set cycle.compat=scalesim3 --set scalesim.memory=true"
 
@@ -68,6 +80,7 @@ EXEMPT = {
     "study --load": "of the study igo, which takes minutes: tests/unit/study has it",
     "check --loss": "another program, whose passes agree, too",
     "check --optimizer": "another program, whose passes agree, too",
+    "plot --view": "of reports, which tests/unit/cli/test_plot.py draws",
     "explain --optimizer": "updates, which are no products that anything is said of",
     "map --optimizer": "updates, which are no products that are mapped",
     "check --seed": "other random data, on which passes agree too, and which nobody prints",
@@ -153,6 +166,7 @@ BASE = {
     "lint": "lint odd.dsl",
     "reuse": "reuse net.dsl",
     "sweep": "sweep net.dsl --csv s.csv --vary batch=4,8",
+    "plot": "plot sweep.json",
     "map": "map net.dsl --hw nvdla --budget 4",
     "study": "study crosscheck --preset os --network net.dsl",
     "machine": "machine gemmini",
@@ -196,6 +210,7 @@ OWN = {
     "compile --csv-format": Case("--csv-format scalesim", f"{SCALESIM} --csv r"),
     "compile --emit": Case("--emit trace", "-o r.json"),
     "compile --depth": Case("--depth 1", "--emit svg -o r.svg"),
+    "compile --view": Case("--view roofline", "--plot r.svg"),
     "compile --rows": Case("--rows all", command="compile deep.dsl"),
     "compile --verbose": Case("-v"),
     "explain --only": Case("--only logits", command="explain net.dsl #0"),
@@ -237,11 +252,20 @@ OWN = {
     "lint -D": Case("-D batch=0"),
     "lint --select": Case("--select no-gradient"),
     "lint --ignore": Case("--ignore unused-value"),
+    "reuse --plot": Case("--plot r.svg"),
     "reuse --set": Case("--set memory.cache_mib=0.01"),
     "reuse --hw": Case("--hw rx6900xt"),
     "sweep --csv": Case("--csv s.csv", command="sweep net.dsl --vary batch=4,8"),
     "sweep --objective": Case("--objective energy"),
     "sweep --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "sweep --json": Case("--json r.json"),
+    "sweep --x": Case("--x hidden", "--vary hidden=8,16 --plot r.svg"),
+    "sweep --y": Case("--y traffic", "--plot r.svg"),
+    "sweep --color": Case("--color hidden", "--vary array.rows=8,16 --vary hidden=8,16 --plot r.svg"),
+    "plot --output": Case("-o r.svg --x hidden"),
+    "plot --x": Case("--x rows", "-o r.svg"),
+    "plot --y": Case("--y traffic", "-o r.svg"),
+    "plot --color": Case("--color hidden --x rows", "-o r.svg"),
     "sweep --vary": Case("--vary hidden=8,16"),
     "sweep --restart": Case("--restart", "--csv old.csv", "sweep net.dsl --vary batch=4,8"),
     "sweep --rows": Case("--rows all", "-b roofline --vary memory.cache_mib=1:40:1"),

@@ -14,7 +14,7 @@ from typer.main import get_command
 
 from npuc.compiler.cli import app, run_command
 from npuc.compiler.cli.opt.arguments import TAKEN
-from tests.unit.cli.option_cases import BASE, EXEMPT, FILES, MEANINGLESS, OWN, REFUSES, SHARED, WARNED
+from tests.unit.cli.option_cases import BASE, EXEMPT, FILES, MEANINGLESS, OWN, REFUSES, SHARED, SWEEP, WARNED
 
 Observed = tuple[int, str, str, dict[str, bytes]]
 """The exit status, standard output, standard error, and the files that were written."""
@@ -32,6 +32,7 @@ def run_in(folder: Path, command: str) -> Observed:
     """What a command does in a folder with the files that cases name."""
     for name, text in FILES.items():
         (folder / name).write_text(text)
+    (folder / "sweep.json").write_text(SWEEP)
     np.savez(folder / "in.npz", x=np.ones((4, 8), np.float32), y=np.zeros(4, np.int32))
     np.savez(folder / "graph.npz", x=np.ones((4, 6), np.float32), y=np.zeros(4, np.int32))
     there = {path: path.read_bytes() for path in folder.iterdir()}

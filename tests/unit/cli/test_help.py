@@ -38,7 +38,7 @@ def test_examples_work(npuc: Npuc, folder: Path, monkeypatch: pytest.MonkeyPatch
     (folder / "my_pass.py").write_text("PASSES = {}\n")
     monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(MLP.encode())))
     outcome = npuc(verb, *[str(folder / "passes") if word == "~/passes" else word for word in words])
-    if "model." in rest or "batch." in rest:
+    if "model." in rest or "batch." in rest or verb == "plot":
         assert outcome.status == 2
         assert "cannot read '" in outcome.err
     elif "my-pass" in rest:

@@ -1,0 +1,73 @@
+"""`npuc plot`: draw the results in a file again, in another way, without running anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from npuc.compiler.cli.plot.target import picture_target
+from npuc.compiler.cli.shared import Debug, Verb
+from npuc.compiler.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from npuc.compiler.report.pictures.layers import View
+
+AXIS = "KEY|METRIC"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb."""
+    app.command("plot")(command)
+
+
+def command(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON of npuc sweep, or reports of npuc compile.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .png or .pdf.")],
+    x: Annotated[str | None, typer.Option("--x", metavar=AXIS, help="Along x (default: the first key).")] = None,
+    y: Annotated[
+        str | None, typer.Option("--y", metavar=AXIS, help="Along y (default: what points are compared by).")
+    ] = None,
+    color: Annotated[
+        str | None, typer.Option("--color", metavar=AXIS, help="What colours mean (default: the next key).")
+    ] = None,
+    view: Annotated[
+        str | None, typer.Option("--view", metavar="layers|roofline", help="Of a report, as npuc compile draws it.")
+    ] = None,
+    debug: Debug = False,
+) -> None:
+    """
+    Draw results in a file again, in another way. Two metrics make a Pareto front, two keys a heat map; a further key
+    makes a panel for each of its values.
+    """
+    with Verb(debug):
+        from npuc.compiler.explore.plot.choice import Asked
+        from npuc.compiler.explore.plot.draw import draw_table
+        from npuc.compiler.explore.plot.table import read_reports, read_table
+        from npuc.compiler.report.pictures.layers import VIEWS, draw_reports
+
+        target = picture_target(output, view, VIEWS)
+        assert target is not None, "-o is there"
+        data, asked = _content(file), Asked(x, y, color)
+        reports = read_reports(data, file)
+        if view is not None and asked.given:
+            raise UsageError(
+                f"--view {view} and {next(iter(asked.given))} exclude each other", hint="leave out one of them"
+            )
+        if view is not None and reports is None:
+            raise UsageError(f"--view {view} is for reports, and '{file}' is a sweep", hint="leave out --view")
+        if reports is not None and not asked.given:
+            shown: View = "roofline" if view == "roofline" else "layers"
+            target.write(draw_reports(reports, shown, target.kind))
+        else:
+            target.write(draw_table(read_table(data, file), asked, target.kind))
+
+
+def _content(path: str) -> bytes:
+    """The content of a file. Raises `UsageError` where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as e:
+        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
+        raise UsageError(f"cannot read '{path}': {reason}") from None

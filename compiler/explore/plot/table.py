@@ -1,0 +1,136 @@
+"""Tables to draw: rows with varied keys and numbers, of a sweep or of reports, also from the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import msgspec
+
+from npuc.compiler.core.drawing.palette import PHASES
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.explore.plot.metrics import METRICS, Numbers
+from npuc.compiler.report import Report, report_from_json
+from npuc.compiler.report.as_csv import flat
+from npuc.compiler.report.as_json import block, dumps
+
+SWEEP, REPORT, COMPARISON = "npuc.sweep/1", "npuc.report/1", "npuc.comparison/1"
+OF_OPERATIONS = ("backend", "name", "phase", "kind", "op", "limit")
+"""The keys of the operations of reports, by which their numbers are summed."""
+
+
+@dataclass(frozen=True)
+class PlotTable:
+    """
+    What is drawn: `keys` with their values in order, and `rows`, each with a value of every key, and numbers.
+
+    Of `points` each combination of keys is one row, in the order of the keys, of which the last varies fastest; rows of
+    operations are summed where several have the same. `metric` is what rows are compared by, and `by_mac` says that
+    they do not all do the same work (`work`, in MACs).
+    """
+
+    title: str
+    keys: Mapping[str, tuple[Any, ...]]
+    rows: tuple[Numbers, ...]
+    metric: str
+    points: bool = True
+    by_mac: bool = False
+
+    @property
+    def numbers(self) -> list[str]:
+        """The names of what rows have numbers of."""
+        names = dict.fromkeys(name for row in self.rows for name, value in row.items() if _is_number(value))
+        return [name for name in names if name not in self.keys and name not in ("devices", "work")]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The names of metrics that rows have."""
+        return [
+            *(name for name, metric in METRICS.items() if any(metric.of(row) is not None for row in self.rows)),
+            *self.numbers,
+        ]
+
+    def to_json(self) -> str:
+        """The table as a file that `read_table` reads."""
+        keys = [{"key": key, "values": list(values)} for key, values in self.keys.items()]
+        fields = {"schema": SWEEP, "title": self.title, "objective": self.metric, "by_mac": self.by_mac, "keys": keys}
+        rows = ",\n".join(f"    {dumps(dict(row))}" for row in self.rows)
+        return block([*((name, dumps(value)) for name, value in fields.items()), ("points", f"[\n{rows}\n  ]")]) + "\n"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def table_of_reports(reports: Sequence[Report]) -> PlotTable:
+    """The operations of reports."""
+    rows = [dict(_operation(report, op)) for report in reports for op in report.ops]
+    keys = {key: tuple(dict.fromkeys(row[key] for row in rows)) for key in OF_OPERATIONS}
+    keys["phase"] = tuple(phase for phase in PHASES if phase in keys["phase"])
+    first = reports[0]
+    title = f"{first.network} ({first.source}) on {first.hardware['name']}"
+    return PlotTable(title, {key: values for key, values in keys.items() if values}, tuple(rows), "time", points=False)
+
+
+def _operation(report: Report, op: msgspec.Struct) -> Iterator[tuple[str, object]]:
+    """The keys and numbers of a row; counts are those of all its repetitions."""
+    fields = cast("dict[str, Any]", msgspec.to_builtins(op))
+    yield "backend", report.backend
+    for name, value in flat(fields):
+        if name in OF_OPERATIONS:
+            yield name, value or "none"
+        elif _is_number(value) and name not in ("index", "repeat", "utilization"):
+            yield name, cast("float", value) * fields.get("repeat", 1)
+
+
+HINT = "npuc sweep --json FILE and npuc compile --json FILE write tables"
+
+
+def read_table(data: bytes, path: str) -> PlotTable:
+    """The table in a file: points that `npuc sweep --json` wrote, or reports. Raises `UsageError` for any other."""
+    reports = read_reports(data, path)
+    if reports is not None:
+        return table_of_reports(reports)
+    try:
+        return _read_points(json.loads(data))
+    except (ValueError, KeyError, TypeError) as e:
+        raise _no_table(path, e) from None
+
+
+def read_reports(data: bytes, path: str) -> list[Report] | None:
+    """The reports in a file; None for points of a sweep. Raises `UsageError` for anything else."""
+    try:
+        document: object = json.loads(data)
+        schema = cast("dict[str, Any]", document).get("schema") if isinstance(document, dict) else None
+        if schema == SWEEP:
+            return None
+        if schema == REPORT:
+            return [report_from_json(data)]
+        if schema == COMPARISON:
+            return [report_from_json(json.dumps(part)) for part in cast("dict[str, Any]", document)["reports"]]
+    except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError) as e:
+        raise _no_table(path, e) from None
+    raise UsageError(f"'{path}' is no table to draw", hint=HINT)
+
+
+def _no_table(path: str, error: Exception) -> UsageError:
+    return UsageError(f"'{path}' is no table to draw: {str(error)[:120]}", hint=HINT)
+
+
+def _read_points(document: dict[str, Any]) -> PlotTable:
+    keys = {str(one["key"]): tuple(one["values"]) for one in document["keys"]}
+    rows = tuple(dict(row) for row in document["points"])
+    count = 1
+    for values in keys.values():
+        count *= len(values)
+    if not keys or not all(keys.values()) or len(rows) != count:
+        raise ValueError("it does not have one point for each combination of its keys")
+    for row in rows:
+        for key, values in keys.items():
+            if row[key] not in values:
+                raise ValueError(f"a point has {key}={row[key]}, which is no value of the key")
+    if document["objective"] not in METRICS:
+        raise ValueError(f"'{document['objective']}' is no metric")
+    return PlotTable(str(document["title"]), keys, rows, document["objective"], by_mac=bool(document["by_mac"]))
