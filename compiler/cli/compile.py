@@ -11,6 +11,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.plot.step import VIEWS, draw_step
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 
 EMITTED = "mlir|dot|svg|trace|scalesim"
-VIEWS = ("layers", "roofline", "graph")
 DEPTHS = "auto|ops|layers|N"
 SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
@@ -229,7 +229,7 @@ def _compile(
         for report in result.reports:
             aside(f"passes: {report.pipeline or '(none)'}")
     emitted = _emitted(result, outputs)
-    drawn = None if outputs.picture is None else _drawn(result, outputs.picture, outputs.depth)
+    drawn = None if outputs.picture is None else draw_step(result, outputs.picture, outputs.depth)
     _write(result, outputs, emitted)
     if outputs.picture is not None and drawn is not None:
         outputs.picture.write(drawn)
@@ -262,17 +262,6 @@ def _keep(source: Source, backend: str, options: CompileKeywords, error: Excepti
     with suppress(UsageError):
         write_file(found.name, found.text.encode(), now=True)
         error.add_note(f"the program before it failed, and the command that runs it: {found.name}")
-
-
-def _drawn(result: Compilation, picture: PictureTarget, depth: str | None) -> bytes:
-    """The picture that is asked for, made before anything is written."""
-    if picture.view == "graph":
-        from npuc.compiler.graph import build, depth_of, draw_graph
-
-        return draw_graph(build(result.modules[0], result.reports[0], depth_of(depth)), picture.kind)
-    from npuc.compiler.report.pictures.layers import draw_reports
-
-    return draw_reports(result.reports, "roofline" if picture.view == "roofline" else "layers", picture.kind)
 
 
 def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
