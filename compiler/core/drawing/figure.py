@@ -185,6 +185,7 @@ def _style(letters: float = LETTERS) -> Generator[None]:
     try:
         with matplotlib.rc_context({**_STYLE, **own}), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing from")
+            warnings.filterwarnings("ignore", message=".*constrained_layout not applied")
             yield
     finally:
         log.setLevel(level)

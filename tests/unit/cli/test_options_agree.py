@@ -35,6 +35,7 @@ SAID_OTHERWISE: Said = {
     },
     "json": {
         "explain": "a plan or a name, not a report",
+        "sweep": "points",
         "map": "the result of the search",
     },
     "csv": {
@@ -43,6 +44,7 @@ SAID_OTHERWISE: Said = {
         "reuse": "a row a scope",
     },
     "plot": {
+        "compile": "the step",
         "explain": "a layer",
         "sweep": "points",
         "map": "the curve of the search",
