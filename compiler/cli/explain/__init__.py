@@ -12,7 +12,7 @@ from npuc.compiler.cli.explain.costliest import (
     check_only_of_networks,
     explain_network,
 )
-from npuc.compiler.cli.explain.layer import explain_layer, picture_target
+from npuc.compiler.cli.explain.layer import explain_layer, layer_picture
 from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, show_plan
 from npuc.compiler.cli.explain.reference import check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
@@ -134,7 +134,7 @@ def command(
             check_only_of_a_layer({"--phase": phase, "--plot": output.plot, "--svg": svg})
         else:
             check_only_of_networks({"--top": top, "--changes": changes})
-        target = picture_target(output.plot, svg, quiet=quiet)
+        target = layer_picture(output.plot, svg, quiet=quiet)
         check_one_on_stdout(
             json=output.json,
             plot=None if target is None else target.path,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
 from npuc.compiler.cli.explain.plan import number_of
+from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import aside, check_target, terminal_width, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
@@ -32,29 +31,19 @@ _SAID_BY_PASSES = (
 """Options that say nothing of a program that is compiled again by named passes, to be compared."""
 
 
-@dataclass(frozen=True)
-class PictureTarget:
-    """Where a picture goes (`-`: standard output), of which kind it is, and what it shows (None: the usual view)."""
-
-    path: str
-    kind: str
-    view: str | None
-
-
-def picture_target(plot: str | None, svg: str | None, *, quiet: bool) -> PictureTarget | None:
-    """The picture that is asked for. Raises `UsageError` for one of no kind."""
-    from npuc.compiler.core.drawing.figure import check_drawing, check_format
-
-    if plot is not None and svg is not None:
-        raise UsageError("--svg is the former name of --plot", hint="leave out --svg")
-    if svg is not None:
-        check_drawing("--svg")
-        if not quiet:
-            aside("warning: --svg FILE is --plot FILE.svg now; the former name goes with the next release")
-        return PictureTarget(svg, "svg", None)
+def layer_picture(plot: str | None, svg: str | None, *, quiet: bool) -> PictureTarget | None:
+    """The picture that is asked for, also by the former name of --plot. Raises `UsageError` for one that cannot be."""
+    if svg is None:
+        return picture_target(plot)
     if plot is not None:
-        return PictureTarget(plot, check_format(plot), None)
-    return None
+        raise UsageError("--svg is the former name of --plot", hint="leave out --svg")
+    from npuc.compiler.core.drawing.figure import check_drawing
+
+    check_drawing("--svg")
+    check_target(svg)
+    if not quiet:
+        aside("warning: --svg FILE is --plot FILE.svg now; the former name goes with the next release")
+    return PictureTarget(svg, "svg")
 
 
 def explain_layer(
@@ -84,7 +73,6 @@ def explain_layer(
     model = _explaining(backend or backend_for(opened))
     if target is not None:
         _check_view(target, model)
-        check_target(target.path)
     check_target(json)
     answer, explained = _answer(opened, model, layer, phase, options, watchers, quiet=quiet)
     if json is not None:
@@ -96,7 +84,7 @@ def explain_layer(
         if target.path == "-":
             write_result("-", drawn.decode())
             return _nothing
-        write_file(target.path, drawn)
+        target.write(drawn)
     if json == "-":
         return _nothing
     text = f"{opened.shown} on {explained.hardware}, backend {model.name}\n{answer.text(terminal_width())}"

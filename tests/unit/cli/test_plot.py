@@ -77,7 +77,7 @@ def test_reuse_by_capacity(npuc: Npuc, folder: Path) -> None:
     pytest.importorskip("matplotlib")
     assert npuc("reuse", "net.dsl", "-q", "--plot", "a.svg").status == 0
     found = texts_of(Path("a.svg").read_text())
-    assert {"capacity of the cache, MiB", "DRAM traffic of an iteration, MB", "traffic that is left"} <= set(found)
+    assert {"capacity of the cache, MiB", "DRAM traffic of an iteration, kB", "traffic that is left"} <= set(found)
     assert any(text.startswith("A cache of ") for text in found)
 
 
