@@ -17,6 +17,7 @@ from typing import Protocol
 
 import numpy as np
 
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
@@ -117,6 +118,7 @@ class Space:
     def __init__(self, costs: CandidateCosts, order: tuple[str, ...]):
         self.costs, self.order, self.budget = costs, order, costs.machine.spm_bytes
         self._known: tuple[float, Candidates] | None = None
+        self._cycles: dict[int, int] = {}
 
     @cached_property
     def least(self) -> float:
@@ -149,6 +151,24 @@ class Space:
         if price is not None:
             return schedule, *price.of(schedule, limit)
         return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
+
+    def takes_more(self, found: Candidates, number: int, least: tuple[float, ...], rest: tuple[float, ...]) -> bool:
+        """
+        Whether a candidate takes more than the `least` time, or as long with no less of the rest, by its array cycles.
+        """
+        if (found.floor(number, None), *rest) >= least:
+            return True
+        cycles = self.array_cycles(int(found.row[number]), int(found.at[number]))
+        return cycles is not None and (found.floor(number, cycles), *rest) >= least
+
+    def array_cycles(self, row: int, at: int) -> int | None:
+        """The exact array cycles of tiles of which the costs are a lower bound; they are those of all rows."""
+        costs, array = self.costs, self.costs.machine.array
+        if array.row_stationary is None:
+            return None
+        if at not in self._cycles:
+            self._cycles[at] = compute(costs.nest, costs.schedule(self.choices, row, at), array).cycles
+        return self._cycles[at]
 
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
         """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
@@ -242,6 +262,10 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
             continue
         for first in _least_by_edge(space.costs, found, equal):
             row, at = int(found.row[first]), int(found.at[first])
+            # The whole of which a nest is a part may move less.
+            rest = (float(moved[first]), float(room[first]), float(first)) if price is None else ()
+            if costs.objective == "time" and space.takes_more(found, first, least, rest):
+                continue
             schedule, exact, bits = space.priced(row, at, price, min(within, least[0]))
             entry = exact, bits, float(room[first]), float(first)
             if entry < least:

@@ -194,9 +194,14 @@ class CandidateCosts:
             works = on_edges(np.arange(len(at))) if every else [worked]
             return np.stack([taken, sent, *works, end, uneven, *joule], dtype=np.float64)
 
+        def floor(number: int, cycles: int | None = None) -> float:
+            channel, known = self.machine.channel_bits, int(worked[number]) if cycles is None else cycles
+            last, transfer = int(end[number]) / channel, int(sent[number]) / channel
+            return float(max(known + last, transfer) if self.machine.double_buffer else known + transfer)
+
         # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
         kinds = at if self.machine.array.row_stationary is not None else None
-        return Candidates(row, at, score, time, low, sent, taken, joules, needs, kinds, on_edges)
+        return Candidates(row, at, score, time, low, sent, taken, joules, needs, kinds, on_edges, floor)
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """
