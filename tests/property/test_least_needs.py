@@ -1,12 +1,21 @@
 """Candidates that need no less of anything than another one: those left are those of a comparison of all with all."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.schedule.least_needs import LeastNeeds
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.schedule.candidates import MOST, best_candidate, space_of
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.least_needs import LeastNeeds, lowest
+from npuc.dialects.npu.nest import Nest, Schedule
+from tests.row_arrays import draw_row_array
+from tests.widths import draw_bits
 
 
 def uncovered(needs: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], int]:
@@ -62,3 +71,34 @@ def test_looks_are_as_many_as_the_uncovered(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(np, "lexsort", counted)
     assert [found for number in reversed(range(2000)) if (found := left.take(number)) is not None] == [0]
     assert looks == 2
+
+
+def test_the_lowest_by_one_key_after_the_other() -> None:
+    keys = [np.array(row, dtype=np.float64) for row in ([2, 1, 1, 1, 1], [0, 3, 2, 2, 2], [0, 0, 1, 0, 0])]
+    assert list(lowest(keys)) == [3, 4]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("rows", [False, True])
+def test_the_best_is_that_of_all_uncovered_candidates(
+    seed: int, rows: bool, draw: Callable[..., tuple[Nest, Schedule]]
+) -> None:
+    """What is left out by its bounds, or its exact array cycles, would not have been the best."""
+    r = Random(seed)
+    for _ in range(4):
+        nest, _ = draw(r, big=7)
+        widths = draw_bits(r, nest)
+        array = draw_row_array(r) if rows else Array(r.randint(1, 5), r.randint(1, 5), r.choice(["os", "ws", "is"]))
+        machine = Machine(array, r.choice([60, 400]), Fraction(r.randint(1, 40), 4), 1000.0, 8, r.random() < 0.7)
+        found = best_candidate(nest, machine, "time", widths, (), fine=False)
+        space = space_of(nest, machine, "time", widths, (), False, False, True)
+        every = space.candidates(MOST)
+        if not len(every.row):
+            assert found is None
+            continue
+        left = every.compared(np.arange(len(every.row)))
+        taken = [equal for number in range(len(every.row)) if (equal := left.take(number)) is not None]
+        schedules = [space.schedule(every, int(equal[0])) for equal in taken]
+        assert found is not None
+        least = min(exact_cost(nest, one, machine, "time", widths) for one in schedules)
+        assert (found.score, found.moved) == least, f"{nest}\n{widths}\n{machine}"

@@ -24,7 +24,7 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.grid_places import GridSteps
-from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds
+from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds, lowest
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
 from npuc.compiler.analysis.schedule.space import Grid
@@ -141,13 +141,12 @@ class Space:
         """The positions of the grid where candidates may fit."""
         return self.costs.steps(self.choices, self.budget)
 
-    def priced(self, row: int, at: int, price: Price | None, limit: float) -> tuple[Schedule, float, float]:
-        """
-        The candidate of a row of the choices at a position, its exact score, and the bits that move; of a price above
-        `limit` a lower bound.
-        """
+    def priced(
+        self, found: Candidates, number: int, price: Price | None, limit: float
+    ) -> tuple[Schedule, float, float]:
+        """A candidate, its exact score, and the bits that move; of a price above `limit` a lower bound."""
         costs = self.costs
-        schedule = costs.schedule(self.choices, row, at)
+        schedule = self.schedule(found, number)
         if price is not None:
             return schedule, *price.of(schedule, limit)
         return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
@@ -158,17 +157,21 @@ class Space:
         """
         if (found.floor(number, None), *rest) >= least:
             return True
-        cycles = self.array_cycles(int(found.row[number]), int(found.at[number]))
+        cycles = self._array_cycles(found, number)
         return cycles is not None and (found.floor(number, cycles), *rest) >= least
 
-    def array_cycles(self, row: int, at: int) -> int | None:
-        """The exact array cycles of tiles of which the costs are a lower bound; they are those of all rows."""
-        costs, array = self.costs, self.costs.machine.array
+    def _array_cycles(self, found: Candidates, number: int) -> int | None:
+        """The exact array cycles of a candidate's tiles, where the costs are a lower bound; the same in all rows."""
+        array, at = self.costs.machine.array, int(found.at[number])
         if array.row_stationary is None:
             return None
         if at not in self._cycles:
-            self._cycles[at] = compute(costs.nest, costs.schedule(self.choices, row, at), array).cycles
+            self._cycles[at] = compute(self.costs.nest, self.schedule(found, number), array).cycles
         return self._cycles[at]
+
+    def schedule(self, found: Candidates, number: int) -> Schedule:
+        """The schedule of a candidate."""
+        return self.costs.schedule(self.choices, int(found.row[number]), int(found.at[number]))
 
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
         """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
@@ -212,7 +215,7 @@ def near_candidates(
     Energy and traffic are no estimates, so that where they decide the first is the best.
     """
     space = space_of(nest, machine, objective, widths, order, fine, every_edge, True)
-    costs, choices, found = space.costs, space.choices, space.candidates(most)
+    found = space.candidates(most)
     near = np.flatnonzero(found.score <= most)
     by_name = {"time": found.time, "traffic": found.moved, "energy": found.joules}
     measures = [found.moved, *(by_name[one] for one in reversed(NEXT[objective]))]
@@ -225,7 +228,7 @@ def near_candidates(
         if len(seen) == NEAR_TRIALS:
             return
         seen.add(alike)
-        schedule = costs.schedule(choices, int(found.row[number]), int(found.at[number]))
+        schedule = space.schedule(found, number)
         if exact_cost(nest, schedule, machine, objective, widths)[0] <= most:
             yield schedule
             if NEXT[objective][0] != "time":
@@ -234,10 +237,9 @@ def near_candidates(
 
 def _exact(space: Space, found: Candidates, number: int, price: Price | None, limit: float) -> float:
     """The exact score of a candidate, or of a price one above `limit`; for traffic and energy it is known already."""
-    costs = space.costs
-    if costs.objective not in ("time", "edp"):
+    if space.costs.objective not in ("time", "edp"):
         return float(found.score[number])
-    return space.priced(int(found.row[number]), int(found.at[number]), price, limit)[1]
+    return space.priced(found, number, price, limit)[1]
 
 
 def _best(space: Space, found: Candidates, price: Price | None, within: float) -> FoundSchedule:
@@ -250,40 +252,50 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
     costs, score, bound, moved, room = space.costs, found.score, found.bound, found.moved, found.room
     if costs.objective not in ("time", "edp"):
         first = int(np.lexsort((room, found.time, moved, score))[0])
-        schedule = costs.schedule(space.choices, int(found.row[first]), int(found.at[first]))
-        return FoundSchedule(schedule, float(score[first]), float(moved[first]))
+        return FoundSchedule(space.schedule(found, first), float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
-    needs = LeastNeeds(found.needs(), found.kinds)
-    limit = MOST
-    for number in _not_out(np.lexsort((moved, bound, score)), needs):
+    numbers = _within_reach(space, found, price, within)
+    near, needs = bound[numbers], found.compared(numbers)
+    for number in needs.left(np.lexsort((moved[numbers], near, score[numbers]))):
         equal = needs.take(number)
         if equal is None:
             continue
-        for first in _least_by_edge(space.costs, found, equal):
-            row, at = int(found.row[first]), int(found.at[first])
+        for first in _least_by_edge(space.costs, found, numbers[equal]):
             # The whole of which a nest is a part may move less.
             rest = (float(moved[first]), float(room[first]), float(first)) if price is None else ()
             if costs.objective == "time" and space.takes_more(found, first, least, rest):
                 continue
-            schedule, exact, bits = space.priced(row, at, price, min(within, least[0]))
+            schedule, exact, bits = space.priced(found, first, price, min(within, least[0]))
             entry = exact, bits, float(room[first]), float(first)
             if entry < least:
                 best, least = FoundSchedule(schedule, exact, bits), entry
-                limit = ROUNDING * exact
                 # What needs less than a candidate has no larger bound.
-                needs.keep(bound <= limit)
+                needs.keep(near <= ROUNDING * exact)
     assert best is not None, "what needs least is among the candidates"
     return best
 
 
-def _not_out(ranked: Grid, needs: LeastNeeds) -> Iterator[int]:
-    """Those of the ranked candidates that are not left out when they are next; most are, and looked at many at once."""
-    start, count = 0, 64
-    while start < len(ranked):
-        some = ranked[start : start + count]
-        yield from map(int, some[~needs.is_out(some)])
-        start, count = start + count, min(2 * count, 4096)
+def _within_reach(space: Space, found: Candidates, price: Price | None, within: float) -> Grid:
+    """
+    The candidates that may be the best, mostly few: where nothing covers the first by the estimate, those whose bound
+    is not above its exact score, and not as large where they move more. What covers a candidate is among them with it.
+    """
+    bound, moved, room = found.bound, found.moved, found.room
+    first = int(lowest((found.score, bound, moved, room))[0])
+    some = np.flatnonzero((bound <= bound[first]) & (moved <= moved[first]) & (room <= room[first]))
+    equal = found.compared(some).take(int(np.searchsorted(some, first)))
+    if equal is None:
+        return np.arange(len(found.row))
+    timed = _least_by_edge(space.costs, found, some[equal])[0]
+    _, exact, bits = space.priced(found, timed, price, within)
+    near = bound <= ROUNDING * exact
+    # Times are whole multiples of a tick: two within the rounding of floats are equal if that is less than a tick.
+    tick = 1 / space.costs.machine.channel_bits.numerator
+    if price is None and space.costs.objective == "time" and 4 * (ROUNDING - 1) * exact < tick:
+        more = (moved > bits) | ((moved == bits) & (room > room[timed]))
+        near &= ~(more & (bound >= exact / ROUNDING))
+    return np.flatnonzero(near)
 
 
 def _least_by_edge(costs: CandidateCosts, found: Candidates, equal: Grid) -> list[int]:

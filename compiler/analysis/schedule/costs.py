@@ -189,10 +189,11 @@ class CandidateCosts:
         def on_edges(some: Grid) -> Reals:
             return self.edges.of(choices.orders, choices.order[row[some]], at[some], self.places)
 
-        def needs() -> Reals:
+        def needs(some: Grid) -> Reals:
             every = self.every_edge and not self.ties_by_edge
-            works = on_edges(np.arange(len(at))) if every else [worked]
-            return np.stack([taken, sent, *works, end, uneven, *joule], dtype=np.float64)
+            works = on_edges(some) if every else [worked[some]]
+            others = (values[some] for values in (taken, sent, end, uneven, *joule))
+            return np.stack([*others, *works], dtype=np.float64)
 
         def floor(number: int, cycles: int | None = None) -> float:
             channel, known = self.machine.channel_bits, int(worked[number]) if cycles is None else cycles

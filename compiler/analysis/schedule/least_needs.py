@@ -6,7 +6,7 @@ is compared with the others when it is the next to be timed, and each comparison
 candidate covers. So there are about as many comparisons as uncovered candidates, however many are covered.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +23,8 @@ class Candidates:
     Candidates with their costs: their rows among the residency choices (`row`) and positions in the grid (`at`).
 
     `score` estimates the objective, `time` the cycles; `bound` is a lower bound of the exact score, `moved` counts bits
-    and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs()` are
-    what a candidate takes on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
+    and `room` bytes of SPM. `joules` is the energy, the same for all where the machine does not say it. `needs` are
+    what some candidates take on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
     uneven its loads are (the sum of their squares), energy where the objective has it. Where cycles are bounds, only
     those of equal tiles compare, whose numbers are `kinds`. `on_edges()` are the array cycles of some with each edge
     that a search distinguishes, a row each. `floor` is the least time of a candidate with so many array cycles, by
@@ -39,10 +39,23 @@ class Candidates:
     moved: Reals
     room: Reals
     joules: Reals
-    needs: Callable[[], Reals]
+    needs: Callable[[Grid], Reals]
     kinds: Grid | None
     on_edges: Callable[[Grid], Reals]
     floor: Callable[[int, int | None], float]
+
+    def compared(self, some: Grid) -> "LeastNeeds":
+        """Some candidates, with numbers of their own, to be left out where others of them cover them."""
+        return LeastNeeds(self.needs(some), None if self.kinds is None else self.kinds[some])
+
+
+def lowest(keys: Sequence[Reals]) -> Grid:
+    """The candidates that are least by the first key, of these by the second, and so on."""
+    found: Grid = np.arange(len(keys[0]))
+    for values in keys:
+        own = values[found]
+        found = found[own == own.min()]
+    return found
 
 
 class LeastNeeds:
@@ -86,9 +99,13 @@ class LeastNeeds:
         self._out |= ~chosen
         self._known.clear()
 
-    def is_out(self, numbers: Grid) -> Mask:
-        """Which of these candidates are left out."""
-        return self._out[numbers]
+    def left(self, ranked: Grid) -> Iterator[int]:
+        """Those of the ranked candidates that are not left out when they are next; most are, and many at once."""
+        start, count = 0, 64
+        while start < len(ranked):
+            some = ranked[start : start + count]
+            yield from map(int, some[~self._out[some]])
+            start, count = start + count, min(2 * count, 4096)
 
     def _compared(self, kind: int) -> "_Compared":
         start, end = (int(np.searchsorted(self._sorted_kinds, one)) for one in (kind, kind + 1))
