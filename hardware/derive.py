@@ -9,14 +9,26 @@ are computed exactly from the decimal numbers that were written, and rounded onc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.core.kinds import Scalar, Value, WrongValue
+from npuc.hardware.memories import MEMORIES
 from npuc.hardware.schema import KEYS
+from npuc.hardware.technology import (
+    LEAKAGE_W_PER_MM2,
+    Number,
+    mac_area,
+    mac_energy,
+    sram_area,
+    sram_energy,
+    vector_energy,
+    wire_energy,
+)
 
 Look = Callable[[str], Value | None]
 """The value of a key, else its default, else None."""
@@ -79,8 +91,127 @@ def _bandwidth(words: Fraction, size: Fraction, clock: Fraction, cores: Fraction
     return words * size * clock / 1000 / cores, how + (f" over {cores} cores" if cores > 1 else "")
 
 
+def _number_of_bytes(size: Fraction) -> Number:
+    """What MACs multiply where a float has so many bytes: integers of one byte, else floats."""
+    return "int8" if size == 1 else "f16" if size == 2 else "f32"
+
+
+def _number_of_precision(precision: str) -> Number:
+    """The same by float types; networks are f32 where nobody says."""
+    return "bf16" if precision in ("bf16", "mixed") else "f16" if precision == "f16" else "f32"
+
+
+def _told(value: float) -> Fraction:
+    """A number of a table, of four digits."""
+    return Fraction(f"{value:.4g}")
+
+
+def _by_bytes(of: Callable[..., Answer]) -> Callable[..., Answer]:
+    def by(size: Fraction, *more: Fraction) -> Answer:
+        return of(_number_of_bytes(size), *more)
+
+    return by
+
+
+def _by_precision(of: Callable[..., Answer]) -> Callable[..., Answer]:
+    def by(precision: str, *more: Fraction) -> Answer:
+        return of(_number_of_precision(precision), *more)
+
+    return by
+
+
+def _mac(number: Number, node: Fraction) -> Answer:
+    return _told(mac_energy(number, float(node))), f"a MAC of {number} at {_text(node)} nm"
+
+
+def _edge(number: Number, node: Fraction, rows: Fraction, cols: Fraction) -> Answer:
+    length = math.sqrt(float(rows * cols) * mac_area(number, float(node))) / 2
+    return _told(wire_energy(length, float(node))), f"wires of {length:.3g} mm at {_text(node)} nm"
+
+
+def _spm(node: Fraction, kib: Fraction) -> Answer:
+    return _told(sram_energy(float(kib), float(node))), f"an SRAM of {_text(kib)} KiB at {_text(node)} nm"
+
+
+def _vector(node: Fraction) -> Answer:
+    return _told(vector_energy(float(node))), f"the mean of a f32 multiplication and addition at {_text(node)} nm"
+
+
+def _memory_energy(kind: str) -> Answer:
+    return _told(8 * MEMORIES[kind].pj_per_bit), f"{kind}: {MEMORIES[kind].pj_per_bit} pJ a bit"
+
+
+def _memory_rate(kind: str, channels: Fraction, cores: Fraction) -> Answer:
+    rate = as_written(MEMORIES[kind].gb_per_s)
+    over = f" over {cores} cores" if cores > 1 else ""
+    return rate * channels / cores, f"{channels} x {kind} of {_text(rate)} GB/s{over}"
+
+
+def _array_area(number: Number, node: Fraction, rows: Fraction, cols: Fraction, cores: Fraction) -> Answer:
+    elements = rows * cols * cores
+    area = float(elements) * mac_area(number, float(node))
+    return _told(area), f"{int(elements):,} MACs of {number} at {_text(node)} nm"
+
+
+def _vector_area(node: Fraction, lanes: Fraction, cores: Fraction) -> Answer:
+    return _told(
+        float(lanes * cores) * mac_area("f32", float(node))
+    ), f"{int(lanes * cores):,} lanes at {_text(node)} nm"
+
+
+def _spm_area(node: Fraction, kib: Fraction, cores: Fraction) -> Answer:
+    return _told(sram_area(float(kib * cores), float(node))), f"{_text(kib * cores)} KiB of SRAM at {_text(node)} nm"
+
+
+def _memory_area(kind: str, mib: Fraction) -> Answer:
+    memory = MEMORIES[kind]
+    return _told(memory.mm2_per_mib * float(mib) if memory.on_chip else 0.0), f"{kind}, {_text(mib)} MiB"
+
+
+def _idle(area: Callable[..., Answer]) -> Callable[..., Answer]:
+    def power(*inputs: Fraction | Number) -> Answer:
+        size, how = area(*inputs)
+        return _told(LEAKAGE_W_PER_MM2 * float(size)), f"{LEAKAGE_W_PER_MM2} W a mm2 of {how}"
+
+    return power
+
+
+def _memory_idle(kind: str, mib: Fraction) -> Answer:
+    return _told(MEMORIES[kind].idle_w_per_gib * float(mib) / 1024), f"{kind}, {_text(mib)} MiB"
+
+
+NODE, BYTES, PRECISION, KIND = "technology.node_nm", "memory.element_bytes", "precision", "dram.kind"
 _ARRAY = ("array.rows", "array.cols", "array.cores")
+_TYPED: tuple[tuple[str, Callable[[Callable[..., Answer]], Callable[..., Answer]]], ...] = (
+    (BYTES, _by_bytes),
+    (PRECISION, _by_precision),
+)
+_MAC_WORDS = "a multiplication, and an addition of 32 bits"
+_SIDE, _LEAK = "wires half as long as a side of the array", "leakage of its area"
+_TECHNOLOGY = (
+    *(
+        Rule("energy.mac_pj", (key, NODE), "a multiplication, and an addition of 32 bits", by(_mac))
+        for key, by in _TYPED
+    ),
+    Rule("energy.spm_pj_per_byte", (NODE, "memory.spm_kib"), "an SRAM of that size", _spm),
+    *(Rule("energy.edge_pj_per_byte", (key, NODE, *_ARRAY[:2]), _SIDE, by(_edge)) for key, by in _TYPED),
+    Rule("energy.vector_pj", (NODE,), "the mean of a multiplication and an addition of f32", _vector),
+    Rule("energy.dram_pj_per_byte", (KIND,), "the kind of memory", _memory_energy),
+    Rule("dram.gb_per_s", (KIND, "dram.channels", "array.cores"), "a core's part of all channels", _memory_rate),
+    *(
+        Rule("area.array_mm2", (key, NODE, *_ARRAY), "MACs, the arithmetic alone", by(_array_area))
+        for key, by in _TYPED
+    ),
+    Rule("area.vector_mm2", (NODE, "vector.lanes", "array.cores"), "f32 arithmetic alone", _vector_area),
+    Rule("area.spm_mm2", (NODE, "memory.spm_kib", "array.cores"), "SRAM cells over their part of a memory", _spm_area),
+    Rule("area.dram_mm2", (KIND, "dram.capacity_mib"), "that of a kind on the chip, else 0", _memory_area),
+    *(Rule("energy.array_idle_w", (key, NODE, *_ARRAY), _LEAK, by(_idle(_array_area))) for key, by in _TYPED),
+    Rule("energy.vector_idle_w", (NODE, "vector.lanes", "array.cores"), _LEAK, _idle(_vector_area)),
+    Rule("energy.spm_idle_w", (NODE, "memory.spm_kib", "array.cores"), _LEAK, _idle(_spm_area)),
+    Rule("energy.dram_idle_w", (KIND, "dram.capacity_mib"), "the kind of memory", _memory_idle),
+)
 RULES = (
+    *_TECHNOLOGY,
     Rule(
         "compute.tflops",
         (*_ARRAY, "compute.ops_per_mac", "clock_mhz"),
@@ -118,9 +249,9 @@ def rule_value(key: str, look: Look) -> Derived | None:
         if rule.key != key:
             continue
         inputs = [look(path) for path in rule.inputs]
-        if any(value is None or isinstance(value, bool | str | list) for value in inputs):
+        if any(value is None or isinstance(value, bool | list) for value in inputs):
             continue
-        value, how = rule.compute(*(_exact(value) for value in inputs))
+        value, how = rule.compute(*(value if isinstance(value, str) else _exact(value) for value in inputs))
         with suppress(WrongValue):
             return Derived(_read(key, value), how)
     return None
@@ -141,3 +272,20 @@ def _exact(value: Value | None) -> Fraction:
 def _text(value: Fraction) -> str:
     """A number in a text: whole or with up to six digits."""
     return f"{float(value):,g}" if value.denominator > 1 else f"{int(value):,}"
+
+
+FOLLOWERS = {
+    "dram.kind": ("dram.gb_per_s", "energy.dram_pj_per_byte", "energy.dram_idle_w", "area.dram_mm2"),
+    "technology.node_nm": (
+        *("energy.mac_pj", "energy.spm_pj_per_byte", "energy.edge_pj_per_byte", "energy.vector_pj"),
+        *("energy.array_idle_w", "energy.vector_idle_w", "energy.spm_idle_w"),
+        *("area.array_mm2", "area.vector_mm2", "area.spm_mm2", "area.chip_mm2"),
+    ),
+}
+"""Keys that give way to what follows from another key where that one is given later."""
+
+
+def without_followers(values: Mapping[str, Value], own: Mapping[str, Value]) -> dict[str, Value]:
+    """What a description says, without the values that another kind of memory or another node make others of."""
+    gone = {key for given, keys in FOLLOWERS.items() if given in own for key in keys}
+    return {key: value for key, value in values.items() if key not in gone}

@@ -21,6 +21,7 @@ from npuc.compiler.core.errors import Location, UsageError, did_you_mean, neares
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
 from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.core.texts import decoded
+from npuc.hardware.derive import without_followers
 from npuc.hardware.description import Hardware
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
@@ -96,7 +97,7 @@ def load_hardware(
         whose = None if name in preset_names() or _foreign(name) is not None else name
     own = _checked(overrides or {}, _Origin("hardware override"))
     try:
-        values = _one_width(values, own, precision, whose) | own
+        values = without_followers(_one_width(values, own, precision, whose), own) | own
         if precision is not None:
             values["precision"] = precision
         _check_together(values)

@@ -21,6 +21,8 @@ from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import BANDWIDTH, ENERGY, Integer, Key, Real, Rows, Scalar, Text
 from npuc.compiler.core.options import PRECISIONS
+from npuc.hardware.memories import MEMORIES
+from npuc.hardware.technology import LEAST_NODE, MOST_NODE
 
 
 def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
@@ -50,11 +52,36 @@ _LEVEL = Rows(
 )
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": BANDWIDTH}, needed=("tflops", "gb_per_s"))
 
+AREA = Real(1e6, zero=True)
+"""In mm2."""
+
 _OWN = (
     Key("name", Text(), "name of the machine in reports"),
     Key("precision", Text(PRECISIONS), "float types of its programs", "as-written"),
     Key("memory.cache_mib", Real(1 << 20), "cache capacity of the roofline backend, MiB"),
     Key("dram.capacity_mib", Real(1 << 30), "DRAM capacity of a device, MiB; a step that needs more is refused"),
+    Key("dram.kind", Text(tuple(MEMORIES)), "kind of memory: what its bandwidth and energy follow from"),
+    Key("dram.channels", Integer(1, 1 << 12), "channels, devices or stacks of that kind, of the whole chip", 1),
+    Key(
+        "technology.node_nm",
+        Real(MOST_NODE, least=LEAST_NODE),
+        "technology node, nm: energies and areas follow from it",
+    ),
+    Key(
+        "energy.edge_pj_per_byte",
+        ENERGY,
+        "energy of the wires between SPM and the array's edges, pJ per byte",
+    ),
+    Key("energy.vector_pj", ENERGY, "energy of an element operation of the vector unit, pJ"),
+    Key("energy.array_idle_w", Real(1e5, zero=True), "power of the arrays of all cores that do nothing, W"),
+    Key("energy.vector_idle_w", Real(1e5, zero=True), "power of the vector units of all cores that do nothing, W"),
+    Key("energy.spm_idle_w", Real(1e5, zero=True), "power of the scratchpads of all cores that do nothing, W"),
+    Key("energy.dram_idle_w", Real(1e5, zero=True), "power of the memory that only keeps its contents, W"),
+    Key("area.array_mm2", AREA, "area of the arrays of all cores, mm2"),
+    Key("area.vector_mm2", AREA, "area of the vector units of all cores, mm2"),
+    Key("area.spm_mm2", AREA, "area of the scratchpads of all cores, mm2"),
+    Key("area.dram_mm2", AREA, "area of a memory on the chip, mm2"),
+    Key("area.chip_mm2", AREA, "area of the chip, mm2; without it the sum of its parts"),
     Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations per second"),
     Key("compute.ops_per_mac", Integer(1, 2), "operations counted per MAC", 2),
     Key("network.levels", _LEVEL, "levels of the interconnect, outermost first"),
@@ -75,7 +102,9 @@ _TABLES = (
     "cycle",
     "scalesim",
     "maestro",
+    "technology",
     "energy",
+    "area",
     "network",
 )
 """The order in which reports write tables; those of other backends follow, in the order in which they are known."""

@@ -95,7 +95,7 @@ class CycleBackend(Backend):
 
     def without_effect(self, hardware: Hardware) -> Mapping[str, str]:
         """Energies that are not all there, since only all of them together give an energy."""
-        missing = [key for key in ENERGIES if not hardware.written(key)]
+        missing = [key for key in ENERGIES if hardware.known(key) is None]
         return dict.fromkeys(ENERGIES, f"energies need {' and '.join(missing)} too") if missing else {}
 
     def explain(self, question: Question) -> Answer:

@@ -81,8 +81,9 @@ def compat_machine(hardware: Hardware) -> CompatMachine:
         representation=cast(Representation, hardware.get("scalesim.sparse_rep", str) or "ellpack_block"),
     )
     keys = ("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
-    prices = [price for price in (hardware.get(key, float) for key in keys) if price is not None]
-    energy = Energy(*prices) if len(prices) == len(keys) else None
+    prices = [price for price in (hardware.known(key, float) for key in keys) if price is not None]
+    wires = hardware.known("energy.edge_pj_per_byte", float) or 0.0
+    energy = Energy(prices[0], prices[1] + wires, prices[2]) if len(prices) == len(keys) else None
     sparsity = hardware.get("scalesim.sparsity", bool) is True
     return CompatMachine(config, sparsity, hardware.get("clock_mhz", float), energy)
 

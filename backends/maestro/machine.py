@@ -49,7 +49,7 @@ def array_of(hardware: Hardware, width: Fraction | int | None = None) -> PeArray
 
 def _offchip_of_dram(hardware: Hardware, width: Fraction | int | None) -> Fraction | None:
     """Elements that DRAM moves in a cycle; None where its bandwidth, the clock or the size of an element is unknown."""
-    gb_per_s, clock_mhz = hardware.get("dram.gb_per_s", float), hardware.known("clock_mhz", float)
+    gb_per_s, clock_mhz = hardware.known("dram.gb_per_s", float), hardware.known("clock_mhz", float)
     size = width or hardware.get("memory.element_bytes", int)
     if gb_per_s is None or clock_mhz is None or size is None:
         return None
@@ -124,7 +124,7 @@ def mapped_machine(hardware: Hardware) -> MappedMachine:
         mode=mode_of(hardware, "exact"),
         clock_mhz=hardware.known("clock_mhz", float),
         element_bytes=size,
-        mac_pj=hardware.get("energy.mac_pj", float),
+        mac_pj=hardware.known("energy.mac_pj", float),
         l1_size=hardware.get("maestro.l1_size", int),
         l2_size=int(spm_bytes / size) if spm_bytes is not None and size is not None else written,
         spm_bytes=spm_bytes,

@@ -86,20 +86,22 @@ LEAST = 1e-9
 
 @dataclass(frozen=True)
 class Real:
-    """A finite number above 0 (from 0 on with `zero`), at most `most`; always read as a float."""
+    """A finite number above 0 (from 0 on with `zero`, from `least` on), at most `most`; always read as a float."""
 
     most: float
     zero: bool = False
+    least: float = 0.0
 
     def read(self, value: object) -> Scalar:
         """`value` as a float, also an integer of numpy. Raises `WrongValue`."""
         value = int(value) if not isinstance(value, bool) and isinstance(value, Integral) else value
-        wanted = f"expected a number {'from 0' if self.zero else 'above 0'} to {self.most:,.0f}"
+        first = f"from {self.least:g}" if self.least or self.zero else "above 0"
+        wanted = f"expected a number {first} to {self.most:,.0f}"
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise WrongValue(f"{wanted}, got {_found(value)}")
         if isinstance(value, float) and not math.isfinite(value):
             raise WrongValue(f"{wanted}, got {value}")
-        if not (0 <= value if self.zero else 0 < value) or value > self.most:
+        if not (0 <= value if self.zero else 0 < value) or not self.least <= value <= self.most:
             raise WrongValue(f"{wanted}, got {show(value)}")
         if 0 < value < LEAST:
             raise WrongValue(f"{wanted}, at least {LEAST:g} where it is not 0, got {show(value)}")

@@ -39,10 +39,15 @@ def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Repor
 
 
 def score_lowered(module: ModuleOp, model: Backend, machine: Hardware) -> Report:
-    """The report of a program that is lowered as far as `model` needs, with what its devices exchange."""
+    """
+    The report of a program that is lowered as far as `model` needs, with what its devices exchange and its energy by
+    component.
+    """
     from npuc.backends.communication import with_communication
+    from npuc.backends.energy import with_energy
 
-    return with_communication(model.score(module, machine), _whole_step(module, model), machine)
+    report = with_communication(model.score(module, machine), _whole_step(module, model), machine)
+    return with_energy(report, machine)
 
 
 def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:

@@ -53,7 +53,8 @@ def kind_words(kind: Kind) -> str:
         case OneOf():
             return " or ".join(map(str, kind.choices))
         case Real():
-            return f"number, {'0' if kind.zero else 'above 0'} to {kind.most:,.0f}"
+            first = f"{kind.least:g}" if kind.least or kind.zero else "above 0"
+            return f"number, {first} to {kind.most:,.0f}"
         case Limit():
             return f'integer, 1 to {kind.most:,}, or `"{UNLIMITED}"`'
         case Flag():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from npuc.compiler.report.certificates import LayerCertificate
+from npuc.compiler.report.energy import EnergyReport
 from npuc.compiler.report.parallel import Parallel
 from npuc.compiler.report.rows import Define, HardwareDict, OpRow, Scalar
 from npuc.compiler.report.totals import Totals
@@ -67,6 +68,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """sums over the rows, and ratios of sums"""
     memory: StepMemory | None = None
     """what tensors take in memory before the program is lowered; null where that is not known"""
+    energy: EnergyReport | None = None
+    """energy by component, area and what was reached for them; null where the backend has no energy"""
     ops: list[OpRow]
     """the rows, in program order"""
     native: dict[str, Scalar] = msgspec.field(default_factory=dict[str, Scalar])

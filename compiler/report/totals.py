@@ -14,6 +14,7 @@ from typing import get_args
 import msgspec
 
 from npuc.compiler.core.options import MEMORY_KINDS
+from npuc.compiler.report.energy import COMPONENTS
 from npuc.compiler.report.rows import ByName, Kind, OpRow, Phase
 
 Number = int | float
@@ -56,6 +57,12 @@ class Totals(ByName, frozen=True, kw_only=True):
     """bytes; that of `memory` of the report, or null"""
     memory: dict[str, int | None] = msgspec.field(default_factory=lambda: dict.fromkeys(MEMORY_KINDS))
     """bytes by kind at the peak, which add up to `peak_bytes`; each null where that is"""
+    energy: dict[str, float | None] = msgspec.field(default_factory=lambda: dict.fromkeys((*COMPONENTS, "static")))
+    """J by component, which add up to `energy_j`, and `static`, of a machine that does nothing; null where not known"""
+    tops_per_w: float | None = None
+    """10^12 operations a joule, dynamic and static, that were reached"""
+    tops_per_mm2: float | None = None
+    """10^12 operations a second and mm2 of the chip that were reached"""
 
 
 def _sum(values: Iterable[tuple[int, Number | None]]) -> Number | None:

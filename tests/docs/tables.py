@@ -19,6 +19,8 @@ from npuc.compiler.driver.compile import compile_source
 from npuc.compiler.reference.keys import kind_words, toml_text
 from npuc.hardware import KEYS, PRESETS, Hardware, derive, load_hardware, preset_names
 from npuc.hardware.derive import RULES
+from npuc.hardware.memories import MEMORIES
+from npuc.hardware.technology import mac_area, mac_energy, sram_area, sram_energy
 from tests.docs.pages import FOLDER
 
 NETWORK = """
@@ -81,7 +83,27 @@ def filled(text: str, tables: Mapping[str, Iterable[str]]) -> str:
 
 def with_tables(text: str) -> str:
     """The page with its tables made anew."""
-    return filled(text, {"keys": key_rows(), "presets": preset_rows(), "derived": derived_rows()})
+    tables = {"keys": key_rows(), "presets": preset_rows(), "derived": derived_rows()}
+    return filled(text, tables | {"nodes": node_rows(), "memories": memory_rows()})
+
+
+def node_rows() -> Iterator[str]:
+    """A row a technology node: energies and areas."""
+    yield "| nm | MAC int8, pJ | bf16 | f32 | SRAM 32 KiB, pJ/B | 8 MiB | MAC bf16, um2 | SRAM, mm2/MiB |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for node in (130, 90, 65, 45, 28, 20, 16, 10, 7, 5, 3):
+        macs = [mac_energy(number, node) for number in ("int8", "bf16", "f32")]
+        values = [*macs, sram_energy(32, node), sram_energy(8192, node), 1e6 * mac_area("bf16", node)]
+        yield f"| {node} | {' | '.join(f'{value:,.3g}' for value in [*values, sram_area(1024, node)])} |"
+
+
+def memory_rows() -> Iterator[str]:
+    """A row a kind of memory."""
+    yield "| kind | GB/s | pJ a bit | mm2 a MiB | $ a GiB | idle W a GiB | source |"
+    yield "|---|---|---|---|---|---|---|"
+    for kind, one in MEMORIES.items():
+        numbers = (one.gb_per_s, one.pj_per_bit, one.mm2_per_mib, one.usd_per_gib, one.idle_w_per_gib)
+        yield f"| `{kind}` | {' | '.join(f'{number:,g}' for number in numbers)} | {one.source} |"
 
 
 def derived_rows() -> Iterator[str]:
@@ -191,8 +213,8 @@ def _others(complete: Hardware, path: str) -> list[Value]:
             return [choice for choice in kind.choices if choice != value]
         case Limit():
             return [2 * value if isinstance(value, int) else 1, UNLIMITED]
-        case Real():
-            return [2 * value if isinstance(value, float) else 1.0]
+        case Real() as kind:
+            return [2 * value if isinstance(value, float) else max(1.0, 2 * kind.least)]
         case Flag():
             return [flag for flag in (True, False) if flag is not value]
         case Text() as kind:

@@ -35,6 +35,10 @@ class Description(Protocol):
         """The value of a key, else its default, else None."""
         ...
 
+    def known(self, key: str) -> Value | None:
+        """As `get`, else what follows from other keys."""
+        ...
+
     def require(self, key: str, *, backend: str) -> Value:
         """The value of a key that `backend` needs. Raises `UsageError` where there is none."""
         ...

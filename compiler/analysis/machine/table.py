@@ -7,7 +7,7 @@ and its use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal, cast, get_args
@@ -22,15 +22,29 @@ Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
 
 
+def _has(key: str) -> Callable[[Description], bool]:
+    """Whether a description has a key, or it follows there."""
+    return lambda hardware: hardware.known(key) is not None
+
+
+def _with_wires(hardware: Description, backend: str) -> float:
+    """A byte from or to SPM, and on the wires between SPM and the edges of the array."""
+    access, wires = hardware.require(SPM_PJ, backend=backend), hardware.known("energy.edge_pj_per_byte") or 0.0
+    return float(cast("float", access)) + float(cast("float", wires))
+
+
+MAC_PJ, SPM_PJ, DRAM_PJ = "energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte"
+
+
 @dataclass(frozen=True)
 class Energy:
-    """Picojoules: a MAC, a byte from or to SPM, a byte from or to DRAM."""
+    """Picojoules: a MAC, a byte from or to SPM with the wires to the array, a byte from or to DRAM."""
 
-    mac_pj: Annotated[float, FromKey("energy.mac_pj", ENERGY, "energy of a MAC, pJ")]
-    spm_pj_per_byte: Annotated[float, FromKey("energy.spm_pj_per_byte", ENERGY, "energy of an SPM access, pJ per byte")]
-    dram_pj_per_byte: Annotated[
-        float, FromKey("energy.dram_pj_per_byte", ENERGY, "energy of a DRAM access, pJ per byte")
+    mac_pj: Annotated[float, FromKey(MAC_PJ, ENERGY, "energy of a MAC, pJ", _has(MAC_PJ))]
+    spm_pj_per_byte: Annotated[
+        float, FromKey(SPM_PJ, ENERGY, "energy of an SPM access, pJ per byte", _has(SPM_PJ), derived=_with_wires)
     ]
+    dram_pj_per_byte: Annotated[float, FromKey(DRAM_PJ, ENERGY, "energy of a DRAM access, pJ per byte", _has(DRAM_PJ))]
 
     def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
         """Energy of that much work, in joules."""

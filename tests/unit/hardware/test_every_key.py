@@ -75,6 +75,21 @@ SMALL = {"array.rows": 2, "array.cols": 2}
 
 READ: Mapping[str, Mapping[str, Case]] = {
     "cycle": {
+        "compute.ops_per_mac": Case(1),
+        "dram.kind": Case("HBM2e"),
+        "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
+        "technology.node_nm": Case(45),
+        "energy.edge_pj_per_byte": Case(1.0),
+        "energy.vector_pj": Case(1.0),
+        "energy.array_idle_w": Case(1.0),
+        "energy.vector_idle_w": Case(1.0),
+        "energy.spm_idle_w": Case(1.0),
+        "energy.dram_idle_w": Case(1.0),
+        "area.array_mm2": Case(1.0),
+        "area.vector_mm2": Case(1.0),
+        "area.spm_mm2": Case(1.0),
+        "area.dram_mm2": Case(1.0),
+        "area.chip_mm2": Case(1.0),
         "precision": Case("f32"),
         "clock_mhz": Case(10.0),
         "array.rows": Case(2),
@@ -115,6 +130,8 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.levels": Case(LEVELS, options=PLAN),
     },
     "roofline": {
+        "dram.kind": Case("HBM2e"),
+        "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
         "array.cores": Case(4),
         "precision": Case("f16"),
         "memory.element_bytes": Case(8),
@@ -141,6 +158,9 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.levels": Case(LEVELS, options=PLAN),
     },
     "maestro": {
+        "dram.kind": Case("HBM2e"),
+        "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
+        "technology.node_nm": Case(45),
         "precision": Case("f16"),
         "clock_mhz": Case(10.0),
         "array.accumulator_bits": Case(16, {"memory.element_bytes": 2}),

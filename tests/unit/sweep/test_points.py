@@ -54,7 +54,7 @@ def test_a_row_has_the_keys_then_all_totals_then_the_error() -> None:
     (point,) = sweep({"memory.spm_kib": [64]})
     row = point.row()
     assert list(row)[:3] == ["memory.spm_kib", "cycles", "seconds"]
-    assert list(row)[-2:] == ["memory.buffers", "error"]
+    assert list(row)[-2:] == ["tops_per_mm2", "error"]
     assert point.totals is not None
     assert row["seconds_by_kind.matrix"] == point.totals.seconds_by_kind["matrix"]
 

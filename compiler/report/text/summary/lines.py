@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.cores import load_balance
-from npuc.compiler.report.text.quantities import bytes_unit, energy_text, time_text
+from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.compiler.report.text.sharding import overlap_text, sums_text
 from npuc.compiler.report.text.summary.certified import certified_text
 from npuc.compiler.report.text.summary.derived import derived_text
+from npuc.compiler.report.text.summary.energy import energy_line
 from npuc.compiler.report.text.summary.fused import fused_text
 from npuc.compiler.report.text.summary.interleaving import interleaving_text
 from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
@@ -58,8 +59,9 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
     balance = load_balance(report)
     if balance is not None:
         yield "cores", f"load balance {balance:.1%}: the mean work of the cores' arrays over that of the busiest"
-    if totals.energy_j is not None:
-        yield "energy", energy_text(totals.energy_j)
+    energy = energy_line(report)
+    if energy is not None:
+        yield "energy", energy
     yield "verdict", verdict(report, words)
 
 
