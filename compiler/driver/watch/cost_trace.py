@@ -44,11 +44,13 @@ def work_of(module: ModuleOp) -> Measures:
 
 def report_of(module: ModuleOp, model: Backend, machine: Hardware) -> Report | None:
     """The report of a program as it stands; None while the backend cannot score it."""
+    from npuc.backends.energy import with_energy
+
     for op in module.walk():
         if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
             return None
     try:
-        return model.score(module, machine)
+        return with_energy(model.score(module, machine), machine)
     except NpucError:
         return None
 

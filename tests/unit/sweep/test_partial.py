@@ -98,8 +98,8 @@ def test_a_truncated_file_gives_the_same_rows(cut: int) -> None:
         ("=\nrow\n", "is damaged: line 3: it is no row of 38 cells"),
         ("=\n\n", "is damaged: line 3: it is no row of 38 cells"),
         ("=\n0.004,4" + 36 * "," + "\n", "is damaged: line 3: it is not the point 0.004, 2"),
-        ("=\n0.004,2" + 26 * ",x" + ",\n", "is damaged: line 3: its totals are no numbers"),
-        ("=\n0.004,2" + 26 * ",nan" + ",\n", "is damaged: line 3: its totals are no numbers"),
+        ("=\n0.004,2" + 35 * ",x" + ",\n", "is damaged: line 3: its totals are no numbers"),
+        ("=\n0.004,2" + 35 * ",nan" + ",\n", "is damaged: line 3: its totals are no numbers"),
         ("=\n" + 7 * "a\n", "is damaged: line 9: the sweep has 6 points"),
     ],
 )
