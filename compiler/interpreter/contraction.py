@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuc.compiler.interpreter.numbers import Sums
+from npuc.compiler.layers.base import DataError
 from npuc.dialects.npu.nest import Axis, Nest, Tensor, start_axes
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -25,6 +26,8 @@ Ranges: TypeAlias = Mapping[str, tuple[int, int]]
 
 GATHER_LIMIT = 1 << 24
 """Elements that a gathered operand may have before its windows are stepped through one by one instead."""
+PAD_LIMIT = 1 << 40
+"""The most elements of a tensor that are gathered, what lies outside of it included."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ def gather(view: View, ranges: Ranges) -> Array:
     """
     The elements of `view` over the box, one axis a dimension in the map's order; 0 outside the array.
 
-    The result may share memory with the array and must not be written.
+    The result may share memory with the array and must not be written. Raises `DataError` for a box that reaches far
+    more elements than memory holds.
     """
     array = view.array
     spans: list[tuple[int, int]] = []
@@ -139,6 +143,8 @@ def gather(view: View, ranges: Ranges) -> Array:
     ]
     array = array[inside]
     if any(before or after for before, after in pads):
+        if prod(high - low for low, high in spans) > PAD_LIMIT:
+            raise DataError(f"ranges of dimensions reach {prod(high - low for low, high in spans):,} elements")
         array = np.pad(array, pads)
     shape: list[int] = []
     strides: list[int] = []
