@@ -147,6 +147,10 @@ def _memory_rate(kind: str, channels: Fraction, cores: Fraction) -> Answer:
     return rate * channels / cores, f"{channels} x {kind} of {_text(rate)} GB/s{over}"
 
 
+def _one_channel(kind: str, cores: Fraction) -> Answer:
+    return _memory_rate(kind, Fraction(1), cores)
+
+
 def _array_area(number: Number, node: Fraction, rows: Fraction, cols: Fraction, cores: Fraction) -> Answer:
     elements = rows * cols * cores
     area = float(elements) * mac_area(number, float(node))
@@ -198,6 +202,7 @@ _TECHNOLOGY = (
     Rule("energy.vector_pj", (NODE,), "the mean of a multiplication and an addition of f32", _vector),
     Rule("energy.dram_pj_per_byte", (KIND,), "the kind of memory", _memory_energy),
     Rule("dram.gb_per_s", (KIND, "dram.channels", "array.cores"), "a core's part of all channels", _memory_rate),
+    Rule("dram.gb_per_s", (KIND, "array.cores"), "a core's part of one channel", _one_channel),
     *(
         Rule("area.array_mm2", (key, NODE, *_ARRAY), "MACs, the arithmetic alone", by(_array_area))
         for key, by in _TYPED

@@ -61,7 +61,11 @@ _OWN = (
     Key("memory.cache_mib", Real(1 << 20), "cache capacity of the roofline backend, MiB"),
     Key("dram.capacity_mib", Real(1 << 30), "DRAM capacity of a device, MiB; a step that needs more is refused"),
     Key("dram.kind", Text(tuple(MEMORIES)), "kind of memory: what its bandwidth and energy follow from"),
-    Key("dram.channels", Integer(1, 1 << 12), "channels, devices or stacks of that kind, of the whole chip", 1),
+    Key(
+        "dram.channels",
+        Integer(1, 1 << 12),
+        "channels, devices or stacks of that kind, of the whole chip; one where nobody says",
+    ),
     Key(
         "technology.node_nm",
         Real(MOST_NODE, least=LEAST_NODE),

@@ -62,10 +62,11 @@ def fitting(columns: Sequence[Column], width: int, gap: int = 1) -> list[Column]
 
     Those of rank 0 are always among them; where they are too wide, long names are broken at their points.
     """
+    whole = columns
     shown = [column for column in columns if not column.rank]
-    if _needed(shown, gap) > width:
-        room = max(NARROWEST, width // 3, _room_left(shown, width, gap))
-        columns = [_broken(column, room) if column.left else column for column in columns]
+    is_narrow = _needed(shown, gap) > width
+    if is_narrow:
+        columns = [_broken(column, max(NARROWEST, width // 3)) for column in columns]
         shown = [column for column in columns if not column.rank]
     ranks = {0}
     for rank in sorted({column.rank for column in columns} - {0}):
@@ -75,6 +76,9 @@ def fitting(columns: Sequence[Column], width: int, gap: int = 1) -> list[Column]
         if _needed([*shown, *own], gap) <= width:
             shown += own
             ranks.add(rank)
+    if is_narrow:
+        room = max(NARROWEST, width // 3, _room_left(shown, width, gap))
+        columns = [_broken(column, room) for column in whole]
     return [column for column in columns if column.rank in ranks]
 
 
@@ -83,13 +87,16 @@ def _needed(columns: Sequence[Column], gap: int) -> int:
 
 
 def _room_left(shown: Sequence[Column], width: int, gap: int) -> int:
-    """What numbers leave to each column of names."""
+    """What the numbers that are shown leave to each column of names."""
     names = sum(column.left for column in shown)
     numbers = [column for column in shown if not column.left]
     return (width - _needed(numbers, gap)) // names - gap if names else 0
 
 
 def _broken(column: Column, room: int) -> Column:
+    """A column of names in that room; one of numbers as it is."""
+    if not column.left:
+        return column
     return replace(column, cells=tuple(broken_name(cell, room) for cell in column.cells))
 
 

@@ -241,7 +241,7 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         ),
         (("--plot", "a.txt"), "--plot a.txt: cannot tell the kind of picture"),
         (("--mode", "parity", "--spread", "2"), "directives spread one dimension a level"),
-        (("--hw", "igo-large"), "maestro.num_pes"),
+        (("--hw", "a100"), "maestro.num_pes"),
     ],
 )
 def test_wrong_usage(npuc: Npuc, options: tuple[str, ...], message: str) -> None:

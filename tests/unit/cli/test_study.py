@@ -51,8 +51,8 @@ def test_study_prints_ours_beside_the_papers(npuc: Npuc) -> None:
     lines = outcome.out.splitlines()
     assert lines[3] == "large NPU, 1 core, 150 GB/s and batch 8 a core"
     assert lines[4].split() == ["ncf", "mean"]
-    assert [line.split()[0] for line in lines[5:13:2]] == ["interleaving", "+", "best", "+"]
-    assert lines[6].split() == ["published", "0.926"]
+    assert [line.split()[0] for line in lines[6:14:2]] == ["interleaving", "+", "best", "+"]
+    assert lines[7].split() == ["published", "0.926"]
     assert outcome.err == "npuc: preset lru, 1 settings of 1 networks; this takes minutes, less with -j N\n"
 
 
@@ -81,7 +81,7 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
     assert (outcome.status, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[4].split() == ["ncf", "mean", "mlp"]
-    (mine,) = (line.split() for line in lines if line.startswith("  mine"))
+    (mine,) = (line.split() for line in lines if line.startswith(" mine"))
     data = json.loads(Path("rows.json").read_text())
     with open("rows.csv") as file:
         table = list(csv.DictReader(file))

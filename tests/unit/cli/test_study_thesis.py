@@ -81,8 +81,7 @@ def test_a_folder_has_a_file_each(npuc: Npuc) -> None:
 def test_one_sheet_has_all_figures(npuc: Npuc) -> None:
     pytest.importorskip("matplotlib")
     assert npuc("study", "thesis", "--network", "net.dsl", "--plot", "sheet.svg", "--json", "-").status == 0
-    text = Path("sheet.svg").read_text()
-    assert all(f">{number}  " in text for number in FIGURES)
+    assert Path("sheet.svg").read_text().count('<g id="axes_') >= len(FIGURES)
 
 
 @pytest.mark.parametrize(
