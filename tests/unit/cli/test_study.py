@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,10 +39,13 @@ PASSES = {"one-nest": OneNest}
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A study of a moment."""
     monkeypatch.setattr(settings, "SETTINGS", (settings.LARGE,))
     monkeypatch.setattr(networks, "MODELS", {"ncf": "ncf"})
+    networks.study_networks.cache_clear()
+    yield
+    networks.study_networks.cache_clear()
 
 
 @pytest.mark.usefixtures("short")

@@ -46,7 +46,7 @@ def test_every_preset_says_its_precision() -> None:
         assert machine.written("precision"), name
         assert machine.get("precision", str) == ("bf16" if name in IN_BF16 else "as-written")
     priced = {name for name in preset_names() if load_hardware(name).written(WIDTH)}
-    assert priced == {"tpu-v1", "nvdla", "eyeriss", "scalesim"}
+    assert priced == {"tpu-v1", "nvdla", "eyeriss", "scalesim", "edge", "gemmini"}
 
 
 def test_types_decide_bytes() -> None:
