@@ -66,7 +66,7 @@ def test_an_option_shows(observe: Observe, option: str) -> None:
     if option in EXEMPT or name in EXEMPT:
         return
     case = OWN.get(option) or SHARED[name]
-    if any(option in case.given + case.beside for option in ("--plot", "--svg", "--emit svg")):
+    if verb == "plot" or any(word in case.given + case.beside for word in ("--plot", "--svg", "--emit svg")):
         pytest.importorskip("matplotlib")
     base = f"{case.command or BASE[verb]} {case.beside}"
     before, after = (observe(" ".join(f"{base} {given}".split())) for given in ("", case.given))

@@ -33,6 +33,8 @@ def test_examples_work(npuc: Npuc, folder: Path, monkeypatch: pytest.MonkeyPatch
     words = shlex.split(rest)
     if any(word.startswith(SLOW) for word in words):
         pytest.skip("takes more than a moment")
+    if verb == "plot" or "--plot" in words:
+        pytest.importorskip("matplotlib")
     (folder / "nets").mkdir()
     (folder / "nets" / "net.dsl").write_text(MLP)
     (folder / "my_pass.py").write_text("PASSES = {}\n")

@@ -153,6 +153,7 @@ def test_it_explains_layers_and_speaks_in_reports(
     assert capsys.readouterr().out.startswith(
         "net.dsl on igo-large, backend slow\nlogits forward: the machine says 2.0 s\n"
     )
+    pytest.importorskip("matplotlib")
     assert run_command(["explain", "net.dsl", "logits", "-b", "slow", "--plot", "a.svg", *OPTIONS]) == 2
     assert "the backend 'slow' draws no picture of a layer" in capsys.readouterr().err
     monkeypatch.setattr(RooflineBackend, "explain", Backend.explain)

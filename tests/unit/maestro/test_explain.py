@@ -69,6 +69,8 @@ def test_mapping_files_are_explained_as_they_are_compiled(tmp_path: Path, capsys
     ],
 )
 def test_what_it_cannot_explain(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if "--plot" in arguments:
+        pytest.importorskip("matplotlib")
     with pytest.raises(SystemExit) as found:
         main(["explain", "samples:lenet", *arguments])
     assert found.value.code == 2
