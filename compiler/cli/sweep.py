@@ -12,6 +12,7 @@ import typer
 
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
@@ -58,20 +59,12 @@ def command(
             },
         ),
     ],
+    axes: PictureAxes,
     vary: Annotated[
         list[str] | None,
         typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="Key to vary and its values; repeatable."),
     ] = None,
     backend: Backends = None,
-    x: Annotated[
-        str | None, typer.Option("--x", metavar="KEY|METRIC", help="Along x in --plot (default: the first key).")
-    ] = None,
-    y: Annotated[
-        str | None, typer.Option("--y", metavar="KEY|METRIC", help="Along y in --plot (default: what is minimised).")
-    ] = None,
-    color: Annotated[
-        str | None, typer.Option("--color", metavar="KEY|METRIC", help="What colours in --plot mean.")
-    ] = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")
     ] = False,
@@ -86,7 +79,7 @@ def command(
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
     csv, json, quiet = output.csv, output.json, output.quiet
     with Verb(output.debug):
-        from npuc.compiler.explore.plot.choice import Asked, check_names
+        from npuc.compiler.explore.plot.choice import check_names
         from npuc.compiler.explore.sweep.axes import read_vary
         from npuc.compiler.explore.sweep.sweep import Sweep
         from npuc.frontends.source import open_source
@@ -102,7 +95,7 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (csv, json):
             check_target(target)
-        picture, asked = picture_target(output.plot), Asked(x, y, color)
+        picture, asked = picture_target(output.plot), axes.asked()
         if picture is None and asked.given:
             option, name = next(iter(asked.given.items()))
             raise UsageError(f"{option} {name} is about a picture, and there is none", hint="add --plot FILE.svg")

@@ -99,8 +99,8 @@ def uses_mp(strategy: str) -> bool:
     return strategy != "dp" and not names_three_types(strategy)
 
 
-class CompileKeywords(TypedDict, total=False):
-    """The keywords of `compile_file` and `compile_source`; what is left out has the default of `Options`."""
+class ProgramKeywords(TypedDict, total=False):
+    """The keywords that compilations and runs have in common; what is left out has the default of `Options`."""
 
     hardware: HardwareLike | None
     overrides: Mapping[str, object] | None
@@ -113,10 +113,8 @@ class CompileKeywords(TypedDict, total=False):
     optimizer: str | None
     freeze: str | Sequence[str] | None
     result: str | Sequence[str] | None
-    only: Only
     objective: str
     tolerance: float
-    mapping: str | os.PathLike[str] | None
     devices: int
     mesh: str | None
     parallel: str | None
@@ -133,6 +131,13 @@ class CompileKeywords(TypedDict, total=False):
     print_after: str | None
     print_changed: str | None
     time_passes: bool
+
+
+class CompileKeywords(ProgramKeywords, total=False):
+    """The keywords of `compile_file` and `compile_source`; what is left out has the default of `Options`."""
+
+    only: Only
+    mapping: str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True, kw_only=True)

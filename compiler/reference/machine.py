@@ -8,7 +8,7 @@ A machine as each backend sees it: peak, ridge point, bandwidth, and where each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -158,7 +158,7 @@ def _sources(machine: Hardware, machines: Mapping[str, Hardware], text: str, own
 def _dotted(overrides: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     for key, value in overrides.items():
         if isinstance(value, Mapping):
-            yield from _dotted({str(k): v for k, v in value.items()}, f"{prefix}{key}.")  # pyright: ignore
+            yield from _dotted(cast("Mapping[str, object]", value), f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}"
 

@@ -14,7 +14,7 @@ from npuc.compiler.cli.explain.costliest import (
 )
 from npuc.compiler.cli.explain.layer import explain_layer, layer_picture
 from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, show_plan
-from npuc.compiler.cli.explain.reference import check_alone, show_reference
+from npuc.compiler.cli.explain.reference import Names, check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.shared import Verb, whole
@@ -50,6 +50,7 @@ def command(
             },
         ),
     ],
+    names: Names,
     layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
     phase: Annotated[
         str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Explain only this phase.")
@@ -76,25 +77,6 @@ def command(
     rows: Annotated[
         str | None, typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the plan's table.")
     ] = None,
-    op: Annotated[
-        str | None, typer.Option("--op", metavar="NAME", help="Explain an operation of the IR, like npu.contract.")
-    ] = None,
-    step: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Explain a pass, like interleave.")] = None,
-    pattern: Annotated[
-        str | None, typer.Option("--pattern", metavar="NAME", help="Explain a pattern of passes, like tile.")
-    ] = None,
-    of_layer: Annotated[
-        str | None, typer.Option("--layer", metavar="NAME", help="Explain a layer of the language, like conv2d.")
-    ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="KEY", help="Explain a hardware key, like memory.spm_kib.")
-    ] = None,
-    report_key: Annotated[
-        str | None, typer.Option("--report", metavar="KEY", help="Explain a key of reports, like ops.limit.")
-    ] = None,
-    term: Annotated[
-        str | None, typer.Option("--term", metavar="[WORD]", help="Explain a word of a report, like util; alone: all.")
-    ] = None,
 ) -> None:
     """
     Explain where the time goes. Of a network: the costliest layers, what limits each, and what changes gain; of a
@@ -103,9 +85,8 @@ def command(
     """
     source, quiet = program.source, output.quiet
     with Verb(output.debug):
-        asked = {"--op": op, "--pass": step, "--pattern": pattern, "--layer": of_layer}
-        asked |= {"--key": key, "--report": report_key, "--term": term}
-        if any(name is not None for name in asked.values()):
+        asked = names.asked()
+        if asked:
             own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "-b": backend, "--rows": rows}
             own |= {"--top": _text(top), "--changes": _text(changes)}
             own |= {"--plot": output.plot, "--svg": svg}

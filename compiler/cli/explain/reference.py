@@ -3,19 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import terminal_width, write_result
 from npuc.compiler.core.errors import UsageError
 
 
-def show_reference(asked: Mapping[str, str | None], load: Sequence[str], json: str | None) -> None:
+@dataclass(frozen=True)
+class Names(Group):
+    """Names whose meaning is asked for: one at a time."""
+
+    title: ClassVar[str] = "What a name means"
+
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="NAME", help="Explain an operation of the IR, like npu.contract.")
+    ] = None
+    step: Annotated[str | None, typer.Option("--pass", metavar="NAME", help="Explain a pass, like interleave.")] = None
+    pattern: Annotated[
+        str | None, typer.Option("--pattern", metavar="NAME", help="Explain a pattern of passes, like tile.")
+    ] = None
+    of_layer: Annotated[
+        str | None, typer.Option("--layer", metavar="NAME", help="Explain a layer of the language, like conv2d.")
+    ] = None
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="Explain a hardware key, like memory.spm_kib.")
+    ] = None
+    report_key: Annotated[
+        str | None, typer.Option("--report", metavar="KEY", help="Explain a key of reports, like ops.limit.")
+    ] = None
+    term: Annotated[
+        str | None, typer.Option("--term", metavar="[WORD]", help="Explain a word of a report, like util; alone: all.")
+    ] = None
+
+    def asked(self) -> dict[str, str]:
+        """The names that are asked for, by option."""
+        return {option: str(name) for option, name in self.given().items()}
+
+
+def show_reference(asked: Mapping[str, str], load: Sequence[str], json: str | None) -> None:
     """
     Print the page of the one name that is asked for by an option, or write it as JSON.
 
     Raises `UsageError` for an unknown name, and for several.
     """
-    (option, name), *others = ((option, name) for option, name in asked.items() if name is not None)
+    (option, name), *others = asked.items()
     if others:
         raise UsageError(f"{option} and {others[0][0]} exclude each other")
     if load and option != "--pass":
@@ -79,12 +114,12 @@ def _show(page: object, text: str, json: str | None) -> None:
         print(text, end="")
 
 
-def check_alone(asked: Mapping[str, str | None], own: Mapping[str, str | None], *groups: Group) -> None:
+def check_alone(asked: Mapping[str, str], own: Mapping[str, str | None], *groups: Group) -> None:
     """Raise `UsageError` for an argument or option that means nothing beside a name that is asked for."""
     given = [name for name, value in own.items() if value]
     given += [name for group in groups for name in group.given() if name != "--load"]
     if given:
-        option = next(option for option, name in asked.items() if name is not None)
+        option = next(iter(asked))
         raise UsageError(
             f"{given[0]} does not apply with {option}, which explains a name", hint=f"leave out {given[0]}"
         )

@@ -30,6 +30,10 @@ SHOWN = (
 """Options of the tool itself that its help shows without `--all`."""
 
 
+SOURCE = "A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
+"""What the tool reads."""
+
+
 def add_groups(parser: ArgumentParser) -> None:
     """Add the options of the groups to a parser; what xDSL's tool calls the same is replaced."""
     parser.conflict_handler = "resolve"
@@ -115,7 +119,7 @@ def arrange_help(parser: ArgumentParser, arguments: Sequence[str], own: Sequence
     # the options are xDSL's: argparse lists them nowhere else
     for action in parser._actions:  # pyright: ignore[reportPrivateUsage]
         if action.dest == "input_file":
-            action.help = "A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."
+            action.help = SOURCE
         if not everything and action.option_strings and mine.isdisjoint(action.option_strings):
             action.help = SUPPRESS
     listed = [f"npuc's passes: {', '.join(own)}"]

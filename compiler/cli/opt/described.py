@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from npuc.compiler.cli.complete.known import words
 from npuc.compiler.cli.groups import Takes, expanded
+from npuc.compiler.cli.opt.arguments import SOURCE
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.shared import terminal_width
 from npuc.compiler.cli.verbs.absent import without
@@ -27,7 +28,7 @@ def described(
         Program,
         Takes(
             default={"source": ""},
-            help={"source": "A .dsl, .mlir, .pt2, .onnx, .csv or .m file, samples:NAME, or - for a .dsl; without, IR."},
+            help={"source": SOURCE},
         ),
     ],
     machine: Annotated[Machine, Takes(without=without("opt", Machine))],

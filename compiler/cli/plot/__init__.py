@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.cli.groups import expanded
+from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Debug, Verb
 from npuc.compiler.core.errors import UsageError
@@ -13,24 +15,16 @@ from npuc.compiler.core.errors import UsageError
 if TYPE_CHECKING:
     from npuc.compiler.report.pictures.layers import View
 
-AXIS = "KEY|METRIC"
-
 
 def register(app: typer.Typer) -> None:
     """Add the verb."""
-    app.command("plot")(command)
+    app.command("plot")(expanded(command))
 
 
 def command(
     file: Annotated[str, typer.Argument(metavar="FILE", help="JSON of npuc sweep, or reports of npuc compile.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .png or .pdf.")],
-    x: Annotated[str | None, typer.Option("--x", metavar=AXIS, help="Along x (default: the first key).")] = None,
-    y: Annotated[
-        str | None, typer.Option("--y", metavar=AXIS, help="Along y (default: what points are compared by).")
-    ] = None,
-    color: Annotated[
-        str | None, typer.Option("--color", metavar=AXIS, help="What colours mean (default: the next key).")
-    ] = None,
+    axes: PictureAxes,
     view: Annotated[
         str | None, typer.Option("--view", metavar="layers|roofline", help="Of a report, as npuc compile draws it.")
     ] = None,
@@ -41,14 +35,13 @@ def command(
     makes a panel for each of its values.
     """
     with Verb(debug):
-        from npuc.compiler.explore.plot.choice import Asked
         from npuc.compiler.explore.plot.draw import draw_table
         from npuc.compiler.explore.plot.table import read_reports, read_table
         from npuc.compiler.report.pictures.layers import VIEWS, draw_reports
 
         target = picture_target(output, view, VIEWS)
         assert target is not None, "-o is there"
-        data, asked = _content(file), Asked(x, y, color)
+        data, asked = _content(file), axes.asked()
         reports = read_reports(data, file)
         if view is not None and asked.given:
             raise UsageError(

@@ -6,9 +6,9 @@ From the keywords of a run to `RunOptions`: what they are checked for, and the f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,50 +16,21 @@ import numpy.typing as npt
 from npuc.compiler.core.arguments import keywords_of
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
-from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, HardwareLike, Options
+from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options, ProgramKeywords
 from npuc.compiler.driver.options import check_choices, check_passes, fields_of
 
 LEVELS = ("train", "npu", "tiles")
 DTYPES = ("float32", "float64")
 
 
-class RunKeywords(TypedDict, total=False):
+class RunKeywords(ProgramKeywords, total=False):
     """The keywords of `run_file` and `run_source`; what is left out has the default of `RunOptions`."""
 
     inputs: Mapping[str, npt.ArrayLike] | None
-    defines: Mapping[str, Any] | None
-    precision: str | None
     dtype: str | None
     steps: int
     seed: int
-    inference: bool | None
-    loss: str | Sequence[str] | None
-    optimizer: str | None
-    freeze: str | Sequence[str] | None
-    result: str | Sequence[str] | None
-    pipeline: str | None
     level: str | None
-    opt_level: int | None
-    objective: str
-    tolerance: float
-    hardware: HardwareLike | None
-    overrides: Mapping[str, object] | None
-    devices: int
-    mesh: str | None
-    parallel: str | None
-    convention: str
-    plan_objective: str
-    exact_plan: bool
-    zero: bool | int
-    recompute: str | None
-    load: Sequence[str]
-    before: Sequence[str]
-    after: Sequence[str]
-    max_ops: int
-    verify_each: bool
-    print_after: str | None
-    print_changed: str | None
-    time_passes: bool
 
 
 @dataclass(frozen=True, kw_only=True)

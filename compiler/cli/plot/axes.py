@@ -1,0 +1,34 @@
+"""What is along the axes of a picture of results, as options: those of `npuc sweep` and `npuc plot`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from npuc.compiler.cli.groups import Group
+
+if TYPE_CHECKING:
+    from npuc.compiler.explore.plot.choice import Asked
+
+AXIS = "KEY|METRIC"
+
+
+@dataclass(frozen=True)
+class PictureAxes(Group):
+    """Keys and metrics along the axes; what is left out is chosen by the results."""
+
+    title: ClassVar[str] = "Picture"
+
+    x: Annotated[str | None, typer.Option("--x", metavar=AXIS, help="Along x (default: the first key).")] = None
+    y: Annotated[str | None, typer.Option("--y", metavar=AXIS, help="Along y (default: what is minimised).")] = None
+    color: Annotated[
+        str | None, typer.Option("--color", metavar=AXIS, help="What colours mean (default: the next key).")
+    ] = None
+
+    def asked(self) -> Asked:
+        """The axes as pictures take them."""
+        from npuc.compiler.explore.plot.choice import Asked
+
+        return Asked(self.x, self.y, self.color)
