@@ -136,3 +136,18 @@ def test_a_number_stays_with_its_unit() -> None:
     assert wrapped("it takes 12.5 ms in all", 13) == ["it takes", "12.5 ms in", "all"]
     assert wrapped("takes 3 steps", 7) == ["takes 3", "steps"]
     assert wrapped("", 20) == [""]
+
+
+def test_a_long_name_takes_what_the_shown_columns_leave_and_displaces_none() -> None:
+    name = "encoder.layers.attention.self.query.projection.weight.transposed"
+    names = Column("layer", (name,), left=True)
+    times, shares = Column("time", ("1.25 ms",)), Column("%", ("12",), rank=1)
+    wide, narrow = Column("cycles", ("123,456,789",), rank=1), 48
+    shown = fitting([names, times, shares], narrow)
+    assert [column.heading for column in shown] == ["layer", "time", "%"]
+    room = narrow - 1 - (times.width + 1) - (shares.width + 1) - 1
+    assert narrow // 3 < shown[0].width <= room
+    assert shown[0].cells == (broken_name(name, room),)
+    beside = fitting([names, times, wide], narrow)
+    assert [column.heading for column in beside] == ["layer", "time", "cycles"]
+    assert sum(column.width + 1 for column in beside) + 1 <= narrow
