@@ -109,6 +109,13 @@ def command(
     mode: Annotated[
         str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
     ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="FILE", help="Keep the search's progress in FILE, and go on from there."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = 1,
     rows: Annotated[
         str | None,
         typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all."),
@@ -129,10 +136,16 @@ def command(
         options: CompileKeywords = {**keys, **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:
-            search, result = _search(program.source, options, settings, watchers, quiet=quiet)
+            course = _Course(jobs, resume, watchers)
+            search, result, interrupt = _search(program.source, options, settings, course, quiet=quiet)
         _write(search, result, outputs)
         if outputs.program is not None and result.mode == "parity" and not quiet:
             aside("the program does not record its mode: compile it with --set maestro.mode=parity")
+        if interrupt is not None:
+            count = f"{sum(one.evaluations for one in result.found):,} mappings"
+            further = "--resume FILE would go on" if resume is None else "the same command goes on"
+            interrupt.add_note(f"the result is the best of {count}; {further}")
+            raise interrupt
 
 
 def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
@@ -201,9 +214,18 @@ def _outputs(asked: Output, statistics: str | None, *, all_rows: bool) -> MapOut
     return MapOutputs(json, csv, program, plot, picture, all_rows, shows)
 
 
+@dataclass(frozen=True)
+class _Course:
+    """How a search is run: the number of processes, and the file of its record; who watches the passes."""
+
+    jobs: int
+    resume: str | None
+    watchers: tuple[Watcher, ...]
+
+
 def _search(
-    source: str, options: CompileKeywords, settings: Settings, watchers: tuple[Watcher, ...], *, quiet: bool
-) -> tuple[Search, SearchResult]:
+    source: str, options: CompileKeywords, settings: Settings, course: _Course, *, quiet: bool
+) -> tuple[Search, SearchResult, KeyboardInterrupt | None]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -217,7 +239,7 @@ def _search(
     say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():
-        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, watchers=watchers)
+        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, course.watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
         found = Search(module, hardware, settings)
@@ -225,7 +247,8 @@ def _search(
             raise SourceError(f"{opened.shown} has no contraction to map")
         start = time.monotonic()
         with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
-            result = found.run(network_name(module), opened.shown, advance)
+            name = network_name(module)
+            result, interrupt = found.run(name, opened.shown, advance, course.jobs, course.resume)
         scored = [(get_backend(BACKEND), hardware)]
         unread = unread_warnings(options_of(options).overrides, scored)
         for warning in (*result.warnings, *unread):
@@ -235,7 +258,7 @@ def _search(
             f"{count:,} mappings of {len(result.found):,} distinct contractions in {seconds:.1f} s, "
             f"{count / max(seconds, 1e-9):,.0f} a second"
         )
-    return found, result
+    return found, result, interrupt
 
 
 def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:

@@ -187,17 +187,18 @@ class BestMapping:
         return values
 
 
-def search(mapper: Mapper, evaluate: Evaluate, best: BestMapping, budget: int, advance: Callable[[int], None]) -> None:
+def search(mapper: Mapper, evaluate: Evaluate, best: BestMapping, budget: int, note: Callable[[Floats], None]) -> None:
     """
     Let a mapper propose up to `budget` candidates, or all it has, and keep the best of them in `best`.
 
-    `advance` gets the number of candidates evaluated in each batch.
+    `note` gets the costs of the candidates of each batch, as the mapper is told them.
     """
     left = budget
-    while left:
+    while left > 0:
         batch = mapper.propose(min(BATCH, left))
         if batch is None:
             return
-        mapper.tell(best.add(batch, evaluate(batch)))
+        costs = best.add(batch, evaluate(batch))
+        mapper.tell(costs)
         left -= len(batch)
-        advance(len(batch))
+        note(costs)

@@ -85,7 +85,11 @@ class Settings:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Rows in program order and the searches that they refer to; `peak` is MACs a cycle."""
+    """
+    Rows in program order and the searches that they refer to; `peak` is MACs a cycle.
+
+    `interrupted`: the search was ended before its budget was, and these are the best so far.
+    """
 
     title: str
     source: str
@@ -95,6 +99,7 @@ class SearchResult:
     settings: Settings
     rows: tuple[MappedRow, ...]
     found: tuple[Found, ...]
+    interrupted: bool = False
 
     def of(self, row: MappedRow) -> Found:
         """The search of a row."""
@@ -186,6 +191,7 @@ def to_json(result: SearchResult, version: str) -> str:
         "levels": settings.levels,
         "parallel": settings.parallel,
         "tiles": settings.tiles,
+        "interrupted": result.interrupted,
         "totals": {"default": _cost(result.total(default=True)), "best": _cost(result.total(default=False))},
         "rows": [
             {

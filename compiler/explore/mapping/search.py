@@ -13,10 +13,10 @@ from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.explore.mapping.best import BestMapping, Limits, MappingCost, Objective, search
-from npuc.compiler.explore.mapping.candidates import Mapper, ProvingMapper
-from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm, MapRequest
+from npuc.compiler.explore.mapping.best import Limits
+from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, Settings
+from npuc.compiler.explore.mapping.searcher import Outcome, recorded, request_of
 from npuc.compiler.explore.mapping.task import SearchTask, exact_task, parity_task
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import ContractOp
@@ -86,70 +86,71 @@ class Search:
         return parity_task(problem, has, machine, own.levels, divisors=divisors)
 
     def _require_searchable(self, task: SearchTask, op: ContractOp) -> None:
-        refusal = self.algorithm.refusal(self._request(task))
+        refusal = self.algorithm.refusal(request_of(task, self.settings))
         if refusal is not None:
             raise UsageError(f"{_named(op)} {refusal.reason}", hint=refusal.hint)
 
-    def _request(self, task: SearchTask) -> MapRequest:
-        own = self.settings
-        return MapRequest(task.space, own.seed, task.capacity, own.budget, task.bound(own.objective))
-
-    def run(self, title: str, source: str, advance: Callable[[int], None]) -> SearchResult:
+    def run(
+        self, title: str, source: str, advance: Callable[[int], None], jobs: int = 1, resume: str | None = None
+    ) -> tuple[SearchResult, KeyboardInterrupt | None]:
         """
-        Search, and write the best mapping of every contraction into the module.
+        Search in so many processes, and write the best mapping of every contraction into the module.
 
-        `advance` is told how many candidates were evaluated. Raises `CapacityError` where none fits the buffers.
+        `resume` is the file of a record that the search continues, and begins where there is none; `advance` is told
+        how many candidates were evaluated, first how many the record had. Where the search is interrupted, the result
+        has the best so far, and the interrupt is returned. Raises `CapacityError` where no mapping fits the buffers.
         """
-        machine = self.machine
+        tasks = tuple(task for task, _ in self.distinct.values())
+        with recorded(tasks, self.settings, resume) as (searcher, before):
+            advance(before)
+            outcomes, interrupt = searcher.run(jobs, advance)
+        found = self._found(outcomes, interrupt)
         numbers = {key: number for number, key in enumerate(self.distinct)}
-        found = tuple(self._find(task, op, advance) for task, op in self.distinct.values())
         rows: list[MappedRow] = []
         for op in self.contracts:
             number = numbers[self._key(op)]
             rows.append(MappedRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, number))
         for op, row in zip(self.contracts, rows, strict=True):
             op.mapping_attr = found[row.number].mapping
-        return SearchResult(
-            title, source, self.hardware.name, machine.mode, machine.peak, self.settings, tuple(rows), found
-        )
+        machine, own, interrupted = self.machine, self.settings, interrupt is not None
+        name, rowed = self.hardware.name, tuple(rows)
+        result = SearchResult(title, source, name, machine.mode, machine.peak, own, rowed, found, interrupted)
+        return result, interrupt
 
-    def _find(self, task: SearchTask, op: ContractOp, advance: Callable[[int], None]) -> Found:
-        own, limits = self.settings, Limits(task.capacity.l1, task.capacity.l2)
-        machine = self.machine.for_contraction(op)
-        best = BestMapping(own.objective, limits)
-        for mapping, cost in task.known():
-            best.add_known(mapping, cost)
-        mapper = self.algorithm.mapper(self._request(task))
-        search(mapper, task.costs, best, own.budget, advance)
+    def _found(self, outcomes: list[Outcome], interrupt: KeyboardInterrupt | None) -> tuple[Found, ...]:
+        found: list[Found] = []
+        for outcome, (task, op) in zip(outcomes, self.distinct.values(), strict=True):
+            one = self._of(outcome, task, op)
+            if one is None and interrupt is not None:
+                interrupt.add_note(f"no mapping of {_named(op)} was found that fits the machine's buffers")
+                raise interrupt
+            if one is None:
+                raise CapacityError(
+                    f"{_named(op)}: none of {outcome.best.evaluations:,} mappings fits the machine's buffers",
+                    location=location_of(op),
+                    hint=f"a larger maestro.l1_size or {self.machine.l2_key}, or a larger --budget",
+                )
+            found.append(one)
+        return tuple(found)
+
+    def _of(self, outcome: Outcome, task: SearchTask, op: ContractOp) -> Found | None:
+        """The result of a contraction; None where no mapping fits."""
+        best, machine, objective = outcome.best, self.machine.for_contraction(op), self.settings.objective
         if best.cost is None or best.found is None:
-            raise CapacityError(
-                f"{_named(op)}: none of {best.evaluations:,} mappings fits the machine's buffers",
-                location=location_of(op),
-                hint=f"a larger maestro.l1_size or {self.machine.l2_key}, or a larger --budget",
-            )
-        attribute = task.attribute(best.found)
+            return None
         default = task.default()
         # Not the limits of the search, which are wider where directives can express no mapping that fits.
         machine_limits = Limits(machine.l1_size, machine.l2_size)
         return Found(
             default,
             best.cost,
-            attribute,
+            task.attribute(best.found),
             best.evaluations,
             tuple(best.curve),
-            default_fits=default is not None and bool(machine_limits.fit(default.costs, own.objective)[0]),
-            fits=bool(machine_limits.fit(best.cost.costs, own.objective)[0]),
-            bound=_bound(task, mapper, best.cost, own.objective),
+            default_fits=default is not None and bool(machine_limits.fit(default.costs, objective)[0]),
+            fits=bool(machine_limits.fit(best.cost.costs, objective)[0]),
+            bound=outcome.bound,
         )
-
-
-def _bound(task: SearchTask, mapper: Mapper, best: MappingCost, objective: Objective) -> float | None:
-    """The objective that no mapping is below, neither of the space nor known."""
-    least = task.least(objective)
-    if least is None:
-        return None
-    proved = mapper.bound if isinstance(mapper, ProvingMapper) else least
-    return min(best.of(objective), max(least, proved))
 
 
 def _named(op: ContractOp) -> str:

@@ -116,6 +116,9 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
     default, best = result.total(default=True), result.total(default=False)
     if best is None:
         return
+    if result.interrupted:
+        count = sum(found.evaluations for found in result.found)
+        yield "interrupted", f"The best after {count:,} mappings; a longer search may find better ones."
     yield "total", _total(best, result)
     if default is None:
         yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."

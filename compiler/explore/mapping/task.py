@@ -50,6 +50,11 @@ class SearchTask(Protocol):
         """The capacity of the machine's buffers for this contraction."""
         ...
 
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What costs depend on, whose `repr` is the same in every process."""
+        ...
+
     def costs(self, candidates: Candidates) -> MappingCosts:
         """The costs of candidates."""
         ...
@@ -88,6 +93,11 @@ class ExactTask:
     def works(self) -> tuple[Contraction, ...]:
         """The statements, one after another."""
         return tuple(contraction_of_statement(self.nest, one) for one in self.nest.statements)
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """The statements and the machine."""
+        return "exact", self.works, self.machine.array, self.machine.sum_size
 
     @property
     def capacity(self) -> BufferCapacity:
@@ -150,6 +160,11 @@ class ParityTask:
     has: Mapping | None
     machine: MappedMachine
     space: MapSpace
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """The layer and the machine."""
+        return self.machine.mode, self.problem, self.machine.array
 
     @property
     def capacity(self) -> BufferCapacity:

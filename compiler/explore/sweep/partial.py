@@ -23,6 +23,7 @@ from typing import Any, Self
 import msgspec
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.file_lock import lock
 from npuc.compiler.core.outputs import write_file
 from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
@@ -63,7 +64,12 @@ class Partial:
         try:
             self._stream = open(self.file, "a+b")
             try:
-                _lock(self._stream.fileno(), self.shown)
+                lock(
+                    self._stream.fileno(),
+                    UsageError(
+                        f"another sweep is writing '{self.shown}'", hint="wait for it, or give --csv another name"
+                    ),
+                )
                 self._begin()
             except BaseException:
                 self._stream.close()
@@ -178,15 +184,3 @@ def _number(text: str) -> int | float | None:
     if not math.isfinite(value):
         raise ValueError(text)
     return value
-
-
-def _lock(handle: int, file: str) -> None:
-    """Lock out other sweeps while the file is open; without locks on the system, trust the user."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"another sweep is writing '{file}'", hint="wait for it, or give --csv another name") from None
