@@ -239,7 +239,9 @@ def _search(
     say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():
-        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, course.watchers=watchers)
+        module, hardware = lowered_module(
+            opened, get_backend(BACKEND), options, say, warnings, watchers=course.watchers
+        )
         for warning in warnings:
             say(f"warning: {warning}")
         found = Search(module, hardware, settings)
