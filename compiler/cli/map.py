@@ -26,6 +26,7 @@ from npuc.compiler.cli.shared import (
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
+from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.numbers import integer_of
 from npuc.compiler.core.options import objective_named
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.explore.mapping.best import Objective
     from npuc.compiler.explore.mapping.result import SearchResult, Settings
-    from npuc.compiler.explore.mapping.search import Search
+    from npuc.compiler.explore.mapping.search import Ended, Search
 
 BACKEND = "maestro"
 TILES = ("divisors", "any")
@@ -137,15 +138,16 @@ def command(
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:
             course = _Course(jobs, resume, watchers)
-            search, result, interrupt = _search(program.source, options, settings, course, quiet=quiet)
-        _write(search, result, outputs)
-        if outputs.program is not None and result.mode == "parity" and not quiet:
+            search, ended = _search(program.source, options, settings, course, quiet=quiet)
+        _write(search, ended.result, outputs)
+        if outputs.program is not None and ended.result.mode == "parity" and not quiet:
             aside("the program does not record its mode: compile it with --set maestro.mode=parity")
-        if interrupt is not None:
-            count = f"{sum(one.evaluations for one in result.found):,} mappings"
+        if ended.interrupt is not None:
+            count = f"{ended.result.evaluations:,} mappings"
             further = "--resume FILE would go on" if resume is None else "the same command goes on"
-            interrupt.add_note(f"the result is the best of {count}; {further}")
-            raise interrupt
+            last = interrupts.WithResult(ended.interrupt)
+            last.add_note(f"the result is the best of {count}; {further}")
+            raise last
 
 
 def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
@@ -225,7 +227,7 @@ class _Course:
 
 def _search(
     source: str, options: CompileKeywords, settings: Settings, course: _Course, *, quiet: bool
-) -> tuple[Search, SearchResult, KeyboardInterrupt | None]:
+) -> tuple[Search, Ended]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.registry import get_backend
     from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -250,17 +252,19 @@ def _search(
         start = time.monotonic()
         with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
             name = network_name(module)
-            result, interrupt = found.run(name, opened.shown, advance, course.jobs, course.resume)
+            ended = found.run(name, opened.shown, advance, course.jobs, course.resume)
         scored = [(get_backend(BACKEND), hardware)]
         unread = unread_warnings(options_of(options).overrides, scored)
-        for warning in (*result.warnings, *unread):
+        for warning in (*ended.result.warnings, *unread):
             say(f"warning: {warning}")
-        seconds, count = time.monotonic() - start, sum(one.evaluations for one in result.found)
+        seconds, count = time.monotonic() - start, ended.result.evaluations - ended.before
+        if ended.before:
+            say(f"'{course.resume}' had {ended.before:,} mappings and was continued")
         say(
-            f"{count:,} mappings of {len(result.found):,} distinct contractions in {seconds:.1f} s, "
+            f"{count:,} mappings of {len(ended.result.found):,} distinct contractions in {seconds:.1f} s, "
             f"{count / max(seconds, 1e-9):,.0f} a second"
         )
-    return found, result, interrupt
+    return found, ended
 
 
 def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:

@@ -104,7 +104,7 @@ class Verb:
     ) -> None:
         interrupts.end_raising()
         try:
-            if error is None:
+            if error is None or isinstance(error, interrupts.WithResult):
                 sys.stdout.flush()
         except OSError as e:
             error = e
@@ -114,8 +114,9 @@ class Verb:
                 self._outputs.__exit__(failed and type(failed), failed, trace)
         except UsageError as e:
             error = e
-        if error is None or isinstance(error, typer.Exit):
+        if error is None or isinstance(error, typer.Exit | interrupts.WithResult):
             _say_asides()
+        if error is None or isinstance(error, typer.Exit):
             return
         if self.debug and not isinstance(error, KeyboardInterrupt | BrokenPipeError):
             import traceback
@@ -154,8 +155,10 @@ def _say_asides() -> None:
 
 
 def _has_succeeded(error: BaseException | None) -> bool:
-    """Whether a verb has done its work, so that its files may have their names; a reader that went away is no error."""
-    return error is None or isinstance(error, typer.Exit) or (isinstance(error, OSError) and error.errno == errno.EPIPE)
+    """Whether a verb has a result, so that its files may have their names; a reader that went away is no error."""
+    if isinstance(error, OSError):
+        return error.errno == errno.EPIPE
+    return error is None or isinstance(error, typer.Exit | interrupts.WithResult)
 
 
 def _defect(error: BaseException) -> InternalError:

@@ -31,6 +31,14 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM, where a verb works."""
 
 
+class WithResult(KeyboardInterrupt):
+    """The end of a verb that has written what it had when `interrupt` came; files get their names."""
+
+    def __init__(self, interrupt: KeyboardInterrupt):
+        super().__init__()
+        self.interrupt = interrupt
+
+
 class _State:
     """Whether a signal raises an exception."""
 
@@ -83,6 +91,7 @@ def say(error: KeyboardInterrupt) -> int:
 
 def signal_of(error: KeyboardInterrupt) -> signal.Signals:
     """The signal that an exception stands for."""
+    error = error.interrupt if isinstance(error, WithResult) else error
     return signal.SIGTERM if isinstance(error, Terminated) else signal.SIGINT
 
 

@@ -98,7 +98,7 @@ def _serve(pipe: Connection, answer: Callable[[Any], object]) -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     try:
-        while pipe in wait([pipe, parent.sentinel]):
+        while parent.sentinel not in wait([pipe, parent.sentinel]):
             pipe.send(_answer(answer, pipe.recv()))
     except (EOFError, OSError):
         return

@@ -97,7 +97,7 @@ class RecordFile:
     def _begin(self) -> None:
         self._stream.seek(0)
         head = self._stream.read(len(HEAD))
-        if HEAD.encode().startswith(head):  # empty, or cut off within its first line
+        if len(head) < len(HEAD) and HEAD.encode().startswith(head):  # empty, or cut off within its first line
             self._stream.truncate(0)
             self._stream.write(HEAD.encode())
             self._stream.flush()

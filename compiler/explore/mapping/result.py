@@ -105,6 +105,11 @@ class SearchResult:
         """The search of a row."""
         return self.found[row.number]
 
+    @property
+    def evaluations(self) -> int:
+        """How many mappings were evaluated."""
+        return sum(found.evaluations for found in self.found)
+
     def ratio(self, found: Found) -> float | None:
         """The default mapping's cost over the best one's."""
         objective = self.settings.objective

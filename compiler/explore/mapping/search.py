@@ -26,6 +26,15 @@ from npuc.hardware import Hardware
 
 
 @dataclass(frozen=True)
+class Ended:
+    """How a search ended: its result, what interrupted it, and how many of its candidates a record had before."""
+
+    result: SearchResult
+    interrupt: KeyboardInterrupt | None
+    before: int
+
+
+@dataclass(frozen=True)
 class Search:
     """The contractions of a module whose mappings are searched on a machine."""
 
@@ -92,16 +101,17 @@ class Search:
 
     def run(
         self, title: str, source: str, advance: Callable[[int], None], jobs: int = 1, resume: str | None = None
-    ) -> tuple[SearchResult, KeyboardInterrupt | None]:
+    ) -> Ended:
         """
         Search in so many processes, and write the best mapping of every contraction into the module.
 
         `resume` is the file of a record that the search continues, and begins where there is none; `advance` is told
         how many candidates were evaluated, first how many the record had. Where the search is interrupted, the result
-        has the best so far, and the interrupt is returned. Raises `CapacityError` where no mapping fits the buffers.
+        has the best so far. Raises `CapacityError` where no mapping fits the buffers.
         """
         tasks = tuple(task for task, _ in self.distinct.values())
-        with recorded(tasks, self.settings, resume) as (searcher, before):
+        with recorded(tasks, self.settings, resume) as searcher:
+            before = searcher.done
             advance(before)
             outcomes, interrupt = searcher.run(jobs, advance)
         found = self._found(outcomes, interrupt)
@@ -115,7 +125,7 @@ class Search:
         machine, own, interrupted = self.machine, self.settings, interrupt is not None
         name, rowed = self.hardware.name, tuple(rows)
         result = SearchResult(title, source, name, machine.mode, machine.peak, own, rowed, found, interrupted)
-        return result, interrupt
+        return Ended(result, interrupt, before)
 
     def _found(self, outcomes: list[Outcome], interrupt: KeyboardInterrupt | None) -> tuple[Found, ...]:
         found: list[Found] = []

@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
+from npuc.compiler.driver.score import version
 from npuc.compiler.explore.mapping.best import BATCH, BestMapping, Evaluate, Limits, MappingCosts, search
 from npuc.compiler.explore.mapping.candidates import Mapper, ProvingMapper
 from npuc.compiler.explore.mapping.mapper import ALGORITHMS, MapRequest
@@ -38,24 +39,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Searcher:
-    """The searches of contractions; `record` is the file in which their costs are."""
+    """The searches of contractions; `record` is the file in which their costs are, `past` those that it has, by key."""
 
     tasks: tuple[SearchTask, ...]
     settings: Settings
     record: str
-
-    def key(self, number: int) -> str:
-        """A hash of all that the candidates of a search depend on, and of their costs."""
-        task, own = self.tasks[number], self.settings
-        space = (
-            task.space.dims,
-            task.space.fanouts,
-            task.space.parallel,
-            task.space.divisors,
-            sorted(task.space.whole),
-        )
-        content = (task.content, space, task.capacity, own.objective, own.mapper, own.seed)
-        return hashlib.sha256("\n".join(map(repr, content)).encode()).hexdigest()[:32]
+    past: Mapping[str, Floats]
 
     def __call__(self, number: int) -> Outcome:
         """The search of a contraction, which begins with what is in the record. Raises `UsageError`."""
@@ -63,12 +52,12 @@ class Searcher:
 
     def find(self, number: int, advance: Advance, *, replayed: bool = False) -> Outcome:
         """The same; `advance` is told how many candidates were evaluated. `replayed`: only what the record has."""
-        task, own, key = self.tasks[number], self.settings, self.key(number)
+        task, own, key = self.tasks[number], self.settings, key_of(self.tasks[number], self.settings)
         best = BestMapping(own.objective, Limits(task.capacity.l1, task.capacity.l2))
         for mapping, cost in task.known():
             best.add_known(mapping, cost)
         mapper = ALGORITHMS.get(own.mapper).mapper(request_of(task, own))
-        past = read_costs(self.record).get(key, np.zeros(0))[: own.budget]
+        past = self._costs(number)
         replay(mapper, task.costs, best, past)
         done = len(past)
 
@@ -82,6 +71,11 @@ class Searcher:
             search(mapper, task.costs, best, own.budget - done, note)
         return Outcome(best, _bound(task, mapper, best))
 
+    @property
+    def done(self) -> int:
+        """How many candidates the record has."""
+        return sum(len(self._costs(number)) for number in range(len(self.tasks)))
+
     def run(self, jobs: int, advance: Advance) -> tuple[list[Outcome], KeyboardInterrupt | None]:
         """
         All searches, by so many processes. Where they are interrupted, what they have found so far, and the interrupt.
@@ -93,13 +87,31 @@ class Searcher:
                     found.append(self.find(number, advance))
             else:
                 for outcome in answers(range(len(self.tasks)), self, min(jobs, len(self.tasks))):
+                    advance(self.settings.budget - len(self._costs(len(found))))
                     found.append(outcome)
-                    advance(self.settings.budget)
         except KeyboardInterrupt as interrupt:
+            so_far = replace(self, past=read_costs(self.record))
             for number in range(len(found), len(self.tasks)):
-                found.append(self.find(number, lambda count: None, replayed=True))
+                found.append(so_far.find(number, lambda count: None, replayed=True))
             return found, interrupt
         return found, None
+
+    def _costs(self, number: int) -> Floats:
+        """What the record has of a contraction, as far as the budget goes."""
+        return self.past.get(key_of(self.tasks[number], self.settings), np.zeros(0))[: self.settings.budget]
+
+
+def key_of(task: SearchTask, settings: Settings) -> str:
+    """A hash of all that the candidates of a search depend on, and of their costs."""
+    space = task.space
+    content = (
+        version(),
+        task.content,
+        (space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole)),
+        task.capacity,
+        (settings.objective, settings.mapper, settings.seed),
+    )
+    return hashlib.sha256("\n".join(map(repr, content)).encode()).hexdigest()[:32]
 
 
 def request_of(task: SearchTask, settings: Settings) -> MapRequest:
@@ -108,21 +120,20 @@ def request_of(task: SearchTask, settings: Settings) -> MapRequest:
 
 
 @contextmanager
-def recorded(tasks: tuple[SearchTask, ...], settings: Settings, path: str | None) -> Generator[tuple[Searcher, int]]:
+def recorded(tasks: tuple[SearchTask, ...], settings: Settings, path: str | None) -> Generator[Searcher]:
     """
-    The searches of contractions with their record, in a file that is kept, or without a path in one that is removed;
-    and how many candidates the record had. Raises `UsageError`.
+    The searches of contractions with their record, in a file that is kept, or without a path in one that is removed.
+
+    Raises `UsageError`.
     """
     if path is None:
         with tempfile.TemporaryDirectory(prefix="npuc-map-") as folder:
             file = os.path.join(folder, "record")
             with open(file, "wb"):
-                yield Searcher(tasks, settings, file), 0
+                yield Searcher(tasks, settings, file, {})
         return
-    searcher = Searcher(tasks, settings, path)
-    keys = [searcher.key(number) for number in range(len(tasks))]
-    with RecordFile(path, keys) as record:
-        yield searcher, sum(min(len(record.costs[key]), settings.budget) for key in keys if key in record.costs)
+    with RecordFile(path, [key_of(task, settings) for task in tasks]) as record:
+        yield Searcher(tasks, settings, path, record.costs)
 
 
 def replay(mapper: Mapper, evaluate: Evaluate, best: BestMapping, costs: Floats) -> None:

@@ -117,8 +117,8 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
     if best is None:
         return
     if result.interrupted:
-        count = sum(found.evaluations for found in result.found)
-        yield "interrupted", f"The best after {count:,} mappings; a longer search may find better ones."
+        count = f"{result.evaluations:,} mappings"
+        yield "so far", f"The search was interrupted: the best of {count}, and a longer one may find better ones."
     yield "total", _total(best, result)
     if default is None:
         yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."

@@ -282,6 +282,7 @@ OWN = {
     "map --pipeline": Case("-p lower-to-npu"),
     "map --rows": Case("--rows all", command="map many.dsl --hw nvdla --budget 1"),
     "map --output": Case("-o r.mlir"),
+    "map --resume": Case("--resume r.costs"),
     "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),
     "study --network": Case("--network net.dsl", "--preset os -D hidden=16", "study crosscheck"),
     "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
