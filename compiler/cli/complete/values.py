@@ -90,10 +90,22 @@ def varied(asked: Asked) -> Iterable[Candidate]:
     keys["mapping"] = names["mappings"]
     key, equals, given = asked.word.partition("=")
     if not equals:
-        return [Candidate(f"{name}=") for name in keys]
+        return [Candidate(f"{name}=") for name in (*keys, "pipeline")]
+    if key == "pipeline":
+        return _pipelines(given)
     before = given.rpartition(",")[0]
     used, start = before.split(","), f"{key}={before}," if before else f"{key}="
     return [Candidate(f"{start}{value}") for value in keys.get(key, ()) if value not in used]
+
+
+def _pipelines(given: str) -> Iterable[Candidate]:
+    """The last of the pipelines of a sweep: levels of -O, and passes, which may have a name."""
+    front = re.match(r"(?:.*;)?\s*(?:[\w.+-]+:)?\s*", given, re.DOTALL)
+    start = "" if front is None else front[0]
+    last = given[len(start) :]
+    levels = () if "," in last else (f"-O{level}" for level in LEVELS)
+    found = [*levels, *(one.value for one in pipeline(Asked(last)))]
+    return [Candidate(f"pipeline={start}{one}") for one in found]
 
 
 def pipeline(asked: Asked) -> Iterable[Candidate]:

@@ -28,7 +28,7 @@ def double_axis(axes: Axes, which: str, values: Sequence[float]) -> None:
 
 def word_axis(axes: Axes, words: Sequence[str], width: float) -> None:
     """Words along x, on an axis so many inches wide: slanted where they do not fit side by side."""
-    longest = max((text_size(word)[0] for word in words), default=0.0)
+    longest = max((text_size(line)[0] for word in words for line in word.split("\n")), default=0.0)
     slanted = longest > 0.92 * width / max(len(words), 1)
     style = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
     axes.set_xticks(range(len(words)), words, **style)

@@ -74,7 +74,9 @@ def title_of(chart: Chart) -> str:
     known = [(value, row) for row in table.rows if (value := metric.of(row, table.by_mac)) is not None]
     pick = max if metric.more_is_better else min
     value, row = pick(known, key=lambda one: one[0])
-    where = ", ".join(f"{key}={word_of(row[key])}" for key in table.keys if len(table.keys[key]) > 1)
+    where = ", ".join(
+        f"{key}={word_of(chart, key, row[key], room=0)}" for key in table.keys if len(table.keys[key]) > 1
+    )
     word = "Most" if metric.more_is_better else "Least"
     named = f"{word} {metric.heading(table.by_mac)}: {metric.text(value, table.by_mac)}"
     return f"{named} at {where}" if where else named
@@ -87,6 +89,8 @@ def _about(chart: Chart) -> str:
         parts.append(f"labels: {', '.join(label_keys(chart))}")
     elif chart.others:
         parts.append(f"each the best over {', '.join(chart.others)}")
+    if chart.table.pipelines.common:
+        parts.append(f"pipelines: what runs {chart.table.pipelines.common}")
     missing = sum(chart.metric.of(row) is None for row in chart.table.rows) if chart.table.points else 0
     if missing:
         parts.append(f"{missing:,} of {len(chart.table.rows):,} points do not fit")
@@ -107,7 +111,7 @@ def _fill(figure: Figure, chart: Chart, panels: Sequence[object], rows: int, col
         own = [row for row in chart.table.rows if chart.panel is None or row[chart.panel] == panels[number]]
         image = _panel(axes, chart, own, units, 0.75 * WIDTH / columns)
         if chart.panel is not None:
-            axes.set_title(f"{chart.panel} = {word_of(panels[number])}", color=QUIET)
+            axes.set_title(f"{chart.panel} = {word_of(chart, chart.panel, panels[number], room=0)}", color=QUIET)
         if number % columns == 0:
             axes.set_ylabel(_name(chart, chart.y, units))
         if number >= len(panels) - columns:

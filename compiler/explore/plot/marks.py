@@ -22,6 +22,7 @@ from npuc.compiler.core.drawing.palette import (
 )
 from npuc.compiler.explore.plot.choice import Chart, is_numeric
 from npuc.compiler.explore.plot.metrics import Metric, Numbers
+from npuc.compiler.explore.plot.pipelines import KEY
 
 LOG_RATIO = 20.0
 """An axis whose largest value is more than so many times the smallest is logarithmic."""
@@ -36,8 +37,14 @@ Look: TypeAlias = Mapping[object, Mapping[str, Any]]
 """The style of each value of the colour's key."""
 
 
-def word_of(value: object) -> str:
-    """A value of a key as a person reads it."""
+WORD, FEWEST, LETTER = 26, 10, 0.085
+"""The characters of a line of a pipeline's label: usually, and at least; the width of one in inches."""
+
+
+def word_of(chart: Chart, key: object, value: object, *, room: int = WORD) -> str:
+    """A value of a key as a person reads it, that of a pipeline on lines of `room` characters (0: on one)."""
+    if key == KEY:
+        return chart.table.pipelines.of(value, room)
     if isinstance(value, bool):
         return "true" if value else "false"
     return number_text(value) if isinstance(value, int | float) else PHASE_NAMES.get(str(value), str(value))
@@ -102,7 +109,7 @@ def draw_lines(axes: Axes, chart: Chart, rows: Rows, x: str, y: Metric, unit: fl
             marker=MARKS[0] if len(chart.table.keys[x]) <= MARKS_UP_TO else None,
             markersize=4.0,
             linewidth=THIN + MORE * min(3, covers),
-            label="_" if value is None else word_of(value),
+            label="_" if value is None else word_of(chart, chart.color, value),
             **style[value],
         )
     places = [float(place) for place in chart.table.keys[x]]
@@ -111,7 +118,7 @@ def draw_lines(axes: Axes, chart: Chart, rows: Rows, x: str, y: Metric, unit: fl
     if costs and min(costs) > 0 and max(costs) / min(costs) > LOG_RATIO:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, 1.06 * max(costs, default=0.0) or None)
 
 
 def key_axis(axes: Axes, places: Sequence[float]) -> None:
@@ -136,12 +143,13 @@ def draw_bars(axes: Axes, chart: Chart, rows: Rows, x: str, y: Metric, unit: flo
         found = along(chart, own, x, y)
         heights = [(found.get(word) or 0.0) / unit for word in words]
         shift = 0.0 if not chart.table.points else (number - (len(groups) - 1) / 2) * each
-        label = "_" if value is None else word_of(value)
+        label = "_" if value is None else word_of(chart, chart.color, value)
         places = [place + shift for place in range(len(words))]
         bottom = [*low] if not chart.table.points else None
         axes.bar(places, heights, each * 0.94, bottom=bottom, color=style[value]["color"], label=label)
         low = [a + b for a, b in zip(low, heights, strict=True)]
-    word_axis(axes, [word_of(word) for word in words], width)
+    room = max(FEWEST, int(width / len(words) / LETTER))
+    word_axis(axes, [word_of(chart, x, word, room=room) for word in words], width)
     axes.set_xlim(-0.6, len(words) - 0.4)
     axes.margins(y=0.08)
 
@@ -160,8 +168,8 @@ def draw_cells(axes: Axes, chart: Chart, rows: Rows, x: str, y: str, metric: Met
     norm = scale.LogNorm(low, high) if low > 0 and high / low > LOG_RATIO else scale.Normalize(low, high)
     image = axes.imshow(table, cmap=f"{SCALE}_r", norm=norm, origin="lower", aspect="auto")
     axes.grid(False)
-    axes.set_xticks(range(len(columns)), [word_of(value) for value in columns])
-    axes.set_yticks(range(len(lines)), [word_of(value) for value in lines])
+    axes.set_xticks(range(len(columns)), [word_of(chart, x, value) for value in columns])
+    axes.set_yticks(range(len(lines)), [word_of(chart, y, value) for value in lines])
     axes.tick_params(length=0)
     pick: Callable[[Sequence[float]], float] = max if metric.more_is_better else min
     for row, line in enumerate(table):
@@ -194,7 +202,7 @@ def draw_front(axes: Axes, chart: Chart, rows: Rows, x: Metric, y: Metric, units
             color=[style[value]["color"]],
             edgecolors="white",
             linewidths=0.7,
-            label="_" if value is None else word_of(value),
+            label="_" if value is None else word_of(chart, chart.color, value),
             zorder=3,
         )
     best_ones = front(_points(chart, rows, x, y), x.more_is_better, y.more_is_better)
@@ -239,7 +247,7 @@ def _label(
     figure = axes.figure.figure
     figure.draw_without_rendering()
     for a, b, row in points:
-        text = ", ".join(word_of(row[key]) for key in keys)
+        text = ", ".join(word_of(chart, key, row[key], room=0) for key in keys)
         at = axes.transData.transform((a / units[0], b / units[1])) * 72 / figure.dpi
         wide = 0.62 * SMALL * len(text) + 12
         if any(abs(at[1] - y) < SMALL * 1.4 and at[0] < x + w and x < at[0] + wide for x, y, w in placed):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from npuc.compiler.core.drawing.palette import PHASES
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.plot.metrics import METRICS, Numbers
+from npuc.compiler.explore.plot.pipelines import KEY, PipelineLabels, short_pipelines
 from npuc.compiler.report import Report, report_from_json
 from npuc.compiler.report.as_csv import flat
 from npuc.compiler.report.as_json import block, dumps
@@ -37,6 +39,11 @@ class PlotTable:
     metric: str
     points: bool = True
     by_mac: bool = False
+
+    @cached_property
+    def pipelines(self) -> PipelineLabels:
+        """The labels of the pipelines that are varied, if they are."""
+        return short_pipelines(self.keys.get(KEY, ()))
 
     @property
     def numbers(self) -> list[str]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.named.templates import template_named
@@ -21,11 +20,13 @@ from npuc.compiler.core.kinds import Rows, Text, WrongValue
 from npuc.compiler.core.numbers import BLANKS
 from npuc.compiler.core.options import LEVELS, OBJECTIVES, PRECISIONS, CompileKeywords, check_tolerance
 from npuc.compiler.driver.mapping_file import is_mapping_file
-from npuc.compiler.driver.options import PLAN_OPTIONS, needs_devices
+from npuc.compiler.explore.sweep.checks import check_defines, check_shared_options, check_unset
 from npuc.compiler.explore.sweep.devices import FLAGS, check_shared, devices_of
+from npuc.compiler.explore.sweep.grid import Axis, Grid, Place
+from npuc.compiler.explore.sweep.pipelines import check_pipelines, read_pipelines
 from npuc.compiler.explore.sweep.values import MOST_POINTS, read_values, too_many
 from npuc.frontends.source import Source
-from npuc.hardware import load_hardware, parse_setting
+from npuc.hardware import parse_setting
 from npuc.hardware.schema import KEYS, key_named
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 Vary = Mapping[str, str | Iterable[object]]
 """The values of each key: a text as on the command line (`1024:8192:1024`), or the values themselves."""
-Place = Literal["option", "hardware", "define"]
 
 OPTIONS = {
     "backend": "backend",
@@ -41,6 +41,7 @@ OPTIONS = {
     "hardware": "hardware",
     "O": "opt_level",
     "opt_level": "opt_level",
+    "pipeline": "pipeline",
     "objective": "objective",
     "tolerance": "tolerance",
     "mapping": "mapping",
@@ -53,75 +54,6 @@ WORDS = ("backend", "hardware", "precision", "objective", "recompute", "parallel
 """Those whose values are words."""
 
 
-@dataclass(frozen=True)
-class Axis:
-    """
-    One varied key and its values, in order.
-
-    `key` is its name as it was given, `target` the keyword, dotted key or parameter that it means.
-    """
-
-    key: str
-    place: Place
-    target: str
-    values: tuple[Any, ...]
-
-    @property
-    def of_machine(self) -> bool:
-        """Whether only the machine changes along it."""
-        return self.place == "hardware" or self.target == "hardware"
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether all values are numbers."""
-        return all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """
-    The points of a sweep: the cross product of its axes, of which the last varies fastest.
-
-    `devices` share the step at every point, unless that is varied.
-    """
-
-    axes: tuple[Axis, ...]
-    devices: int = 1
-
-    @property
-    def count(self) -> int:
-        """How many points there are."""
-        return prod(len(axis.values) for axis in self.axes)
-
-    @property
-    def is_shared(self) -> bool:
-        """Whether points have several devices."""
-        return self.devices > 1 or any(axis.target == "devices" for axis in self.axes)
-
-    def devices_of(self, index: int) -> int:
-        """The number of devices that share the step at a point."""
-        key = next((axis.key for axis in self.axes if axis.target == "devices"), None)
-        return self.devices if key is None else self.values(index)[key]
-
-    @property
-    def run(self) -> int:
-        """The length of runs of consecutive points that differ in the machine alone."""
-        length = 1
-        for axis in reversed(self.axes):
-            if not axis.of_machine:
-                break
-            length *= len(axis.values)
-        return length
-
-    def values(self, index: int) -> dict[str, Any]:
-        """The values of a point by key."""
-        chosen: dict[str, Any] = {}
-        for axis in reversed(self.axes):
-            index, place = divmod(index, len(axis.values))
-            chosen[axis.key] = axis.values[place]
-        return {axis.key: chosen[axis.key] for axis in self.axes}
-
-
 def read_vary(items: Sequence[str]) -> dict[str, str]:
     """`KEY=VALUES` items as a dictionary. Raises `UsageError` for another form and for a key given twice."""
     result: dict[str, str] = {}
@@ -132,7 +64,9 @@ def read_vary(items: Sequence[str]) -> dict[str, str]:
                 f"--vary {item}: expected KEY=A,B,C or KEY=LO:HI:STEP", hint="for example --vary array.rows=32,64,128"
             )
         if key in result:
-            raise UsageError(f"--vary {key}: the key is varied twice", hint=f"--vary {key}={result[key]},{text}")
+            between = "; " if key == "pipeline" else ","
+            hint = f"--vary {key}={result[key]}{between}{text}"
+            raise UsageError(f"--vary {key}: the key is varied twice", hint=f'"{hint}"' if ";" in hint else hint)
         result[key] = text
     return result
 
@@ -154,14 +88,16 @@ def make_grid(source: Source, vary: Vary, options: CompileKeywords, backends: Se
         same = next((axis for axis in axes if axis.target == target and axis.place == place), None)
         if same is not None:
             raise UsageError(f"--vary {key}: the key is varied twice, also as {same.key}")
-        axes.append(Axis(key, place, target, _values(key, place, target, given)))
+        axes.append(_axis(key, place, target, given))
     if (count := prod(len(axis.values) for axis in axes)) > MOST_POINTS:
         raise too_many(count)
     for axis in axes:
-        _check_unset(axis, options, backends)
-    _check_options(axes, options)
+        check_unset(axis, axes, options, backends)
+        if axis.pipelines:
+            check_pipelines(axis.key, axis.pipelines, options_at_first(options, vary))
+    check_shared_options(axes, options)
     if parameters is not None:
-        _check_defines(axes, options, parameters)
+        check_defines(axes, options, parameters)
     return Grid(tuple(axes), devices_of(options))
 
 
@@ -187,6 +123,19 @@ def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str
     if "." not in key and not source.frontend.parametric and close is None:
         known = f"a .{source.format} source has no parameters; {known}"
     raise UsageError(f"--vary {key}: unknown {what} '{key}'", hint=f"did you mean '{close}'?" if close else known)
+
+
+def options_at_first(options: CompileKeywords, vary: Vary) -> CompileKeywords:
+    """The options that all points have, of two devices where their number is varied."""
+    return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options
+
+
+def _axis(key: str, place: Place, target: str, given: str | Iterable[object]) -> Axis:
+    """A varied key with its values."""
+    if target != "pipeline":
+        return Axis(key, place, target, _values(key, place, target, given))
+    found = read_pipelines(key, given)
+    return Axis(key, place, target, tuple(one.name for one in found), found)
 
 
 def _values(key: str, place: Place, target: str, given: str | Iterable[object]) -> tuple[Any, ...]:
@@ -251,60 +200,3 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             raise UsageError(f"--vary {key}: {e.message}", hint=e.hint) from None
     elif target == "hardware" and not isinstance(value, str | os.PathLike):
         raise UsageError(f"--vary {key}: found {value}, expected the name of a preset or a file")
-
-
-def _check_unset(axis: Axis, options: CompileKeywords, backends: Sequence[str]) -> None:
-    """Raise `UsageError` where an option also sets a varied key."""
-    match axis.place:
-        case "hardware":
-            said = f"--set {axis.target}" if axis.target in (options.get("overrides") or {}) else None
-            named = options.get("mapping")
-            if axis.target == "maestro.mapping" and named is not None and not is_mapping_file(os.fspath(named)):
-                said = "--mapping"
-        case "define":
-            said = f"-D {axis.target}" if axis.target in (options.get("defines") or {}) else None
-        case "option" if axis.target == "backend":
-            said = "-b" if backends else None
-        case "option":
-            flags = {"hardware": "--hw", "opt_level": "-O"}
-            flag = {**flags, **FLAGS}.get(axis.target, f"--{axis.target}")
-            said = flag if options.get(axis.target) is not None else None
-            if axis.target == "precision" and "precision" in (options.get("overrides") or {}):
-                said = "--set precision"
-            if axis.target == "devices" and options.get("mesh") is not None:
-                said = "--mesh"
-    if said is not None:
-        raise UsageError(f"--vary {axis.key}: {said} says what it is", hint=f"leave out {said}")
-    if axis.target == "opt_level" and options.get("pipeline") is not None:
-        raise UsageError(f"--vary {axis.key}: -p replaces the passes of -O", hint="leave out -p")
-
-
-def _check_options(axes: Sequence[Axis], options: CompileKeywords) -> None:
-    """Raise `UsageError` for a machine that cannot be read, and for options of several devices without several."""
-    counts = next((axis.values for axis in axes if axis.target == "devices"), (devices_of(options),))
-    several = max(counts) > 1
-    for name, default in () if several else PLAN_OPTIONS.items():
-        value = options.get(name, default)
-        if value != default:
-            raise needs_devices(name, value)
-    for axis in () if several else axes:
-        if axis.target in FLAGS and axis.target != "devices":
-            raise UsageError(f"--vary {axis.key}: there is one device", hint="--devices 16, or --vary devices=1,2,4,8")
-    machines = next((axis.values for axis in axes if axis.target == "hardware"), (options.get("hardware"),))
-    first = {axis.target: axis.values[0] for axis in axes if axis.place == "hardware"}
-    precisions = next((axis.values for axis in axes if axis.target == "precision"), (options.get("precision"),))
-    for machine in machines:
-        if machine is not None:
-            load_hardware(machine, {**(options.get("overrides") or {}), **first}, precisions[0])
-
-
-def _check_defines(axes: Sequence[Axis], options: CompileKeywords, parameters: Parameters) -> None:
-    """Raise `UsageError` for values that a parameter of the network does not take."""
-    varied = [axis for axis in axes if axis.place == "define"]
-    first = {**(options.get("defines") or {}), **{axis.target: axis.values[0] for axis in varied}}
-    for axis in varied:
-        for value in axis.values:
-            try:
-                parameters.check({**first, axis.target: value})
-            except UsageError as e:
-                raise UsageError(f"--vary {axis.key}: {e.message}", hint=e.hint) from e

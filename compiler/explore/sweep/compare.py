@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from npuc.compiler.core.options import objective_named
-from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.devices import FLAGS
+from npuc.compiler.explore.sweep.grid import Axis, Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.report.text.quantities import BYTE_UNITS, ENERGY_UNITS, TIME_UNITS
 from npuc.compiler.report.totals import Totals

@@ -25,8 +25,8 @@ import msgspec
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.file_lock import lock
 from npuc.compiler.core.outputs import write_file
-from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED
+from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.report.as_csv import cell, csv_text, nested_totals, total_names
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from npuc.backends.base import Backend
@@ -27,8 +28,8 @@ from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.together import Together
 from npuc.compiler.driver.unread import unread_in_sweep
-from npuc.compiler.explore.sweep.axes import Grid
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
+from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.messages import Said, one_line, point_text, warned
 from npuc.compiler.explore.sweep.models import Models
 from npuc.compiler.explore.sweep.point import SweepPoint
@@ -72,7 +73,7 @@ class Points:
     backend: str
     options: CompileKeywords
     _programs: dict[tuple[object, ...], _Program] = field(default_factory=dict[tuple[object, ...], _Program])
-    _models: Models | None = None
+    _models: dict[str | None, Models] = field(default_factory=dict[str | None, Models])
     _together: dict[str, tuple[Together, list[Said]]] = field(default_factory=dict[str, "tuple[Together, list[Said]]"])
     _single: dict[str, SweepPoint] = field(default_factory=dict[str, SweepPoint])
     _scored: int = 0
@@ -94,15 +95,16 @@ class Points:
         """The points of those numbers, as `score` has them."""
         return list(self.score(indices))
 
-    @property
-    def models(self) -> Models:
-        """The models of the backends of all points."""
-        if self._models is None:
+    def models_of(self, index: int) -> Models:
+        """The models of the backends of all points, for the pipeline of one."""
+        pipeline = self._chosen(index).get("pipeline", self.options.get("pipeline"))
+        if pipeline not in self._models:
             varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
-            self._models = Models(tuple(map(str, varied)), self.options.get("pipeline"), self._lowered_source())
-        return self._models
+            self._models[pipeline] = Models(tuple(map(str, varied)), pipeline, self.program_in_ir)
+        return self._models[pipeline]
 
-    def _lowered_source(self) -> ModuleOp | None:
+    @cached_property
+    def program_in_ir(self) -> ModuleOp | None:
         """A source of IR, which may be lowered already; None for networks and tables, which are not."""
         if not self.source.frontend.is_ir:
             return None
@@ -110,16 +112,20 @@ class Points:
 
     def backend_of(self, index: int) -> Backend:
         """The backend that scores a point."""
-        return self.models.by_name[self.models.names[self._number(index)]]
+        models = self.models_of(index)
+        return models.by_name[models.names[self._number(index)]]
 
     def _number(self, index: int) -> int:
         """The number of the backend that scores a point."""
-        return self.models.names.index(str(self._chosen(index).get("backend", self.backend)))
+        return self.models_of(index).names.index(str(self._chosen(index).get("backend", self.backend)))
 
     def _chosen(self, index: int) -> dict[str, Any]:
         """The options that a point varies, by keyword."""
-        values = self.grid.values(index)
-        return {axis.target: values[axis.key] for axis in self.grid.axes if axis.place == "option"}
+        values, chosen = self.grid.values(index), dict[str, Any]()
+        for axis in self.grid.axes:
+            if axis.place == "option":
+                chosen.update(axis.keywords(values[axis.key]))
+        return chosen
 
     def options_of(self, index: int) -> Options:
         """The options of a point."""
@@ -174,8 +180,8 @@ class Points:
         backend = next((axis.key for axis in self.grid.axes if axis.target == "backend"), None)
         key = repr([value for name, value in self.grid.values(index).items() if name != backend])
         if backend is None or key not in self._together:
-            said = [Said() for _ in self.models.names]
-            models = [self.models.by_name[name] for name in self.models.names]
+            models = list(self.models_of(index).by_name.values())
+            said = [Said() for _ in models]
             machines = [machine_for(model, options, self.source.format) for model in models]
             program = self._program(machines[self._number(index)], options, index)
             sessions = [

@@ -18,8 +18,9 @@ from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import check_options
 from npuc.compiler.driver.score import version
 from npuc.compiler.driver.together import scoring
-from npuc.compiler.explore.sweep.axes import Grid, Vary, make_grid, read_parameters
+from npuc.compiler.explore.sweep.axes import Vary, make_grid, options_at_first, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
+from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.points import Points
 from npuc.frontends.source import Source
@@ -54,7 +55,9 @@ class Sweep:
         given = options.copy()
         if cast("object", given.get("objective", "time")) is None:
             given["objective"] = "time"
-        given = check_options(_of_some_point(given, vary))
+        if "pipeline" in vary:
+            given.pop("load", None)  # each pipeline is checked with what it loads
+        given = check_options(options_at_first(given, vary))
         options = cast("CompileKeywords", {name: given.get(name, value) for name, value in options.items()})
         if any(options.get(name) for name in ("print_after", "print_changed", "time_passes")):
             raise UsageError("a sweep does not show the IR after passes, nor what they take", hint="compile one point")
@@ -79,9 +82,11 @@ class Sweep:
         """The backends of all points, each on every kind of machine: those that may want schedules at some of them."""
         values = {axis.target: axis.values for axis in self.grid.axes if axis.place != "define"}
         backends, machines = values.get("backend", (self.backend,)), values.get("hardware", (first.hardware,))
-        for name, machine, compat in product(backends, machines, values.get(COMPAT, (None,))):
+        pipelines = dict.fromkeys(one.passes for one in self.grid.pipelines) or (first.pipeline,)
+        every = product(backends, machines, values.get(COMPAT, (None,)), pipelines)
+        for name, machine, compat, pipeline in every:
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
-            model = scoring(get_backend(name), first.pipeline, self._points.models.module)
+            model = scoring(get_backend(name), pipeline, self._points.program_in_ir)
             chosen = replace(first, hardware=machine, overrides=overrides)
             yield model, machine_for(model, chosen, self.source.format)
 
@@ -126,7 +131,9 @@ class Sweep:
         texts = () if parameters is None else parameters.texts
         said["source"] = [self.source.shown, self.source.format, self.source.text or self.source.fingerprint(), *texts]
         said["backend"] = self.backend
-        said["axes"] = [[axis.key, axis.target, [repr(v) for v in axis.values]] for axis in self.grid.axes]
+        said["axes"] = [
+            [axis.key, axis.target, [repr(v) for v in axis.pipelines or axis.values]] for axis in self.grid.axes
+        ]
         said["machines"] = [dict(load_hardware(name).values) for name in self._machines()]
         said["hardware"] = None
         said["load"] = [_text(path) for path in self.options.get("load") or ()]
@@ -151,8 +158,3 @@ def _text(path: str) -> str:
             return hashlib.sha256(file.read()).hexdigest()
     except OSError:
         return ""
-
-
-def _of_some_point(options: CompileKeywords, vary: Vary) -> CompileKeywords:
-    """The options, of two devices where their number is varied."""
-    return {**options, "devices": 2} if "devices" in vary and options.get("mesh") is None else options

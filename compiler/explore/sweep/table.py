@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from npuc.compiler.explore.sweep.axes import Grid
+from npuc.compiler.explore.plot.pipelines import short_pipelines
 from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
+from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.messages import point_text
 from npuc.compiler.report.layers import MOST_LINES
 from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
@@ -41,7 +42,8 @@ def print_sweep(
     heading = f"{title}: {grid.count:,} point{'s' * (grid.count > 1)} of {axis_names(grid.axes)}"
     print_note(heading, console, style="bold")
     console.print()
-    print_grid(_points(comparison, shown), console, gap=2, styles=_styles(comparison, shown), notes=[note])
+    notes = [note, *_of_pipelines(grid)]
+    print_grid(_points(comparison, shown), console, gap=2, styles=_styles(comparison, shown), notes=notes)
     for name, text in summary(comparison, backend):
         print_line(name, text, console)
 
@@ -77,9 +79,22 @@ def _points(comparison: Comparison, shown: Sequence[int]) -> list[Column]:
     """The columns of the varied keys, and those of what the points cost."""
     varied: list[Column] = []
     for axis in comparison.grid.axes:
-        cells = tuple(value_text(comparison.points[number].values[axis.key]) for number in shown)
+        labels = short_pipelines(axis.values if axis.pipelines else ()).labels
+        values = [comparison.points[number].values[axis.key] for number in shown]
+        cells = tuple(labels.get(value, value_text(value)) for value in values)
         varied.append(Column(axis.key.replace(".", ".\n", 1), cells, left=not axis.is_numeric))
     return [*varied, *_columns(comparison, shown)]
+
+
+def _of_pipelines(grid: Grid) -> Iterator[str]:
+    """What stands behind the short names of pipelines."""
+    common = short_pipelines(one.name for one in grid.pipelines).common
+    if common:
+        yield f"of pipelines the column shows what runs {common}"
+    for one in grid.pipelines:
+        passes = f"-O{one.opt_level}" if one.passes is None else one.passes
+        if one.name != passes:
+            yield f"{one.name} is {passes}"
 
 
 def _styles(comparison: Comparison, shown: Sequence[int]) -> list[str]:

@@ -101,11 +101,11 @@ def _broken(column: Column, room: int) -> Column:
 
 
 def broken_name(name: str, room: int) -> str:
-    """A name on several lines of at most `room` characters, broken behind its points, the later ones indented."""
+    """A name on several lines of at most `room` characters, broken behind points and commas, later ones indented."""
     if len(name) <= room:
         return name
     lines = [""]
-    for piece in re.split(r"(?<=[.])|(?<=[ ])", name):
+    for piece in re.split(r"(?<=[., ])", name):
         if lines[-1].strip() and len(lines[-1] + piece.rstrip()) > room:
             lines.append("  ")
         lines[-1] += piece

@@ -387,6 +387,8 @@ MEANINGLESS = {
     "check net.dsl --load own.py": "--load needs -p",
     "sweep net.dsl --vary tolerance=0,0.1 -b roofline": "--tolerance does not apply",
     "sweep net.dsl --vary mapping=rs,kcp_ws -b cycle": "--mapping does not apply",
+    "sweep net.dsl --vary pipeline=-O0,-O3": "unknown pass '-O0'",
+    "sweep net.dsl --vary pipeline=-O0 -O 1": "pipelines replace the passes of -O1",
     "sweep net.dsl --vary batch=4,8 --restart": "--restart needs a file",
     "sweep net.dsl --vary devices=1,2 --load own.py": "--load needs -p",
     "map net.dsl --mode exact --set maestro.mode=parity": "--mode and --set maestro.mode",

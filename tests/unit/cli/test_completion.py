@@ -87,6 +87,9 @@ def bash(folder: Path, *typed: str) -> list[str]:
         (["sweep", "net.dsl", "--vary", "hidd"], ["hidden="]),
         (["sweep", "net.dsl", "--vary", "array.dataflow=os,w"], ["os,ws"]),
         (["sweep", "net.dsl", "--vary", "hw=igo-l"], ["igo-large"]),
+        (["sweep", "net.dsl", "--vary", "pipe"], ["pipeline="]),
+        (["sweep", "net.dsl", "--vary", "pipeline=-O"], ["-O0", "-O1", "-O2", "-O3"]),
+        (["sweep", "net.dsl", "--vary", "'pipeline=-O0; zip: autodiff,interleave{mode=z"], None),
         (["explain", "net.dsl", "log"], ["logits"]),
         (["explain", "samples:lenet", "fc"], words()["layers"]["lenet"][-2:] and None),
         (["explain", "deep.dsl", ""], ["h", "*.h", "logits"]),
@@ -102,7 +105,9 @@ def bash(folder: Path, *typed: str) -> list[str]:
 )
 def test_bash(folder: Path, typed: list[str], offered: list[str] | None) -> None:
     found = bash(folder, *typed)
-    if offered is None:
+    if offered is None and typed[0] == "sweep":
+        offered = [f"{typed[-1][1:]}ip"]
+    elif offered is None:
         offered = [name for name in words()["layers"][typed[1].removeprefix("samples:")] if name.startswith(typed[-1])]
         assert offered
     assert found == offered

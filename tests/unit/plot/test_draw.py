@@ -10,9 +10,9 @@ from npuc.compiler.explore.plot.draw import draw_table, title_of
 from npuc.compiler.explore.plot.marks import front
 from npuc.compiler.explore.plot.metrics import METRICS
 from npuc.compiler.explore.plot.table import PlotTable, read_table
-from npuc.compiler.explore.sweep.axes import Axis
 from npuc.compiler.explore.sweep.compare import Comparison
 from npuc.compiler.explore.sweep.drawn import sweep_table
+from npuc.compiler.explore.sweep.grid import Axis
 from tests.support.pictures import kept_figures, legend_of, lines_of, overlapping, ticks_of
 from tests.unit.sweep.test_compare import BATCH, RATE, SPM, compared
 
@@ -70,6 +70,16 @@ def test_words_are_bars() -> None:
     assert ticks_of(axes.xaxis) == ["os", "ws"]
     assert [[bar.get_height() for bar in bars] for bars in axes.containers] == [[1.0, 3.0], [2.0, 4.0]]
     assert legend_of(axes) == ["75", "150"]
+
+
+def test_pipelines_are_bars_with_labels_that_fit() -> None:
+    passes = ("-O0", "a,interleave{mode=best},fuse-vector,z", "a,z", "named")
+    pipelines = Axis("pipeline", "option", "pipeline", passes)
+    figure = drawn(compared((pipelines, RATE), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), x="pipeline")
+    (axes,) = figure.axes
+    assert ticks_of(axes.xaxis) == ["-O0", "interleave\n{mode=best},\nfuse-vector", "nothing", "named"]
+    assert {text.get_rotation() for text in axes.get_xticklabels()} == {0.0}
+    assert [text.get_text() for text in figure.texts][-1] == "net on a machine; pipelines: what runs between a and z"
 
 
 def test_wide_ranges_are_logarithmic() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from npuc.compiler.cli.shared import make_console
-from npuc.compiler.explore.sweep.axes import Axis, Grid
 from npuc.compiler.explore.sweep.compare import Comparison, compare
+from npuc.compiler.explore.sweep.grid import Axis, Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.table import fold, print_sweep, summary
 from npuc.compiler.report.totals import total

@@ -10,7 +10,8 @@ import pytest
 
 from npuc.compiler import SweepPoint, compile_source, sweep_file, sweep_source
 from npuc.compiler.core.errors import CapacityError, Location, SourceError, SourceErrors, UsageError
-from npuc.compiler.explore.sweep.axes import Axis, Grid, read_vary
+from npuc.compiler.explore.sweep.axes import read_vary
+from npuc.compiler.explore.sweep.grid import Axis, Grid
 from tests.unit.sweep.conftest import NET
 
 
