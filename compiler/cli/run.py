@@ -108,10 +108,10 @@ def read_arrays(path: str) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an `.npz` file by name. Raises `UsageError` for a file that is none, or holds Python objects."""
     import numpy as np
 
-    from npuc.compiler.core.foreign import Foreign
+    from npuc.compiler.core.foreign import Foreign, first_line
 
     def refused(error: BaseException) -> UsageError:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).partition("\n")[0]
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else first_line(error)
         return UsageError(f"cannot read '{path}': {reason}", hint="numpy.savez writes such files")
 
     # numpy and its decompressors raise some ten kinds of exceptions for a broken file.

@@ -34,7 +34,17 @@ class Foreign:
             raise self.translate(error) from error
 
 
+MOST_LETTERS = 240
+"""The most letters that are repeated of what another program says, which may quote whole files."""
+
+
 def summary(error: BaseException) -> str:
     """An exception in one line: its class and the first line of its text."""
-    text = str(error).strip().partition("\n")[0]
+    text = first_line(error)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of an exception's text, as far as it is short."""
+    text = str(error).strip().partition("\n")[0]
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import Any, cast
 
 import msgspec
@@ -77,7 +78,7 @@ def table_of_reports(reports: Sequence[Report]) -> PlotTable:
     keys = {key: tuple(dict.fromkeys(row[key] for row in rows)) for key in OF_OPERATIONS}
     keys["phase"] = tuple(phase for phase in PHASES if phase in keys["phase"])
     first = reports[0]
-    title = f"{first.network} ({first.source}) on {first.hardware['name']}"
+    title = f"{first.network} ({first.source}) on {first.hardware.get('name', 'custom')}"
     return PlotTable(title, {key: values for key, values in keys.items() if values}, tuple(rows), "time", points=False)
 
 
@@ -93,6 +94,8 @@ def _operation(report: Report, op: msgspec.Struct) -> Iterator[tuple[str, object
 
 
 HINT = "npuc sweep --json FILE and npuc compile --json FILE write tables"
+MOST = 1e300
+"""No number of a file is larger: sums and shares of all are finite."""
 
 
 def read_table(data: bytes, path: str) -> PlotTable:
@@ -101,8 +104,8 @@ def read_table(data: bytes, path: str) -> PlotTable:
     if reports is not None:
         return table_of_reports(reports)
     try:
-        return _read_points(json.loads(data))
-    except (ValueError, KeyError, TypeError) as e:
+        return _table_of_points(msgspec.json.decode(data, type=_Points))
+    except (ValueError, KeyError, msgspec.MsgspecError) as e:
         raise _no_table(path, e) from None
 
 
@@ -114,30 +117,79 @@ def read_reports(data: bytes, path: str) -> list[Report] | None:
         if schema == SWEEP:
             return None
         if schema == REPORT:
-            return [report_from_json(data)]
+            return [_read_report(data)]
         if schema == COMPARISON:
-            return [report_from_json(json.dumps(part)) for part in cast("dict[str, Any]", document)["reports"]]
+            parts = cast("dict[str, Any]", document)["reports"]
+            if not parts:
+                raise ValueError("it holds no report")
+            return [_read_report(json.dumps(part)) for part in parts]
     except (ValueError, KeyError, TypeError, RecursionError, msgspec.MsgspecError) as e:
         raise _no_table(path, e) from None
     raise UsageError(f"'{path}' is no table to draw", hint=HINT)
 
 
 def _no_table(path: str, error: Exception) -> UsageError:
-    return UsageError(f"'{path}' is no table to draw: {str(error)[:120]}", hint=HINT)
+    what = f"{error} is missing" if isinstance(error, KeyError) else str(error)[:120]
+    return UsageError(f"'{path}' is no table to draw: {what}", hint=HINT)
 
 
-def _read_points(document: dict[str, Any]) -> PlotTable:
-    keys = {str(one["key"]): tuple(one["values"]) for one in document["keys"]}
-    rows = tuple(dict(row) for row in document["points"])
-    count = 1
-    for values in keys.values():
-        count *= len(values)
-    if not keys or not all(keys.values()) or len(rows) != count:
+def _read_report(text: str | bytes) -> Report:
+    """A report of whose amounts none is negative. Raises `ValueError` for what cannot be one."""
+    report = report_from_json(text)
+    for row in report.ops:
+        for name, value in flat(cast("dict[str, object]", msgspec.to_builtins(row))):
+            if isinstance(value, int | float) and not 0 <= value < MOST and not name.startswith("native."):
+                raise ValueError(f"row {row.index} has {name} = {value:g}")
+        if row.repeat < 1:
+            raise ValueError(f"row {row.index} has repeat = {row.repeat}")
+    if not 0 <= (report.totals.seconds or 0.0) < MOST:
+        raise ValueError(f"the total of seconds is {report.totals.seconds}")
+    return report
+
+
+class _Key(msgspec.Struct):
+    key: str
+    values: tuple[bool | str | int | float, ...]
+
+
+class _Points(msgspec.Struct):
+    """A sweep as its file has it."""
+
+    title: str
+    objective: str
+    by_mac: bool
+    keys: tuple[_Key, ...]
+    points: tuple[dict[str, bool | str | int | float | None], ...]
+
+
+def _table_of_points(file: _Points) -> PlotTable:
+    """The table of a sweep's points. Raises `ValueError` and `KeyError` for what is none."""
+    keys, rows = {key.key: key.values for key in file.keys}, file.points
+    for key, values in keys.items():
+        if not values or len(set(values)) < len(values) or not all(map(_is_drawn, values)):
+            raise ValueError(f"the values of {key} are not different words and numbers")
+    found = {tuple(row[key] for key in keys) for row in rows}
+    if not keys or len(keys) < len(file.keys) or len(found) < len(rows) or len(rows) != prod(map(len, keys.values())):
         raise ValueError("it does not have one point for each combination of its keys")
     for row in rows:
         for key, values in keys.items():
             if row[key] not in values:
                 raise ValueError(f"a point has {key}={row[key]}, which is no value of the key")
-    if document["objective"] not in METRICS:
-        raise ValueError(f"'{document['objective']}' is no metric")
-    return PlotTable(str(document["title"]), keys, rows, document["objective"], by_mac=bool(document["by_mac"]))
+        for name, value in row.items():
+            if value is not None and not (_is_amount(value) if name in AMOUNTS else _is_drawn(value)):
+                raise ValueError(f"a point has {name}={value!r}")
+    if file.objective not in METRICS:
+        raise ValueError(f"'{file.objective}' is no metric")
+    return PlotTable(file.title, keys, rows, file.objective, by_mac=file.by_mac)
+
+
+AMOUNTS = frozenset(("devices", "work", *(part for metric in METRICS.values() for part in metric.parts)))
+"""What points have that metrics count with."""
+
+
+def _is_drawn(value: bool | str | float) -> bool:
+    return isinstance(value, str) or abs(value) < MOST
+
+
+def _is_amount(value: bool | str | float) -> bool:
+    return not isinstance(value, bool | str) and 0 <= value < MOST

@@ -237,6 +237,17 @@ def test_run_refuses_pickled_inputs(npuc: Npuc, folder: Path) -> None:
     assert "in.npz" in outcome.err
 
 
+def test_a_broken_archive_is_not_repeated_in_the_message(npuc: Npuc, folder: Path) -> None:
+    np.savez("in.npz", x=np.ones((4, 5), np.float32))
+    data = bytearray(Path("in.npz").read_bytes())
+    data[data.index(b"PK") + 26 : data.index(b"PK") + 28] = (300).to_bytes(2, "little")  # the length of a name
+    Path("in.npz").write_bytes(data)
+    outcome = npuc("run", "net.dsl", "--inputs", "in.npz")
+    assert outcome.status == 2
+    assert outcome.err.startswith("npuc: error: cannot read 'in.npz': File name in directory 'x.npy' and header b")
+    assert len(outcome.err.split("\n")[0]) < 300
+
+
 def test_check_prints_a_line_a_pass(npuc: Npuc) -> None:
     outcome = npuc("check", "net.dsl", "-p", "autodiff,lower-to-npu")
     assert outcome.status == 0

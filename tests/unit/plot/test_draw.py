@@ -1,9 +1,11 @@
 """Pictures of tables: which kind keys and metrics mean, and what is drawn."""
 
+import json
 from typing import Any
 
 import pytest
 
+from npuc.compiler import compile_source
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.plot.choice import Asked, choose
 from npuc.compiler.explore.plot.draw import draw_table, title_of
@@ -206,6 +208,89 @@ def test_points_come_back_from_a_file() -> None:
 def test_a_file_that_is_no_table(data: bytes) -> None:
     with pytest.raises(UsageError, match=r"'f\.json' is no table to draw"):
         read_table(data, "f.json")
+
+
+POINTS: dict[str, Any] = {
+    "schema": "npuc.sweep/1",
+    "title": "a",
+    "objective": "time",
+    "by_mac": False,
+    "keys": [{"key": "a", "values": [1, 2]}],
+    "points": [{"a": 1, "seconds": 1.0}, {"a": 2, "seconds": 2.0}],
+}
+"""A file of points that is right."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"points": [{"a": 1, "seconds": "1"}, {"a": 2}]}, "a point has seconds='1'"),
+        ({"points": [{"a": 1, "seconds": True}, {"a": 2}]}, "a point has seconds=True"),
+        ({"points": [{"a": 1, "seconds": float("nan")}, {"a": 2}]}, "JSON is malformed"),
+        ({"points": [{"a": 1, "seconds": -1.0}, {"a": 2}]}, "a point has seconds=-1.0"),
+        ({"points": [{"a": 1, "devices": "4"}, {"a": 2}]}, "a point has devices='4'"),
+        (
+            {"points": [{"a": 1, "cycles": [3]}, {"a": 2}]},
+            "Expected `bool | int | float | str | null`, got `array` - at `$.points[0][...]`",
+        ),
+        ({"points": [{"a": 1, "cycles": 10**400}, {"a": 2}]}, "a point has cycles=1000"),
+        ({"points": [{"a": 1}, {"a": 1}]}, "it does not have one point for each combination"),
+        ({"points": [{"a": 1}, {}]}, "'a' is missing"),
+        ({"points": [{"a": 1}, 3]}, "Expected `object`, got `int` - at `$.points[1]`"),
+        ({"points": {}}, "Expected `array`, got `object` - at `$.points`"),
+        ({"keys": [{"key": "a", "values": [1, 1]}]}, "the values of a are not different words and numbers"),
+        (
+            {"keys": [{"key": "a", "values": [1, None]}]},
+            "Expected `bool | int | float | str`, got `null` - at `$.keys[0].values[1]`",
+        ),
+        (
+            {"keys": [{"key": "a", "values": [[1], [2]]}]},
+            "Expected `bool | int | float | str`, got `array` - at `$.keys[0].values[0]`",
+        ),
+        ({"keys": [{"key": 3, "values": [1, 2]}]}, "Expected `str`, got `int` - at `$.keys[0].key`"),
+        ({"keys": None}, "Expected `array`, got `null` - at `$.keys`"),
+        ({"title": 3}, "Expected `str`, got `int` - at `$.title`"),
+        ({"by_mac": "no"}, "Expected `bool`, got `str` - at `$.by_mac`"),
+        ({"objective": {}}, "Expected `str`, got `object` - at `$.objective`"),
+    ],
+)
+def test_a_sweep_that_is_wrong_somewhere(changed: dict[str, object], reason: str) -> None:
+    assert draw_table(read_table(json.dumps(POINTS).encode(), "f.json"), Asked(), "svg")
+    with pytest.raises(UsageError) as caught:
+        read_table(json.dumps(POINTS | changed).encode(), "f.json")
+    assert caught.value.message.startswith(f"'f.json' is no table to draw: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "reason"),
+    [
+        (("ops", 0, "seconds"), -1.0, "row 0 has seconds = -1"),
+        (("ops", 0, "macs"), -1, "row 0 has macs = -1"),
+        (("ops", 0, "cycles"), 1e301, "row 0 has cycles = 1e+301"),
+        (("ops", 0, "repeat"), 0, "row 0 has repeat = 0"),
+        (("totals", "seconds"), -2.0, "the total of seconds is -2.0"),
+        (("ops", 0, "phase"), "then", "Invalid enum value 'then'"),
+    ],
+)
+def test_a_report_that_is_wrong_somewhere(place: tuple[Any, ...], value: object, reason: str) -> None:
+    document: dict[str, Any] = json.loads(compile_source("network n() { input x: f32[2, 3]; loss mean(x) }").to_json())
+    part: Any = document
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = value
+    one = json.dumps(document)
+    for text in (one, f'{{"schema": "npuc.comparison/1", "reports": [{one}]}}'):
+        with pytest.raises(UsageError) as caught:
+            read_table(text.encode(), "f.json")
+        assert caught.value.message.startswith(f"'f.json' is no table to draw: {reason}")
+
+
+def test_a_report_of_a_machine_without_a_name() -> None:
+    document: dict[str, Any] = json.loads(compile_source("network n() { input x: f32[2, 3]; loss mean(x) }").to_json())
+    del document["hardware"]["name"]
+    assert read_table(json.dumps(document).encode(), "f.json").title.endswith(" on custom")
+    with pytest.raises(UsageError, match="it holds no report"):
+        read_table(b'{"schema": "npuc.comparison/1", "reports": []}', "f.json")
 
 
 def test_metrics_of_several_devices_are_summed() -> None:
