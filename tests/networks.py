@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder, Optimizer
 from npuc.compiler.core.errors import Location
-from npuc.compiler.driver.check import index_limit
+from npuc.compiler.driver.running.data import index_limit
 from npuc.compiler.interpreter.execute import argument_type, the_function
 from npuc.compiler.layers import get_functions
 from npuc.compiler.layers.base import Array

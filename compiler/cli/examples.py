@@ -12,8 +12,8 @@ EXAMPLES = {
         ("samples:bert_base --devices 16", "what each layer's parallelism moves"),
     ),
     "run": (
-        ("samples:mlp --inputs batch.npz", "one training step on your own batch, an array a name"),
-        ("samples:lenet --inputs batch.npz --steps 10 --outputs out.npz", "ten steps, and the arrays in a file"),
+        ("samples:lenet --steps 50 --plot loss.svg", "fifty steps on made data, and the loss as a picture"),
+        ("samples:mlp --inputs batch.npz --outputs out.npz", "one step on your own batch, an array a name"),
         ("model.pt2 --inputs batch.npz", "a model with the weights of its file"),
     ),
     "check": (

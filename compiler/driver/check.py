@@ -13,8 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp, TensorType
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import PassFailedException
 
@@ -27,6 +26,7 @@ from npuc.compiler.driver.levels.preset import AUTODIFF
 from npuc.compiler.driver.passes import passes_by_hand, run_pipeline
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.running.check_size import held_bytes, refuse_large
+from npuc.compiler.driver.running.data import index_limit
 from npuc.compiler.driver.running.lower import passes_for
 from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, run_options
 from npuc.compiler.driver.session import silent
@@ -36,12 +36,9 @@ from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.interpreter.compare import Comparison, compare
 from npuc.compiler.interpreter.execute import argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import Array, Kind
+from npuc.compiler.layers.base import Array
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
-from npuc.dialects.tensors import tensor_type
-from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, result_names
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import Source
@@ -222,7 +219,7 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
     for argument in arguments_of(func):
         type = argument_type(func, argument)
         value = func.body.block.args[argument.index]
-        limit = index_limit(value) if isinstance(value.type, TensorType) else None
+        limit = index_limit(value)
         if isinstance(type.element_type, IntegerType | IndexType) or limit is not None:
             data[argument.name] = random.integers(0, limit or 2, type.get_shape())
         else:
@@ -242,19 +239,3 @@ def nudged(data: dict[str, Array]) -> dict[str, Array]:
     random = np.random.default_rng(0)
     factors = {name: 1 + random.uniform(-64, 64, a.shape) * np.finfo(np.float64).eps for name, a in data.items()}
     return {name: a * factors[name] if a.dtype.kind == "f" else a for name, a in data.items()}
-
-
-def index_limit(value: SSAValue) -> int | None:
-    """How many values an argument may have that holds indices, also under other shapes; None if it holds none."""
-    element = tensor_type(value).element_type
-    limits: list[int] = []
-    pending = [value]
-    while pending:
-        for use in pending.pop().uses:
-            if isinstance(use.operation, TrainOp):
-                layer = get_layer(use.operation)
-                limit = layer.index_limit(use.operation, use.index)
-                limits += [] if limit is None else [limit]
-                if layer.kind in (Kind.VIEW, Kind.DATA, Kind.COMM):
-                    pending += [r for r in use.operation.results if tensor_type(r).element_type == element]
-    return min(limits, default=None)

@@ -22,6 +22,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Say
 from npuc.compiler.driver.read import texts_of
+from npuc.compiler.driver.running.data import Batch, Data, inputs_of, made_data
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, is_lowered, run_options
 from npuc.compiler.driver.session import silent
@@ -39,15 +40,16 @@ def run_source(
     Execute the program that a text holds.
 
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
-    defaults. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
-    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to run
-    first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, `before` and `after` what
-    runs there besides (`schedule=own-pass`), with the schedules for
-    `hardware` and `overrides` of its keys, up to `tolerance` from the best; of these keys what is computed depends on
-    `array.accumulator_bits` (32 without), and not with `dtype="float64"`. By default the training step runs as it is
-    derived; with `devices` above 1 those of the plan run in lockstep. Of a function in IR that is no training step the
-    arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for
-    an unknown name, a wrong shape or a missing input.
+    defaults. Where no input and no label is given, `seed` makes one batch for all `steps` that the network can
+    learn. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
+    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to
+    run first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, `before` and
+    `after` what runs there besides (`schedule=own-pass`), with the schedules for `hardware` and `overrides` of its
+    keys, up to `tolerance` from the best; of these keys what is computed depends on `array.accumulator_bits` (32
+    without), and not with `dtype="float64"`. By default the training step runs as it is derived; with `devices`
+    above 1 those of the plan run in lockstep. Of a function in IR that is no training step the arguments are
+    `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for an
+    unknown name, a wrong shape, or an input that is missing beside others.
     """
     return run_program(text_source(text, format, filename), keywords)
 
@@ -66,19 +68,35 @@ def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, wat
     options = run_options(keywords)
     check_goals_used(options, scheduled=is_lowered(options) and options.level != "train")
     inputs = dict(options.inputs)
+    data: list[Data] = []
+
+    def choose(program: ModuleOp) -> None:
+        """Make data where there are inputs, and none of them is given."""
+        names = {one.name for one in inputs_of(program)}
+        if names and names.isdisjoint(inputs):
+            data.append(made_data(program, options.seed))
+
     with without_cycle_collection():
         values: dict[str, Callable[[], npt.NDArray[Any]]] = {}
         unneeded: set[str] = set()
-        module = lowered_source(source, options, values, unneeded, say=say, watchers=watchers)
+        module = lowered_source(source, options, values, unneeded, read=choose, say=say, watchers=watchers)
         inputs = {name: value for name, value in inputs.items() if name not in unneeded}
         if options.inference:
             for name in inputs.keys() - _names(module):
                 if name in _names(lowered_source(source, replace(options, inference=False, pipeline=None))):
                     del inputs[name]
-    inputs |= {name: values[name]() for name in _names(module) & values.keys() - inputs.keys()}
+    names = _names(module)
+    inputs |= {name: values[name]() for name in names & values.keys() - inputs.keys()}
+
+    def feed(step: int) -> Batch:
+        return {name: value for one in data for name, value in one.batch(step).items() if name in names}
+
+    double = options.dtype == "float64"
     try:
         with texts_of(source).quoted():
-            return execute(module, inputs, steps=options.steps, seed=options.seed, double=options.dtype == "float64")
+            run = execute(module, inputs, steps=options.steps, seed=options.seed, double=double, feed=feed)
+        run.data = next((one.said for one in data), None)
+        return run
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
 

@@ -20,7 +20,7 @@ def unread_keys(overrides: Mapping[str, object], scored: Sequence[tuple[Backend,
     another key says so: why. A hardware file may hold keys of all backends, so that those are not asked for.
     """
     found: dict[str, str] = {}
-    for key in _keys_of(overrides):
+    for key in keys_of(overrides):
         reasons = [_reason(key, model, machine) for model, machine in scored]
         if len(scored) > 1 and all(key not in machine.reads for _, machine in scored):
             names = [f"'{model.name}'" for model, _ in scored]
@@ -45,13 +45,13 @@ def unread_in_run(overrides: Mapping[str, object], *, lowered: bool, double: boo
     """
     read = {"precision", *((row.key.path for row in TABLE) if lowered else () if double else (ACCUMULATOR,))}
     reason = "no pass reads it" if lowered else "the numbers do not depend on it"
-    return {key: reason for key in _keys_of(overrides) if key not in read}
+    return {key: reason for key in keys_of(overrides) if key not in read}
 
 
 def unread_in_target(overrides: Mapping[str, object]) -> dict[str, str]:
     """The keys of `overrides` that are not among the facts of the machine which a program has for its passes: why."""
     facts = {row.key.path for row in TABLE}
-    return {key: "no pass reads it" for key in _keys_of(overrides) if key not in facts}
+    return {key: "no pass reads it" for key in keys_of(overrides) if key not in facts}
 
 
 def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -81,11 +81,11 @@ def _joined(reasons: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(reasons))
 
 
-def _keys_of(overrides: Mapping[str, object]) -> Iterator[str]:
+def keys_of(overrides: Mapping[str, object]) -> Iterator[str]:
     """The dotted keys of overrides, which may be nested."""
     for key, value in overrides.items():
         if isinstance(value, Mapping):
-            yield from (f"{key}.{inner}" for inner in _keys_of(cast("Mapping[str, object]", value)))
+            yield from (f"{key}.{inner}" for inner in keys_of(cast("Mapping[str, object]", value)))
         else:
             yield key
 

@@ -5,8 +5,9 @@ The function's arguments and results are found by the names that their attribute
 level of the IR.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +22,9 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import summary
+from npuc.compiler.core.stages import tell
 from npuc.compiler.core.verify import location_of, the_function
+from npuc.compiler.interpreter.accuracy import Hits, accuracy
 from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
 from npuc.compiler.interpreter.npu import NpuFunctions
@@ -50,14 +53,21 @@ class Run:
     `losses` holds the loss of each step and `loss` the last one (None in inference); `outputs` are the last step's,
     `params` the values before the first, `gradients` the first step's, `updated` the parameters, states and
     statistics after the last. `traffic` is what devices read from each other in one step, None without a mesh.
+
+    `accuracies` are the shares of rows that each step classifies right, before its update, empty without a loss of
+    classes (of several losses the first counts). `data` says what the inputs are where nobody gave any, and `seconds`
+    is how long all steps took here, which is nothing that the program computes.
     """
 
     losses: list[float] = field(default_factory=list[float])
+    accuracies: list[float] = field(default_factory=list[float])
     outputs: dict[str, Array] = field(default_factory=dict[str, Array])
     params: dict[str, Array] = field(default_factory=dict[str, Array])
     gradients: dict[str, Array] = field(default_factory=dict[str, Array])
     updated: dict[str, Array] = field(default_factory=dict[str, Array])
     traffic: Traffic | None = None
+    data: str | None = None
+    seconds: float = 0.0
 
     @property
     def loss(self) -> float | None:
@@ -246,24 +256,41 @@ def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
 
 
 def execute(
-    module: ModuleOp, given: Mapping[str, Array], *, steps: int = 1, seed: int = 0, double: bool = False
+    module: ModuleOp,
+    given: Mapping[str, Array],
+    *,
+    steps: int = 1,
+    seed: int = 0,
+    double: bool = False,
+    feed: Callable[[int], Mapping[str, Array]] | None = None,
 ) -> Run:
     """
     Run `steps` training steps (or one inference) on the same inputs, each from the updated values of the one before.
 
-    `given` holds values of any arguments by name; missing parameters are drawn from `seed`. `double` computes every
-    float in float64; otherwise matrix products are added up in accumulators as the module's `npu.target` says.
+    `given` holds values of any arguments by name; missing parameters are drawn from `seed`. `feed` has those
+    inputs of each step that may differ from step to step, of the same names each time. `double` computes every float in
+    float64; otherwise matrix products are added up in accumulators as the module's `npu.target` says.
     """
     func, numbers = the_function(module), Numbers(double, widths_of(module).accumulator_bits)
     mesh = mesh_of(func)
     devices = 1 if mesh is None else mesh.devices
-    values = bind(func, given, numbers, seed)
+    fed: Mapping[str, Array] = {} if feed is None else feed(0)
+    values = bind(func, {**given, **fed}, numbers, seed)
     arguments, results = arguments_of(func), results_of(func)
     run = Run(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
-    by_index = {a.index: a.name for a in arguments}
+    by_index, begin = {a.index: a.name for a in arguments}, monotonic()
     for step in range(steps):
-        noted = [_Gradients(numbers) for _ in range(devices)]
-        out, traffic = _run(func, values, [_interpreter(module, numbers, [one]) for one in noted], numbers)
+        tell(f"step {step + 1:,} of {steps:,}" + (f", loss {run.losses[-1]:.4g}" if run.losses else ""))
+        if feed is not None and step:
+            before, fed = fed, feed(step)
+            for one in arguments:
+                if one.name in fed and fed[one.name] is not before[one.name]:
+                    values[one.index] = numbers.hold(fed[one.name], argument_type(func, one).element_type)
+        noted, hits = [_Gradients(numbers) for _ in range(devices)], [Hits() for _ in range(devices)]
+        listeners = zip(noted, hits, strict=True)
+        out, traffic = _run(func, values, [_interpreter(module, numbers, both) for both in listeners], numbers)
+        found = accuracy(hits)
+        run.accuracies += [] if found is None else [found]
         if step == 0:
             run.gradients, run.traffic = _gathered(func, noted), traffic
             run.gradients |= {by_index[r.gradient]: out[r.index] for r in results if r.gradient is not None}
@@ -274,6 +301,7 @@ def execute(
                 run.outputs[result.output] = out[result.index]
             if result.updates is not None:
                 values[result.updates] = out[result.index]
+    run.seconds = monotonic() - begin
     changed = {r.updates for r in results if r.updates is not None}
     run.updated = {a.name: values[a.index] for a in arguments if a.index in changed}
     return run

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.layers.domains import Domain
 from npuc.dialects.npu.reread import Reread
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -185,6 +186,10 @@ class Layer(Generic[OpT]):
 
     def index_limit(self, op: OpT, operand: int) -> int | None:
         """The number of values that an operand (by number) of indices or labels may take; None for all others."""
+        return None
+
+    def domain(self, op: OpT, operand: int) -> Domain | None:
+        """What values an operand (by number) is meant to have; None where any numbers do."""
         return None
 
     def lower(self, op: OpT, emit: Emit[Any]) -> list[SSAValue] | None:

@@ -21,6 +21,7 @@ from npuc.compiler.layers.base import (
     Pieces,
     Work,
 )
+from npuc.compiler.layers.domains import Domain
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import TrainOp
@@ -87,6 +88,11 @@ class OutsideLayer(Layer[TrainOp]):
         """See `Layer`."""
         with _blamed(op):
             return self.layer.index_limit(op, operand)
+
+    def domain(self, op: TrainOp, operand: int) -> Domain | None:
+        """See `Layer`."""
+        with _blamed(op):
+            return self.layer.domain(op, operand)
 
     def lower(self, op: TrainOp, emit: Emit[Any]) -> list[SSAValue] | None:
         """See `Layer`."""

@@ -16,6 +16,7 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Operand, Value, check_value
 from npuc.compiler.layers.arithmetic import binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.domains import Domain
 from npuc.compiler.layers.smooth import erf_of
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.tensors import tensor_type
@@ -77,6 +78,9 @@ class LogLayer(PerElementLayer[LogOp]):
         (g,) = grads
         assert g is not None
         return [emit(DivOp(g, op.x)).out]
+
+    def domain(self, op: LogOp, operand: int) -> Domain | None:
+        return Domain.INSIDE
 
 
 class PowLayer(PerElementLayer[PowOp]):
@@ -267,9 +271,9 @@ def min(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:
 LAYERS = (
     ExpLayer(),
     LogLayer(),
-    UnaryLayer(SqrtOp, np.sqrt, SqrtGradOp, of_result=True),
+    UnaryLayer(SqrtOp, np.sqrt, SqrtGradOp, of_result=True, within=Domain.INSIDE),
     UnaryGradLayer(SqrtGradOp, _sqrt_grad),
-    UnaryLayer(RsqrtOp, _rsqrt, RsqrtGradOp, of_result=True),
+    UnaryLayer(RsqrtOp, _rsqrt, RsqrtGradOp, of_result=True, within=Domain.INSIDE),
     UnaryGradLayer(RsqrtGradOp, _rsqrt_grad),
     UnaryLayer(AbsOp, np.abs, AbsGradOp),
     UnaryGradLayer(AbsGradOp, _abs_grad),

@@ -18,6 +18,7 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import Array, DataError, Emit, Gradients, PerElementLayer
+from npuc.compiler.layers.domains import Domain
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
 from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
@@ -103,6 +104,9 @@ class BinaryCrossEntropyLayer(_ProbabilityLossLayer[BinaryCrossEntropyOp]):
     def by_target(self, op: BinaryCrossEntropyOp) -> BinaryCrossEntropyTargetGradOp:
         return derivative(BinaryCrossEntropyTargetGradOp, op, op.y)
 
+    def domain(self, op: BinaryCrossEntropyOp, operand: int) -> Domain | None:
+        return Domain.EITHER if operand else Domain.INSIDE
+
 
 class BinaryCrossEntropyGradLayer(PairGradLayer[BinaryCrossEntropyGradOp]):
     """(y - target) / (y (1 - y)), the divisor at least 1e-12."""
@@ -139,6 +143,9 @@ class LogitsLossLayer(_ProbabilityLossLayer[LogitsLossOp]):
 
     def by_target(self, op: LogitsLossOp) -> LogitsLossTargetGradOp:
         return derivative(LogitsLossTargetGradOp, op, op.y)
+
+    def domain(self, op: LogitsLossOp, operand: int) -> Domain | None:
+        return Domain.EITHER if operand else None
 
     def steps_of(self, op: LogitsLossOp) -> int:
         return self.steps + _weighing(op)
@@ -191,6 +198,9 @@ class KlDivLayer(_ProbabilityLossLayer[KlDivOp]):
 
     def by_target(self, op: KlDivOp) -> KlDivTargetGradOp:
         return derivative(KlDivTargetGradOp, op, op.y, op.target)
+
+    def domain(self, op: KlDivOp, operand: int) -> Domain | None:
+        return Domain.SHARES if operand and op.log_target is None else Domain.LOG_SHARES
 
 
 class KlDivGradLayer(_OneOperandGradLayer[KlDivGradOp]):

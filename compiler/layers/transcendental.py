@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Value
 from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.domains import Domain
 from npuc.compiler.layers.unary import UnaryGradLayer, UnaryLayer
 from npuc.dialects.train.transcendental import (
     AcosGradOp,
@@ -161,9 +162,9 @@ def log10(b: GraphBuilder, x: Value) -> SSAValue:
 LAYERS = (
     UnaryLayer(TanOp, np.tan, TanGradOp, of_result=True),
     UnaryGradLayer(TanGradOp, _tan_grad),
-    UnaryLayer(AsinOp, np.arcsin, AsinGradOp),
+    UnaryLayer(AsinOp, np.arcsin, AsinGradOp, within=Domain.INSIDE),
     UnaryGradLayer(AsinGradOp, _asin_grad),
-    UnaryLayer(AcosOp, np.arccos, AcosGradOp),
+    UnaryLayer(AcosOp, np.arccos, AcosGradOp, within=Domain.INSIDE),
     UnaryGradLayer(AcosGradOp, _acos_grad),
     UnaryLayer(AtanOp, np.arctan, AtanGradOp),
     UnaryGradLayer(AtanGradOp, _atan_grad),
@@ -175,15 +176,15 @@ LAYERS = (
     UnaryGradLayer(AsinhGradOp, _asinh_grad),
     UnaryLayer(AcoshOp, np.arccosh, AcoshGradOp),
     UnaryGradLayer(AcoshGradOp, _acosh_grad),
-    UnaryLayer(AtanhOp, np.arctanh, AtanhGradOp),
+    UnaryLayer(AtanhOp, np.arctanh, AtanhGradOp, within=Domain.INSIDE),
     UnaryGradLayer(AtanhGradOp, _atanh_grad),
     UnaryLayer(Log1pOp, np.log1p, Log1pGradOp),
     UnaryGradLayer(Log1pGradOp, _log1p_grad),
     UnaryLayer(Expm1Op, np.expm1, Expm1GradOp, of_result=True),
     UnaryGradLayer(Expm1GradOp, _expm1_grad),
-    UnaryLayer(Log2Op, np.log2, Log2GradOp),
+    UnaryLayer(Log2Op, np.log2, Log2GradOp, within=Domain.INSIDE),
     UnaryGradLayer(Log2GradOp, _log2_grad),
-    UnaryLayer(Log10Op, np.log10, Log10GradOp),
+    UnaryLayer(Log10Op, np.log10, Log10GradOp, within=Domain.INSIDE),
     UnaryGradLayer(Log10GradOp, _log10_grad),
 )
 FUNCTIONS = (tan, asin, acos, atan, sinh, cosh, asinh, acosh, atanh, log1p, expm1, log2, log10)

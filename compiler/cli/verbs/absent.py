@@ -22,12 +22,8 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     "compile": {},
     "run": {
         "only": "a step runs as a whole",
-        "mapping": "mappings change costs, and nothing that is computed",
-        "json": "arrays go to a file by --outputs",
-        "csv": "arrays go to a file by --outputs",
-        "plot": _TEXT,
+        "csv": "losses go to a file by --json, arrays by --outputs",
         "output": "arrays go to a file by --outputs, programs by npuc opt -o",
-        "backend": _NO_SCORE,
     },
     "check": {
         "only": "a step runs as a whole",

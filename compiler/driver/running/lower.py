@@ -49,6 +49,7 @@ def lowered_source(
     values: dict[str, Callable[[], npt.NDArray[Any]]] | None = None,
     unneeded: set[str] | None = None,
     *,
+    read: Callable[[ModuleOp], object] | None = None,
     say: Say = silent,
     watchers: tuple[Watcher, ...] = (),
 ) -> ModuleOp:
@@ -56,12 +57,14 @@ def lowered_source(
     The program of a source after the passes that `pipeline`, `level` and `opt_level` ask for.
 
     It is lowered to be executed, at any level; `lower_program` lowers to what a backend scores. `values` gets the
-    values that the source has for arguments, `unneeded` the names of inputs that it does without. `say` and `watchers`
-    are as in `run_program`.
+    values that the source has for arguments, `unneeded` the names of inputs that it does without. `read` looks at the
+    program before any pass. `say` and `watchers` are as in `run_program`.
     """
     pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
     sources = texts_of(source)
     module = read_program(source, options, sources, values=values, unneeded=unneeded)
+    if read is not None:
+        read(module)
     available = available_passes(options.load)
     machine = stamp_default_target(module, options)
     check_shared(options, machine)

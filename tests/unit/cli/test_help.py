@@ -68,8 +68,8 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
         (("fmt", "net.dsl", "--zero"), "npuc compile, explain, run, check, opt, sweep and map take it"),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (
-            ("run", "net.dsl", "--mapping", "rs"),
-            "npuc run has none: mappings change costs",
+            ("check", "net.dsl", "--mapping", "rs"),
+            "npuc check has none: mappings change costs",
         ),
         (("compile", "net.dsl", "--vary", "batch=1"), "npuc sweep takes it"),
         (("compile", "net.dsl", "--parallell", "dp"), "did you mean --parallel?"),

@@ -37,6 +37,7 @@ SAID_OTHERWISE: Said = {
         "explain": "a plan or a name, not a report",
         "sweep": "points",
         "map": "the result of the search",
+        "run": "the losses",
     },
     "csv": {
         "sweep": "a row a point, and resumed",
