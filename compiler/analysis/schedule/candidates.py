@@ -9,7 +9,7 @@ store, and even loads. These needs do not depend on the machine's SPM and bandwi
 that a smaller one does.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from sys import float_info
@@ -27,6 +27,7 @@ from npuc.compiler.analysis.schedule.grid_places import GridSteps
 from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds, lowest
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
+from npuc.compiler.analysis.schedule.residency_options import ALONE, Beside
 from npuc.compiler.analysis.schedule.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -123,12 +124,12 @@ class Space:
     @cached_property
     def least(self) -> float:
         """A lower bound of the score of all candidates; `inf` where none fits."""
-        return self.least_resuming(())
+        return self.least_beside(ALONE)
 
-    def least_resuming(self, resumed: Collection[str]) -> float:
-        """The bound for a core that goes on with these sums of another one."""
+    def least_beside(self, beside: Beside) -> float:
+        """The bound for a core beside others."""
         costs = self.costs
-        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget, resumed)
+        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget, beside)
 
     @cached_property
     def choices(self) -> ResidencyChoices:

@@ -6,7 +6,7 @@ All residency choices of all loop orders are costed at once: the contribution of
 that the sums are exact.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
 from math import inf
@@ -22,7 +22,7 @@ from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge
 from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, least_of, values_at
 from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
-from npuc.compiler.analysis.schedule.residency_options import Role, residency_options
+from npuc.compiler.analysis.schedule.residency_options import ALONE, Beside, Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
 from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
@@ -105,25 +105,23 @@ class CandidateCosts:
                 keep.append((name, depth))
         return Schedule(tuple(loops), tuple(keep), self.machine.spm_bytes)
 
-    def least(self, orders: Sequence[tuple[int, ...]], budget: int, resumed: Collection[str] = ()) -> float:
+    def least(self, orders: Sequence[tuple[int, ...]], budget: int, beside: Beside = ALONE) -> float:
         """
-        A lower bound of the score of all candidates in `budget` bytes, by the array's work and what nothing hides;
-        `inf` where none fits. It needs no residency choices, which take longer.
-        Sums that are `resumed`, by tensor, are those of another core, whose first block comes in before all else.
+        A lower bound of the score of all candidates in `budget` bytes on a core `beside` others, by the array's work
+        and what nothing hides; `inf` where none fits. It needs no residency choices, which take longer.
         """
         fits = self._smallest_room() <= budget
         outside = sum(residency.outside for residency in self.residencies)
         bits = lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths) - outside
         moved = np.full((1,) * len(self.shape), float(bits))
         cycles, moved, exposed, accesses = self._least_work(orders, moved)
-        starts = zip(self.nest.outs, self.nest.starts, strict=True)
-        started = {start.name for out, start in starts if start is not None and out.name in resumed}
         for name, residency in zip(self.nest.tensors, self.residencies, strict=True):
-            if name in resumed:
-                exposed = exposed + residency.resumed
-            elif name in started:
-                exposed = exposed - residency.smallest[1]
-        bound = self._bound(cycles, moved, exposed, accesses)
+            final, partial = residency.once
+            if name in beside.resumed:
+                exposed, moved = exposed + residency.resumed, moved + partial
+            if name in beside.spared:
+                exposed, moved = exposed - residency.smallest[1], moved - final
+        bound = self._bound(cycles, moved / beside.readers, exposed / beside.readers, accesses)
         return float(np.min(np.broadcast_to(bound, self.shape), where=np.broadcast_to(fits, self.shape), initial=inf))
 
     def steps(self, choices: ResidencyChoices, budget: int) -> GridSteps:

@@ -41,6 +41,22 @@ class ResidencyOption:
     refetch_level: Grid
 
 
+@dataclass(frozen=True)
+class Beside:
+    """
+    How a core runs beside others, other than alone: the sums of another one with which it goes on (`resumed`), tensors
+    of which it does not make the first load or last store alone that nothing can hide (`spared`), and the most cores
+    that one transfer serves (`readers`), among which it is shared evenly.
+    """
+
+    resumed: frozenset[str] = frozenset()
+    spared: frozenset[str] = frozenset()
+    readers: int = 1
+
+
+ALONE = Beside()
+
+
 @lru_cache(maxsize=256)
 def residency_options(
     tensor: Tensor,
@@ -84,7 +100,7 @@ class ResidencyOptions:
         self.used = [g for g, uses in enumerate(self.table.uses) if uses]
         self.repeats = [g for g in range(len(groups)) if g not in self.used and set(groups[g].dims) <= among]
         self.accumulates = role == "sum"
-        reached = touched(tensor, dict(dims))
+        self.reached = reached = touched(tensor, dict(dims))
         # Independent of the schedule: an accumulator is not read back at first and has its final width when it is
         # written last; elements that no statement touches are written (or their initial value read) once.
         beside = 0 if role == "input" else stored_bits * (tensor.elements - reached)
@@ -107,6 +123,11 @@ class ResidencyOptions:
         """Bytes of SPM and exposed bits of the smallest block, a single tile, for all tilings."""
         room, _, exposed = self._block((0,) * len(self.used))
         return room, exposed
+
+    @property
+    def once(self) -> tuple[int, int]:
+        """The bits of all elements that statements touch, final and as partial sums."""
+        return self.reached * self.stored_bits, self.reached * self.sum_bits
 
     @property
     def resumed(self) -> Reals:

@@ -47,11 +47,8 @@ class PartitionBounds:
         self.nest, self.machine, self.widths = nest, machine, widths
         self.objective: Objective = objective
         self.moved = list(_channel_tensors(nest, widths))
-        self.untouched = sum(
-            (one.tensor.elements - one.touched) * one.stored
-            for one in self.moved
-            if one.tensor.name not in {tensor.name for tensor in nest.ins}
-        )
+        self.rest = [(one, one.stored * (one.tensor.elements - one.touched)) for one in self.moved[len(nest.ins) :]]
+        self.untouched = sum(bits for _, bits in self.rest)
         self.on_chip = machine.reduction == "on-chip"
         self.after = self._after_transfers()
         self.known_channel: dict[Loops, int] = {}
@@ -88,12 +85,7 @@ class PartitionBounds:
             return float(self.channel(loops))
         if self.objective == "time":
             time = self._transfers(self.channel(loops) - self.untouched, self.untouched)
-            if not self.machine.multicast:  # which bills a transfer to all its readers
-                count, (first, *others) = self._count(loops), self.of_cores(loops)
-                # What no statement touches belongs to the first core.
-                time = max(time, self._transfers(first * count, self.untouched * count))
-                time = max(time, self._transfers(max(others, default=0) * count, 0))
-            return time
+            return max(time, self._busiest(loops, *self.of_cores(loops)))
         return self._of_classes(loops)
 
     def channel(self, loops: Loops) -> int:
@@ -148,21 +140,40 @@ class PartitionBounds:
     def _extents(self, loops: Loops) -> dict[str, int]:
         return self.nest.sizes | {loop.dim: min(loop.step, self.nest.sizes[loop.dim]) for loop in loops}
 
+    def _busiest(self, loops: Loops, first: int, *others: int) -> float:
+        """The least time of cores that are billed for so many bits of touched elements, each on its share."""
+        count = self._count(loops)
+        # What no statement touches belongs to the first core.
+        untouched = sum(bits // self._readers(one, loops) for one, bits in self.rest)
+        time = self._transfers(first * count, untouched * count)
+        return max(time, self._transfers(max(others, default=0) * count, 0))
+
+    def _readers(self, one: ChannelTensor, loops: Loops) -> int:
+        """The cores that a transfer of a tensor serves."""
+        return self._parts(one, loops) if self.machine.multicast and not one.is_sum else 1
+
     def of_cores(self, loops: Loops) -> Iterator[int]:
-        """The least bits of touched elements of the first core, and of its neighbours, which go on with its sums."""
+        """
+        The least bits of touched elements that the first core is billed for, and its neighbours, which go on with its
+        sums: of what a transfer brings to several cores its share.
+        """
         sizes, extents = self.nest.sizes, self._extents(loops)
         cut = {dim for dim, extent in extents.items() if extent < sizes[dim]}
-        yield self._of_core(extents, cut, None)
+        readers = {one.tensor.name: self._readers(one, loops) for one in self.moved}
+        yield self._of_core(extents, cut, None, readers)
         for dim in () if self.on_chip else cut:
             # Beside a part along a dimension with a window there is none alike.
             if all(is_plain(axis) for one in self.moved for axis in one.tensor.axes if dim in axis.dims):
                 beside = extents | {dim: min(extents[dim], sizes[dim] - extents[dim])}
-                yield self._of_core(beside, cut - {dim} if 2 * extents[dim] >= sizes[dim] else cut, dim)
+                later = cut - {dim} if 2 * extents[dim] >= sizes[dim] else cut
+                yield self._of_core(beside, later, dim, readers)
 
-    def _of_core(self, extents: Mapping[str, int], later: set[str], before: str | None) -> int:
+    def _of_core(
+        self, extents: Mapping[str, int], later: set[str], before: str | None, readers: Mapping[str, int]
+    ) -> int:
         """
         The least bits of a core with these extents, where other cores come after it along some dimensions, and before
-        it along one or none.
+        it along one or none; inputs and starts are billed to so many `readers` in equal shares.
         """
         bits = 0
         for one in self.moved:
@@ -179,7 +190,7 @@ class PartitionBounds:
                 width += one.sums * (before in one.repeats)
             elif before is not None and before not in one.among:
                 width = 0
-            bits += width * elements
+            bits += width * elements // readers[one.tensor.name]
         return bits
 
     def _of_classes(self, loops: Loops) -> float:
@@ -189,10 +200,8 @@ class PartitionBounds:
         of_cores = [moved_bits(self.nest, rows, self.widths) for rows in moves.moved]
         parts, least = core_parts(self.nest, schedule), self.channel(loops)
         time = self._transfers(least - self.untouched, self.untouched)
-        if not machine.multicast:
-            count, first = self._count(loops), of_cores[0] - self.untouched
-            time = max(time, self._transfers(first * count, self.untouched * count))
-            time = max(time, self._transfers(max(of_cores[1:], default=0) * count, 0))
+        billed = self.of_cores(loops) if machine.multicast else (of_cores[0] - self.untouched, *of_cores[1:])
+        time = max(time, self._busiest(loops, *billed))
         spm = sum(part.cores * bits for part, bits in zip(parts, of_cores, strict=True))
         if machine.array.row_stationary is None:
             sums = self.widths.with_sums(self.nest)
