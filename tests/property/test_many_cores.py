@@ -16,7 +16,7 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule import core_search as core_search_of
 from npuc.compiler.analysis.schedule.candidates import MOST
-from npuc.compiler.analysis.schedule.core_search import CoreSearch, best_on_core, core_search, least_on_core
+from npuc.compiler.analysis.schedule.core_search import CoreSearch, core_search, least_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.near_ties import best_of, near_limit
@@ -214,28 +214,6 @@ def test_a_limit_changes_no_search(seed: int, draw: Draw) -> None:
         for limit in (*limits, *reversed(limits)):
             expected = best if best.score <= limit else None
             assert CoreSearch(*search).within(limit) == expected, f"{limit} of {best.score}\n{nest}\n{machine}"
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_no_schedule_takes_less_than_its_first_part(seed: int, draw: Draw) -> None:
-    r = Random(seed)
-    for _ in range(4):
-        nest, _ = draw(r, big=8)
-        widths = of_bytes(nest, 2, r.choice([2, 4]))
-        array = Array(4, 4, r.choice(["os", "ws", "is", "in-place"]), fill=r.choice(["overlap", "overlap", "per-fold"]))
-        rate, spm = Fraction(r.choice([1, 3, 12])), r.choice([160, 400, 1200])
-        machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=rate, array=array, spm_bytes=spm)
-        search = PartSearch(nest, machine, "time", widths, ())
-        for candidate in candidates_by_bound(
-            nest, machine, "time", widths, lambda: MOST, partitions_up_to(nest, machine.cores)
-        ):
-            try:
-                inner = best_on_core(*search.part(candidate), "time", widths, ())
-            except CapacityError:
-                continue
-            time = exact_cost(nest, search.whole(candidate, inner), machine, "time", widths)[0]
-            assert max(candidate.least, search.least(candidate)) <= time * (1 + 1e-12)
-            assert search.within(candidate, time) is not None, f"{candidate}\n{nest}\n{machine}"
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -78,7 +78,7 @@ class PartSearch:
     def _beside(self, candidate: CandidatePartition) -> tuple[Beside, ...]:
         """
         How some cores run beside others whose parts are like the first one: one that goes on with sums of another, or
-        where sums pass on chip the first one, which stores none that it passes on, and the last.
+        where sums pass on chip the last one and the first, which stores none that it passes on.
         """
         nest, loops = self.nest, candidate.loops
         axes = [axis for tensor in nest.tensors.values() for axis in tensor.axes]
@@ -88,7 +88,9 @@ class PartSearch:
             alike = {loop.dim for loop in loops if 2 * loop.step <= nest.sizes[loop.dim]} & plain
             return (self._going_on({out.name for out in nest.outs if alike - out.dims}, loops),)
         passed = {out.name for out in nest.outs if over - out.dims}
-        first = Beside(frozenset(), frozenset(passed), self._readers(loops))
+        # What is passed on is taken off what is stored last, of whichever output.
+        outs = frozenset(out.name for out in nest.outs) if passed else frozenset[str]()
+        first = Beside(frozenset(), outs, self._readers(loops))
         whole = {loop.dim for loop in loops if nest.sizes[loop.dim] % loop.step == 0} & plain
         if not all(over - out.dims <= whole for out in nest.outs):
             return (first,)
