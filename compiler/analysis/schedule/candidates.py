@@ -128,8 +128,8 @@ class Space:
 
     def least_beside(self, beside: Beside) -> float:
         """The bound for a core beside others."""
-        costs = self.costs
-        return costs.least(loop_orders(costs.nest, costs.groups, costs.residencies, self.order), self.budget, beside)
+        nest, groups, found = self.costs.nest, self.costs.groups, self.costs.residencies
+        return self.costs.least(loop_orders(nest, groups, found, self.order), self.budget, beside)
 
     @cached_property
     def choices(self) -> ResidencyChoices:
