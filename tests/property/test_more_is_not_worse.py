@@ -5,7 +5,7 @@ search is monotone.
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import pytest
 from hypothesis import example, given, settings
@@ -16,10 +16,14 @@ from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import uniform_widths
+from npuc.compiler.analysis.schedule.candidates import MOST, space_of
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
-from npuc.compiler.analysis.schedule.over_cores.partitions import partitions_of_up_to
+from npuc.compiler.analysis.schedule.over_cores.part_front import front
+from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
+from npuc.compiler.analysis.schedule.over_cores.partitions import candidates_by_bound, partitions_of_up_to
+from npuc.compiler.analysis.schedule.over_cores.whole_measure import WholeMeasure
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.kinds import Reduction
@@ -32,6 +36,8 @@ EDGES = (1, 2, 3, None)
 DATAFLOWS: tuple[Dataflow, ...] = ("os", "ws", "is")
 ENERGY = Energy(0.2, 1.0, 20.0)
 SIZES = st.tuples(*[st.integers(1, 24)] * 3)
+SHARING: tuple[tuple[bool, Reduction], ...] = ((False, "dram"), (True, "dram"), (False, "on-chip"))
+"""Whether loads serve several cores, and where their partial sums are added."""
 
 
 def best(nest: Nest, machine: Machine, objective: Objective) -> float | None:
@@ -105,7 +111,7 @@ def test_more_bandwidth_for_large_nests(sizes: tuple[int, int, int], kib: int) -
     st.sampled_from(OBJECTIVES),
     st.sampled_from(MEMORIES),
     st.sampled_from(EDGES),
-    st.sampled_from(((False, "dram"), (True, "dram"), (False, "on-chip"))),
+    st.sampled_from(SHARING),
 )
 @example((24, 5, 11), False, "is", "energy", 64, None, (False, "on-chip"))
 @example((8, 12, 11), True, "os", "energy", 64, 3, (False, "on-chip"))
@@ -141,6 +147,70 @@ def test_more_of_each_core(sizes: tuple[int, int, int], pair: bool, dataflow: Da
     assert_falls([best(nest, replace(one, spm_bytes=room), "time") for room in (spm, spm + 24, 2 * spm)])
     assert_falls([best(nest, replace(one, bytes_per_cycle=rate), "time") for rate in RATES])
     assert_falls([best(nest, chip(dataflow, spm, Fraction(1), cores, edge), "time") for edge in EDGES])
+
+
+@settings(max_examples=5)
+@given(
+    SIZES,
+    st.booleans(),
+    st.sampled_from(DATAFLOWS),
+    st.sampled_from(("traffic", "energy")),
+    st.integers(40, 240),
+    st.sampled_from((2, 3, 5)),
+    st.sampled_from(SHARING),
+)
+@example((11, 11, 13), True, "os", "traffic", 100, 5, (True, "dram"))
+@example((17, 10, 23), False, "os", "energy", 106, 2, (False, "on-chip"))
+@example((17, 10, 23), True, "os", "energy", 122, 2, (False, "on-chip"))
+def test_traffic_and_energy_of_more_of_each_core(
+    sizes: tuple[int, int, int],
+    pair: bool,
+    dataflow: Dataflow,
+    objective: Objective,
+    spm: int,
+    cores: int,
+    sharing: tuple[bool, Reduction],
+) -> None:
+    """They fall with SPM where the best schedule of the first part alone would move more with other cores beside it."""
+    multicast, reduction = sharing
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    one = replace(chip(dataflow, spm, Fraction(1), cores, edge=3), multicast=multicast, reduction=reduction)
+    assert_falls([best(nest, replace(one, spm_bytes=room), objective) for room in (spm, spm + 6, spm + 30, 2 * spm)])
+
+
+@settings(max_examples=5)
+@given(
+    SIZES,
+    st.booleans(),
+    st.sampled_from(("traffic", "energy")),
+    st.sampled_from(MEMORIES),
+    st.sampled_from((2, 3, 5)),
+    st.sampled_from((*SHARING, (True, "on-chip"))),
+)
+def test_what_is_left_out_costs_more(
+    sizes: tuple[int, int, int],
+    pair: bool,
+    objective: Objective,
+    spm: int,
+    cores: int,
+    sharing: tuple[bool, Reduction],
+) -> None:
+    """What a part may cost by itself, for all cores to cost so much, is no less than what it costs."""
+    multicast, reduction = sharing
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    machine = replace(chip("os", spm, Fraction(1), cores), multicast=multicast, reduction=reduction)
+    widths = uniform_widths(nest, machine)
+    search = PartSearch(nest, machine, objective, widths, ())
+    for candidate in candidates_by_bound(
+        nest, machine, objective, widths, lambda: MOST, partitions_of_up_to(nest, cores)
+    ):
+        part, core = search.part(candidate)
+        whole = WholeMeasure(search, candidate)
+        for fine in (False, True):
+            space = space_of(part, core, objective, widths, (), fine, True, True)
+            for schedule in islice(front(space, lambda: MOST), 20):
+                least = whole.own(whole.of(schedule).score)
+                assert exact_cost(part, schedule, core, objective, widths)[0] <= least
 
 
 def test_the_best_schedule_of_the_first_part_alone_would_be_slower() -> None:

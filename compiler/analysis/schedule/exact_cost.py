@@ -56,6 +56,14 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
     timing = pipeline(nest, schedule, machine, widths)
     if machine.energy is None or not energy:
         return ExactCost(float(timing.time), timing.moved, None, ceil(timing.time))
+    joules = joules_of(nest, schedule, machine, widths, timing.moved)
+    return ExactCost(float(timing.time), timing.moved, joules, ceil(timing.time))
+
+
+def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, moved: int) -> float | None:
+    """The energy of a schedule that moves so many bits on the DRAM channel; None where the machine does not say it."""
+    if machine.energy is None:
+        return None
     bits = widths.with_sums(nest)
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
     array, spm = configured(nest, schedule, machine.array), 0
@@ -63,5 +71,4 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
         accesses = compute(part.nest, part.schedule, array).accesses
         accessed = sum(bits[name] * elements for name, elements in accesses.items())
         spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
-    joules = machine.energy.joules(nest.macs, spm / BYTE, timing.moved / BYTE)
-    return ExactCost(float(timing.time), timing.moved, joules, ceil(timing.time))
+    return machine.energy.joules(nest.macs, spm / BYTE, moved / BYTE)

@@ -30,9 +30,14 @@ those of at most t(s) / (1 + t). The bound leaves out most, and tilings that the
 of the first part on one core. What decides is the time of all cores, with unequal parts and partial sums, not that of
 the part. It falls with SPM, channel and edge, as the time of each core does, and with C, with which the channel grows;
 pairs of a smaller machine are pairs of a larger one, of which the pairs without loops are the candidates of one core.
-The part by itself takes no longer, which bounds the search. That is not so where a transfer serves several cores
-(multicast, sums on chip), and for traffic and energy too many pairs would be near the bound: there the pairs are, for
-each c, the loops over c cores or fewer with the best schedule of the first part on a core of a chip of c, for each
+The part by itself takes no longer, which bounds the search.
+
+For traffic and energy the candidates of the first part are those that no other one covers, which takes no more SPM,
+traffic and energy by itself and less of one (`part_front.py`), and the least traffic with each smaller SPM. Of these,
+too, a larger SPM only adds some. What decides is the traffic or energy of all cores.
+
+Time where a transfer serves several cores (multicast, sums on chip), and edp, have no such bound: there the pairs are,
+for each c, the loops over c cores or fewer with the best schedule of the first part on a core of a chip of c, for each
 narrower edge, too. These do not depend on C either, but they do on SPM and channel.
 """
 
@@ -97,7 +102,7 @@ def monotone_results(
     if order or machine.policy == "lru" or objective == "edp":
         return
     for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
-        for schedule in _of_less_room(nest, machine, objective, widths, edge, lambda: limit):
+        for schedule in with_less_room(nest, machine, objective, widths, edge, lambda: limit):
             if _floor(nest, schedule, machine, objective, widths) >= limit:
                 continue
             if price is None:
@@ -115,7 +120,7 @@ def best_within(results: Iterable[FoundSchedule], limit: float = MOST) -> FoundS
     return min(within, key=lambda found: (found.score, found.moved), default=None)
 
 
-def _of_less_room(
+def with_less_room(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, edge: int, most: Callable[[], float]
 ) -> Iterator[Schedule]:
     """The schedules of the least traffic with each SPM up to the machine's, while they may score less than `most`."""

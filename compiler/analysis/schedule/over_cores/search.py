@@ -7,12 +7,14 @@ tried in the order of their lower bounds, until the bound exceeds the best score
 far as it may be within that score. So few of many parts are searched to the end.
 """
 
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
-from npuc.compiler.analysis.schedule.candidates import MOST
+from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
@@ -21,11 +23,13 @@ from npuc.compiler.analysis.schedule.near_ties import beating
 from npuc.compiler.analysis.schedule.over_cores.near_partitions import NearPartitions
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partitions import (
+    CandidatePartition,
     candidates_by_bound,
     partitions_of_every_count,
     partitions_of_up_to,
     partitions_up_to,
 )
+from npuc.compiler.analysis.schedule.over_cores.whole_measure import WholeMeasure
 from npuc.compiler.analysis.schedule.over_cores.whole_price import WholePrice
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
@@ -106,22 +110,37 @@ def monotone_over_cores_within(
 ) -> Schedule | None:
     """The result of `monotone_over_cores`; None where it costs more than `limit`, or none fits."""
     search = PartSearch(nest, machine, objective, widths, order)
-    if objective != "time" or search.is_shared:
+    if objective == "edp" or (objective == "time" and search.is_shared):
         return _best(search, limit, monotone=True)
     least: tuple[float, ...] = (limit, MOST)
-    chosen: Schedule | None = None
+    chosen: tuple[CandidatePartition, Schedule] | None = None
     for candidate in candidates_by_bound(
         nest, machine, objective, widths, lambda: least[0], partitions_of_up_to(nest, machine.cores)
     ):
         if candidate.bound >= least[0] and chosen is not None:
             continue
-        part, core = search.part(candidate)
-        price, tried = WholePrice(search, candidate), search.without(candidate, least[0])
-        for found in monotone_results(part, core, objective, widths, order, price, least[0], tried):
+        for found in _results(search, candidate, least[0]):
             cost = found.score, found.moved, candidate.bound, candidate.number
             if cost < least:
-                least, chosen = cost, search.whole(candidate, found.schedule)
-    return chosen
+                least, chosen = cost, (candidate, found.schedule)
+    if chosen is None or objective == "time":
+        return None if chosen is None else chosen[1]
+    # Of equal traffic or energy that of the part's own search, which looks at the time of those.
+    candidate, schedule = chosen
+    inner = best_on_core(*search.part(candidate), objective, widths, order)
+    own = WholeMeasure(search, candidate).of(inner)
+    return own.schedule if own.score == least[0] else schedule
+
+
+def _results(search: PartSearch, candidate: CandidatePartition, limit: float) -> Iterator[FoundSchedule]:
+    """The nest with a partition and schedules of its first part that may be the best, but for what exceeds `limit`."""
+    if search.objective != "time":
+        yield from WholeMeasure(search, candidate).results(limit)
+        return
+    part, core = search.part(candidate)
+    price, tried = WholePrice(search, candidate), search.without(candidate, limit)
+    for found in monotone_results(part, core, search.objective, search.widths, search.order, price, limit, tried):
+        yield replace(found, schedule=search.whole(candidate, found.schedule))
 
 
 def _best(search: PartSearch, limit: float = MOST, *, monotone: bool = False) -> Schedule | None:
