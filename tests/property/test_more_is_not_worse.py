@@ -140,6 +140,7 @@ def test_more_cores(
     st.sampled_from((64, 200, 500)),
     st.sampled_from((2, 3, 5)),
 )
+@example((7, 7, 18), True, "os", 500, 2)
 def test_more_of_each_core(sizes: tuple[int, int, int], pair: bool, dataflow: Dataflow, spm: int, cores: int) -> None:
     """The time of all cores falls with SPM, channel and edge, also where parts are unequal or add to partial sums."""
     nest = fused(gemm(*sizes)) if pair else gemm(*sizes)

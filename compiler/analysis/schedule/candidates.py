@@ -288,7 +288,7 @@ def _within_reach(space: Space, found: Candidates, price: Price | None, within: 
         return np.arange(len(found.row))
     timed = _least_by_edge(space.costs, found, some[equal])[0]
     _, exact, bits = space.priced(found, timed, price, within)
-    near = bound <= ROUNDING * exact
+    near = bound <= ROUNDING * max(exact, float(bound[first]))  # A price above `within` may be a bound, and less.
     # Times are whole multiples of a tick: two within the rounding of floats are equal if that is less than a tick.
     tick = 1 / space.costs.machine.channel_bits.numerator
     if price is None and space.costs.objective == "time" and 4 * (ROUNDING - 1) * exact < tick:
