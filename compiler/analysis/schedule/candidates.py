@@ -153,7 +153,7 @@ class Space:
         return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
 
     def takes_more(self, found: Candidates, number: int, least: tuple[float, ...], rest: tuple[float, ...]) -> bool:
-        """Whether, by its array cycles, a candidate takes more than the `least`, or as long with no less of the rest."""
+        """Whether, by array cycles, a candidate takes more than the `least`, or as long with no less of the rest."""
         if (found.floor(number, None), *rest) >= least:
             return True
         cycles = self._array_cycles(found, number)
