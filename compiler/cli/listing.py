@@ -12,10 +12,20 @@ from npuc.compiler.cli.shared import Debug, Load, Verb, check_target, make_conso
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 WIDEST = 48
-LISTED = (
-    *("backends", "frontends", "hardware", "passes", "patterns", "samples", "layers", "mappings", "mappers"),
-    *("operators", "studies"),
-)
+LISTED = {
+    "backends": "cost models, for -b",
+    "frontends": "formats of sources",
+    "hardware": "machines, for --hw",
+    "passes": "passes of a pipeline, for -p",
+    "patterns": "rewrites of passes",
+    "samples": "networks, as samples:NAME",
+    "layers": "calls of the network language",
+    "mappings": "dataflows of processing elements, for --mapping",
+    "mappers": "search algorithms of npuc map, for --mapper",
+    "operators": "operators of PyTorch and ONNX that are read",
+    "studies": "published studies, for npuc study",
+}
+"""What can be listed, and what it is for."""
 
 
 def register(app: typer.Typer) -> None:
@@ -24,13 +34,18 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    what: Annotated[str, typer.Argument(metavar="|".join(LISTED), help="What to list.")],
+    what: Annotated[
+        str | None, typer.Argument(metavar="|".join(LISTED), help="What to list; without it, what there is to list.")
+    ] = None,
     load: Load = None,
     json: Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the list as JSON.")] = None,
     debug: Debug = False,
 ) -> None:
     """List the available backends, layers, passes, samples and so on."""
     with Verb(debug):
+        if what is None:
+            _list_of_lists(load, json)
+            return
         if what not in _LISTS:
             raise UsageError(f"there is no list of '{what}'", hint=did_you_mean(what, list(_LISTS)))
         if load and what != "passes":
@@ -41,6 +56,14 @@ def command(
         if json == "-":
             return
         _print_entries(list(_LISTS[what](load or [])))
+
+
+def _list_of_lists(load: list[str] | None, json: str | None) -> None:
+    """What can be listed, with how to."""
+    for option, given in (("--load", load), ("--json", json)):
+        if given:
+            raise UsageError(f"{option} needs what to list", hint=f"npuc list passes {option} FILE")
+    _print_entries(list(LISTED.items()))
 
 
 def _print_entries(entries: Sequence[tuple[str, str]]) -> None:

@@ -355,3 +355,12 @@ def test_opt_keeps_places(npuc: Npuc, folder: Path) -> None:
     split = npuc("opt", "parts.mlir", "--split-input-file")
     assert split.err == tight.err.replace("tight.mlir:2:3", "parts.mlir:8:3")
     assert npuc("opt", "tight.mlir", "--disable-verify").status == 0
+
+
+def test_what_can_be_listed(npuc: Npuc) -> None:
+    listed = [line.split("  ")[0].strip() for line in npuc("list").out.splitlines()]
+    assert "hardware" in listed
+    for name in listed:
+        assert npuc("list", name).status == 0, name
+    assert "--json needs what to list" in npuc("list", "--json", "-").err
+    assert npuc("list", "--load", "own.py").status == 2
