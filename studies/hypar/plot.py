@@ -112,12 +112,16 @@ def _space(figure: Figure, axes: Axes, study: HyparResults) -> None:
     own = [choice for choice in study.space if choice.chosen]
     axes.plot(
         [words.index(choice.top) for choice in own], [words.index(choice.bottom) for choice in own], linestyle="none",
-        marker="*", markersize=15, color=MARK, markeredgecolor="white", label="HyPar's",
+        marker="*", markersize=15, color=MARK, markeredgecolor="white",
     )  # fmt: skip
+    for choice in own:
+        axes.annotate(
+            "HyPar's", (words.index(choice.top), words.index(choice.bottom)), (10, 0), textcoords="offset points",
+            va="center", fontsize=8.5, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.5},
+        )  # fmt: skip
     _words(axes, words)
     axes.set_xlabel("layers at H1")
     axes.set_ylabel("layers at H4")
-    axes.legend(loc="upper right", fontsize=8.5)
     axes.set_title("communication of Lenet-c, GB; H2 and H3 as HyPar's")
     axes.grid(False)
     figure.colorbar(image, ax=axes, pad=0.02)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from math import isclose
+from typing import TypeAlias
+
 from npuc.compiler.core.drawing.axes import legend_beside
 from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
 from npuc.compiler.core.drawing.palette import PHASE_NAMES, QUIET, SERIES, series_colour, series_dashes
 from npuc.compiler.explore.mapping.result import Found, SearchResult
+
+Curve: TypeAlias = tuple[list[int], list[float]]
+"""Numbers of mappings tried, and the best cost after them."""
+THIN, MORE = 1.2, 2.0
+"""The width of a line, and the increment for each that is drawn over it, up to three."""
 
 
 def draw(result: SearchResult, kind: str) -> bytes:
@@ -14,10 +22,12 @@ def draw(result: SearchResult, kind: str) -> bytes:
     def fill(figure: Figure) -> None:
         axes = figure.subplots()
         names = {row.number: f"{row.layer} {PHASE_NAMES.get(row.phase, row.phase)}" for row in reversed(result.rows)}
-        for number, found in enumerate(result.found):
-            counts, costs = _steps(result, found)
+        curves = [_steps(result, found) for found in result.found]
+        for number, (counts, costs) in enumerate(curves):
+            covers = sum(_is_over((counts, costs), other) for other in curves[number + 1 :])
             style: dict[str, object] = {"color": series_colour(number), "linestyle": series_dashes(number)}
-            axes.step(counts, costs, where="post", linewidth=1.2, label=names[number], **style)
+            width = THIN + MORE * min(3, covers)
+            axes.step(counts, costs, where="post", linewidth=width, label=names[number], **style)
         axes.axhline(1.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)))
         axes.set_xscale("log")
         axes.set_yscale("log")
@@ -33,7 +43,12 @@ def draw(result: SearchResult, kind: str) -> bytes:
     return picture(kind, (WIDTH, 4.6), fill, title=title, about=about)
 
 
-def _steps(result: SearchResult, found: Found) -> tuple[list[int], list[float]]:
+def _is_over(one: Curve, other: Curve) -> bool:
+    """Whether two curves are one to the eye."""
+    return one[0] == other[0] and all(isclose(a, b, rel_tol=0.03) for a, b in zip(one[1], other[1], strict=True))
+
+
+def _steps(result: SearchResult, found: Found) -> Curve:
     """The points where a curve falls, and its end, relative to the first cost where there is no default cost."""
     default = found.default
     unit = found.curve[0][1] if default is None else default.of(result.settings.objective)
