@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from npuc.compiler.report import Report, total
-from npuc.compiler.report.energy import Prices, energy_report, with_vector_work
+from npuc.compiler.report.energy import Prices, energy_report, with_components
 from npuc.hardware import Hardware
 from npuc.hardware.memories import MEMORIES
 
 
 def with_energy(report: Report, machine: Hardware) -> Report:
     """
-    A report whose energy is told by component, with the work of the vector unit where its energy is known.
+    A report whose energy is told by component, also of each row, with the work of the vector unit where its energy is
+    known.
 
     As it is where the backend has no energy, since the machine says none or the model has none.
     """
@@ -23,7 +24,7 @@ def with_energy(report: Report, machine: Hardware) -> Report:
     prices = prices_of(machine)
     if prices is None:
         return report
-    rows = with_vector_work(report.ops, prices)
+    rows = with_components(report.ops, prices)
     totals = total(rows)
     found = energy_report(rows, totals.seconds, prices)
     energy = {**found.dynamic_j, "static": _sum(found.static_j.values())}

@@ -56,63 +56,53 @@ class Prices:
     ops_per_mac: int = 2
 
 
-def with_vector_work(rows: Sequence[OpRow], prices: Prices) -> list[OpRow]:
-    """Rows whose energy counts the work of the vector unit, too."""
-    if prices.vector_pj is None:
-        return list(rows)
-    each = 1e-12 * prices.vector_pj
-    return [
-        row
-        if row.energy_j is None or not row.vector_ops
-        else msgspec.structs.replace(row, energy_j=row.energy_j + each * row.vector_ops)
-        for row in rows
-    ]
+def with_components(rows: Sequence[OpRow], prices: Prices) -> list[OpRow]:
+    """
+    Rows whose energy counts the work of the vector unit, too, and is told by component.
+
+    A model that counts no DRAM traffic has the energy of MACs and buffers alone.
+    """
+    counted = any(row.energy_j is not None and row.dram_read_bytes is not None for row in rows)
+    return [row if row.energy_j is None else _with_parts(row, row.energy_j, prices, counted) for row in rows]
+
+
+def _with_parts(row: OpRow, energy: float, prices: Prices, counted: bool) -> OpRow:
+    """
+    A row with its energy by component.
+
+    MACs, vector work and DRAM traffic are counted; what is left of the energy is that of the scratchpad and of the
+    wires between it and the array's edges, which carry the same bytes.
+    """
+    parts: dict[str, float | None] = dict.fromkeys(COMPONENTS)
+    powers = [power for power in prices.idle_w.values() if power is not None]
+    static = None if row.seconds is None or not powers else math.fsum(powers) * row.seconds
+    if row.kind == "comm":
+        return msgspec.structs.replace(row, energy={**parts, "network": energy, "static": static})
+    vector = None if prices.vector_pj is None else 1e-12 * prices.vector_pj * (row.vector_ops or 0)
+    moved = (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
+    energy += vector or 0.0
+    parts["array"] = array = 1e-12 * prices.mac_pj * (row.macs or 0)
+    parts["vector"] = vector if counted else None
+    parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and counted else None
+    left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0), 0.0)
+    if prices.edge_pj is not None and counted:
+        wires = prices.edge_pj + (prices.spm_pj or 0.0)
+        parts["edge"] = left * prices.edge_pj / wires if wires else 0.0
+    parts["spm"] = left - (parts["edge"] or 0.0)
+    return msgspec.structs.replace(row, energy_j=energy, energy={**parts, "static": static})
 
 
 def energy_report(rows: Sequence[OpRow], seconds: float | None, prices: Prices) -> EnergyReport:
-    """
-    The energies of rows by component.
-
-    MACs, vector work and DRAM traffic are counted in the rows; what is left of a row's energy is that of the scratchpad
-    and of the wires between it and the array's edges, which carry the same bytes. A model that counts no DRAM traffic
-    has the energy of MACs and buffers alone.
-    """
-    counted = any(row.energy_j is not None and row.dram_read_bytes is not None for row in rows)
-    known = [row for row in rows if row.energy_j is not None]
-    work = [row for row in known if row.kind != "comm"]
-
-    def summed(values: Sequence[float]) -> float:
-        return math.fsum(values)
-
-    macs = summed([row.repeat * (row.macs or 0) for row in work])
-    array = 1e-12 * prices.mac_pj * macs
-    vector = None
-    if prices.vector_pj is not None and counted:
-        vector = 1e-12 * prices.vector_pj * summed([row.repeat * (row.vector_ops or 0) for row in work])
-    dram = None
-    if prices.dram_pj is not None and counted:
-        moved = summed([row.repeat * ((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)) for row in work])
-        dram = 1e-12 * prices.dram_pj * moved
-    whole = summed([row.repeat * (row.energy_j or 0.0) for row in work])
-    left = max(whole - array - (vector or 0.0) - (dram or 0.0), 0.0)
-    wires = (prices.edge_pj or 0.0) + (prices.spm_pj or 0.0)
-    edge = None if prices.edge_pj is None or not counted else left * prices.edge_pj / wires if wires else 0.0
-    exchanged = [row.repeat * (row.energy_j or 0.0) for row in known if row.kind == "comm"]
-    dynamic: dict[str, float | None] = {
-        "array": array,
-        "edge": edge,
-        "spm": left - (edge or 0.0),
-        "vector": vector,
-        "dram": dram,
-        "network": summed(exchanged) if exchanged else None,
-    }
+    """The energies of all rows, which have their components, and what was reached for them."""
+    dynamic = {name: _component(rows, name) for name in COMPONENTS}
     idle: dict[str, float | None] = dict.fromkeys(COMPONENTS)
     for name, power in prices.idle_w.items():
         idle[name] = None if power is None or seconds is None else power * seconds
-    total = summed([value for value in (*dynamic.values(), *idle.values()) if value is not None])
+    total = math.fsum(value for value in (*dynamic.values(), *idle.values()) if value is not None)
     parts = {name: prices.area_mm2.get(name) for name in ON_CHIP}
     sizes = [size for size in parts.values() if size is not None]
-    chip = prices.chip_mm2 if prices.chip_mm2 is not None else summed(sizes) if sizes else None
+    chip = prices.chip_mm2 if prices.chip_mm2 is not None else math.fsum(sizes) if sizes else None
+    macs = sum(row.repeat * (row.macs or 0) for row in rows if row.energy_j is not None and row.kind != "comm")
     operations = prices.ops_per_mac * macs / 1e12
     return EnergyReport(
         dynamic_j=dynamic,
@@ -124,3 +114,9 @@ def energy_report(rows: Sequence[OpRow], seconds: float | None, prices: Prices) 
         tops_per_mm2=operations / seconds / chip if seconds and chip else None,
         memory_usd=prices.memory_usd,
     )
+
+
+def _component(rows: Sequence[OpRow], name: str) -> float | None:
+    """J of a component in all repetitions of rows; None where no row has it."""
+    known = [row.repeat * part for row in rows if row.energy and (part := row.energy[name]) is not None]
+    return math.fsum(known) if known else None

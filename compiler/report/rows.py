@@ -138,6 +138,11 @@ class OpRow(msgspec.Struct, frozen=True, kw_only=True):
     """bytes of scratchpad that the schedule holds"""
     energy_j: float | None = None
     """J"""
+    energy: dict[str, float | None] | msgspec.UnsetType = msgspec.UNSET
+    """
+    J by component, which add up to `energy_j`, and `static`, of a machine that does nothing over the time of the row;
+    left out where there is no energy
+    """
     limit: str | None = None
     """what sets the time: `compute`, `dram`, `latency`, or a backend's own word (`cycle`: `edge`)"""
     lower_bound_bytes: int | None = None

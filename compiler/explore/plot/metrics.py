@@ -87,6 +87,6 @@ def metric_named(name: str, numbers: Sequence[str]) -> Metric | None:
         units = TIME_UNITS
     elif name.endswith("_bytes") or name.startswith("memory."):
         units = BYTE_UNITS
-    elif name.endswith("_j"):
+    elif name.endswith("_j") or name.startswith("energy."):
         units = ENERGY_UNITS
     return Metric(name, name.replace("_", " "), units, (name,))

@@ -183,6 +183,16 @@ def test_components_add_up(network: str) -> None:
     assert energy.memory_usd == MEMORIES["HBM2e"].usd_per_gib
     assert totals.energy == {**energy.dynamic_j, "static": pytest.approx(math.fsum(static))}
     assert report_from_json(report.to_json()).energy == energy
+    for op in report.ops:
+        assert op.energy, op
+        own = [joules for name, joules in op.energy.items() if name != "static" and joules is not None]
+        assert math.fsum(own) == pytest.approx(op.energy_j)
+    for name, joules in totals.energy.items():
+        rows = [op.repeat * part for op in report.ops if op.energy and (part := op.energy[name]) is not None]
+        assert (math.fsum(rows) if rows else None) == pytest.approx(joules), name
+    lines = report.to_csv().splitlines()
+    names, cells = lines[0].split(","), lines[1].split(",")
+    assert float(cells[names.index("energy.dram")]) == (report.ops[0].energy or {})["dram"]
 
 
 def test_a_machine_that_writes_energies_alone_keeps_them() -> None:
