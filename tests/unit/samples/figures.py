@@ -111,6 +111,13 @@ FIGURES: dict[str, Figures] = {
             Published("0.30", 10**9, "Sandler et al. 2018, table 4"),
         ),
     ),
+    "mnasnet": Figures(
+        4_383_312,
+        32 * 314_415_872,
+        32,
+        (Published("4383312", 1, TORCHVISION),),
+        (Published("0.314", 10**9, TORCHVISION),),
+    ),
     "squeezenet": Figures(
         1_248_424,
         32 * 818_924_576,

@@ -46,6 +46,7 @@ SMALL: dict[str, dict[str, Value]] = {
     "resnet50": SMALL_IMAGES,
     "mobilenet_v1": SMALL_IMAGES,
     "mobilenet_v2": SMALL_IMAGES,
+    "mnasnet": SMALL_IMAGES,
     "faster_rcnn": {"image": 32, "classes": 3, "regions": 4},
     "yolo_v2_tiny": {"batch": 2, "image": 64, "classes": 3, "hidden": 16},
     "yolo_v5": {"batch": 2, "image": 64, "classes": 3, "width": 4, "depth": 1},
@@ -82,7 +83,7 @@ SMALL: dict[str, dict[str, Value]] = {
     "alexnet_hypar": SMALL_VGG | {"image": 67},
     **{f"vgg_{letter}": SMALL_VGG for letter in "abcde"},
 }
-LONG_SEARCHES = ("mobilenet_v2", "shufflenet_v2", "unet", "yolo_v5")
+LONG_SEARCHES = ("mobilenet_v2", "mnasnet", "shufflenet_v2", "unet", "yolo_v5")
 """What merging of contractions takes long for, and is tested with other networks."""
 LATER = (
     "unet",
