@@ -1,8 +1,8 @@
 # MnasNet-B1 for ImageNet (Tan et al., 2019)
 #
 # Tan, Chen, Pang, Vasudevan, Sandler, Howard, Le, "MnasNet: Platform-Aware Neural Architecture Search for Mobile", CVPR
-# 2019: the network without squeeze and excitation, width 1.0, as torchvision has it (mnasnet1_0), no biases in convolutions.
-# 4,383,312 parameters, 0.314 GMAC an image of 224 x 224. Batch and optimizer are those of the sample mobilenet_v2.
+# 2019: the network without squeeze and excitation, width 1.0, as torchvision has it (mnasnet1_0), no biases in
+# convolutions. 4,383,312 parameters, 0.314 GMAC an image of 224 x 224. Batch and optimizer are those of mobilenet_v2.
 block inverted_residual(x, channels, kernel, stride, expansion) {
   inputs = shape(x)[1]
   inside = expansion * inputs
