@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from npuc.backends.knobs import Knob
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.report.causes import Parts, parts_by_limit
+from npuc.compiler.report.energy import COMPONENTS
 from npuc.compiler.report.text.words import Words
 
 if TYPE_CHECKING:
@@ -107,7 +108,8 @@ class Backend(ABC):
     of the hardware by format of the source, which hold where the description does not write them; under "" for all
     other formats. `words` is what reports for people say of its model; `views` are the pictures of a layer that its
     explanations have, the usual one first. `beside_totals` are keys of the hardware that change no total of a report,
-    only what stands beside them. `knobs` are changes that may help.
+    only what stands beside them. `knobs` are changes that may help. `energy_parts` are the components that the energy
+    of its rows is of: what is neither MACs, vector work nor DRAM is that of the others.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Backend(ABC):
     views: Sequence[str] = ()
     beside_totals: Sequence[str] = ()
     knobs: Sequence[Knob] = ()
+    energy_parts: Sequence[str] = COMPONENTS
 
     @property
     def explains(self) -> bool:
@@ -229,5 +232,6 @@ FACTS: dict[str, Any] = {
     "views": (),
     "beside_totals": (),
     "knobs": (),
+    "energy_parts": COMPONENTS,
 }
 """What a backend may leave unsaid, with what then holds."""

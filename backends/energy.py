@@ -7,24 +7,26 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from npuc.compiler.report import Report, total
-from npuc.compiler.report.energy import Prices, energy_report, with_components
+from npuc.compiler.report.energy import COMPONENTS, Prices, energy_report, with_components
 from npuc.hardware import Hardware
+from npuc.hardware.area import chip_area
 from npuc.hardware.memories import MEMORIES
 
 
-def with_energy(report: Report, machine: Hardware) -> Report:
+def with_energy(report: Report, machine: Hardware, parts: Sequence[str] = COMPONENTS) -> Report:
     """
     A report whose energy is told by component, also of each row, with the work of the vector unit where its energy is
     known.
 
-    As it is where the backend has no energy, since the machine says none or the model has none.
+    `parts` are the components that the backend's energy is of. The report stays as it is where the backend has no
+    energy, since the machine says none or the model has none.
     """
     if report.totals.energy_j is None:
         return report
     prices = prices_of(machine)
     if prices is None:
         return report
-    rows = with_components(report.ops, prices)
+    rows = with_components(report.ops, prices, parts)
     totals = total(rows)
     found = energy_report(rows, totals.seconds, prices)
     energy = {**found.dynamic_j, "static": _sum(found.static_j.values())}
@@ -38,6 +40,8 @@ def prices_of(machine: Hardware) -> Prices | None:
     def known(key: str) -> float | None:
         return machine.known(key, float)
 
+    area = chip_area(machine)
+
     mac = known("energy.mac_pj")
     if mac is None:
         return None
@@ -49,8 +53,8 @@ def prices_of(machine: Hardware) -> Prices | None:
         edge_pj=known("energy.edge_pj_per_byte"),
         vector_pj=known("energy.vector_pj"),
         idle_w={part: known(f"energy.{part}_idle_w") for part in ("array", "vector", "spm", "dram")},
-        area_mm2={part: known(f"area.{part}_mm2") for part in ("array", "vector", "spm", "dram")},
-        chip_mm2=known("area.chip_mm2"),
+        area_mm2=area.parts,
+        chip_mm2=area.chip,
         memory_usd=None if kind is None or mib is None else MEMORIES[kind].usd_per_gib * mib / 1024,
         ops_per_mac=machine.get("compute.ops_per_mac", int) or 2,
     )

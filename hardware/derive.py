@@ -55,7 +55,8 @@ class Rule:
     key: str
     inputs: tuple[str, ...]
     words: str
-    compute: Callable[..., Answer]
+    compute: Callable[..., Answer | None]
+    """Of inputs from which nothing follows it is None."""
 
 
 def _peak(rows: Fraction, cols: Fraction, cores: Fraction, operations: Fraction, clock: Fraction) -> Answer:
@@ -118,6 +119,10 @@ def _by_precision(of: Callable[..., Answer]) -> Callable[..., Answer]:
         return of(_number_of_precision(precision), *more)
 
     return by
+
+
+def _mac_of_model(model: str) -> Answer | None:
+    return None if model == "npuc" else (as_written(1000 * NANOJOULES), "MAESTRO's table: 0.23 pJ a MAC")
 
 
 def _mac(number: Number, node: Fraction) -> Answer:
@@ -184,6 +189,8 @@ def _memory_idle(kind: str, mib: Fraction) -> Answer:
     return _told(MEMORIES[kind].idle_w_per_gib * float(mib) / 1024), f"{kind}, {_text(mib)} MiB"
 
 
+NANOJOULES = 0.00023
+"""Energy of a MAC in MAESTRO's table, nJ."""
 NODE, BYTES, PRECISION, KIND = "technology.node_nm", "memory.element_bytes", "precision", "dram.kind"
 _ARRAY = ("array.rows", "array.cols", "array.cores")
 _TYPED: tuple[tuple[str, Callable[[Callable[..., Answer]], Callable[..., Answer]]], ...] = (
@@ -193,6 +200,7 @@ _TYPED: tuple[tuple[str, Callable[[Callable[..., Answer]], Callable[..., Answer]
 _MAC_WORDS = "a multiplication, and an addition of 32 bits"
 _SIDE, _LEAK = "wires half as long as a side of the array", "leakage of its area"
 _TECHNOLOGY = (
+    Rule("energy.mac_pj", ("technology.model",), "MAESTRO's constant, where not npuc's model holds", _mac_of_model),
     *(
         Rule("energy.mac_pj", (key, NODE), "a multiplication, and an addition of 32 bits", by(_mac))
         for key, by in _TYPED
@@ -256,7 +264,10 @@ def rule_value(key: str, look: Look) -> Derived | None:
         inputs = [look(path) for path in rule.inputs]
         if any(value is None or isinstance(value, bool | list) for value in inputs):
             continue
-        value, how = rule.compute(*(value if isinstance(value, str) else _exact(value) for value in inputs))
+        answer = rule.compute(*(value if isinstance(value, str) else _exact(value) for value in inputs))
+        if answer is None:
+            continue
+        value, how = answer
         with suppress(WrongValue):
             return Derived(_read(key, value), how)
     return None

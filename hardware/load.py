@@ -23,16 +23,15 @@ from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.core.texts import decoded
 from npuc.hardware.derive import without_followers
 from npuc.hardware.description import Hardware
+from npuc.hardware.level_keys import LEVELS, Disagreement, check_elements, with_keys_of_levels, without_replaced
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
-from npuc.hardware.readers.toml_places import find_key, toml_error
+from npuc.hardware.readers.toml_places import find_in_entry, find_key, toml_error
 from npuc.hardware.schema import KEYS, TABLES, key_named
+from npuc.hardware.together import Contradiction, check_together, with_one_width
 
 PRESETS = Path(__file__).parent / "presets"
 SIZE_LIMIT = 1 << 20
-PRECISION, WIDTH = "precision", "memory.element_bytes"
-"""The key of float types and that of the bytes of every float; only one of them determines a float's size."""
-AS_WRITTEN = "as-written"
 _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
 
@@ -44,26 +43,28 @@ class _Origin:
     name: str
     text: str | None = None
 
-    def error(self, message: str, path: str, hint: str | None = None) -> UsageError:
-        """An error about the key `path`."""
+    def error(
+        self, message: str, path: str, hint: str | None = None, entry: tuple[int | None, str | None] = (None, None)
+    ) -> UsageError:
+        """An error about the key `path`, or about an entry of its list and a key there."""
         place = None if self.text is None else find_key(self.text, path)
+        if place is not None and self.text is not None and entry[0] is not None:
+            place = find_in_entry(self.text, path, entry[0], entry[1]) or place
         if place is None or self.text is None:
             return UsageError(f"{self.name}: {message}", hint=hint)
         return self.at(message, *place, hint)
+
+    def disagreement(self, found: Disagreement) -> UsageError:
+        """An error about a key and a level that say different things, with both places."""
+        other = None if self.text is None else find_in_entry(self.text, LEVELS, found.number, found.field)
+        where = "" if other is None else f" (line {other[0]})"
+        return self.error(found.message + where, found.key, "write it in one place, or the same in both")
 
     def at(self, message: str, line: int, col: int, hint: str | None = None) -> UsageError:
         """An error at a place of the file."""
         lines = (self.text or "").split("\n")
         source_line = lines[line - 1] if 0 < line <= len(lines) else ""
         return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
-
-
-class _Contradiction(Exception):
-    """Keys that exclude each other, or that need one another; `path` is the key that an error shows."""
-
-    def __init__(self, path: str, message: str, hint: str):
-        super().__init__(message)
-        self.path, self.message, self.hint = path, message, hint
 
 
 @cache
@@ -97,11 +98,12 @@ def load_hardware(
         whose = None if name in preset_names() or _foreign(name) is not None else name
     own = _checked(overrides or {}, _Origin("hardware override"))
     try:
-        values = without_followers(_one_width(values, own, precision, whose), own) | own
+        values = without_followers(with_one_width(values, own, precision, whose), own)
+        values = with_keys_of_levels(without_replaced(values, own) | own)
         if precision is not None:
             values["precision"] = precision
-        _check_together(values)
-    except _Contradiction as e:
+        check_together(values)
+    except Contradiction as e:
         if isinstance(hardware, Mapping) or os.fspath(hardware) in preset_names() or e.path in own:
             raise UsageError(e.message, hint=e.hint) from None
         name = os.fspath(hardware)
@@ -175,7 +177,12 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
         raise origin.at("found a number of too many digits, expected one of 64 bits", line, col) from e
     except RecursionError as e:
         raise UsageError(f"{name}: values are nested too deeply") from e
-    return _checked(data, origin)
+    values = _checked(data, origin)
+    try:
+        check_elements(values)
+    except Disagreement as e:
+        raise origin.disagreement(e) from None
+    return values
 
 
 def _text(path: Path, name: str) -> str:
@@ -219,8 +226,11 @@ def _checked(data: Mapping[str, object], origin: _Origin) -> dict[str, Value]:
             result[path] = key.kind.read(value)
         except WrongValue as e:
             hint = f"{path} is: {key.meaning}" if not isinstance(key.kind, Rows) else None
-            raise origin.error(f"{path}: {e}", path, hint) from None
-    return result
+            raise origin.error(f"{path}: {e}", path, hint, (e.entry, e.inner)) from None
+    try:
+        return with_keys_of_levels(result)
+    except Disagreement as e:
+        raise origin.disagreement(e) from None
 
 
 def _hint(path: str) -> str:
@@ -239,63 +249,3 @@ def _hint(path: str) -> str:
         return f"did you mean '{match}'?"
     known = inside if dot and inside else ["name", "clock_mhz", *TABLES]
     return f"known: {', '.join(known)}"
-
-
-def _one_width(
-    values: dict[str, Value], own: Mapping[str, Value], asked: str | None, whose: str | None
-) -> dict[str, Value]:
-    """
-    What a description says, without what overrides (`own`) and a precision that is `asked` for take the place of.
-
-    `whose` is the file that a user wrote it in, None for a preset. Raises `UsageError` and `_Contradiction` for types
-    and a width of all floats that are both written.
-    """
-    said = asked if asked is not None else own.get(PRECISION)
-    is_type = said is not None and (asked is not None or said != AS_WRITTEN)
-    if is_type:
-        option = f"--precision {asked}" if asked is not None else f"{PRECISION} = '{said}'"
-        writes = "--set" if WIDTH in own else whose if WIDTH in values else None
-        if writes is not None:
-            raise UsageError(
-                f"{option} contradicts {WIDTH}, set by {writes}, which counts all floats at one width",
-                hint=f"leave out {WIDTH}, or {option}",
-            )
-        return {key: value for key, value in values.items() if key != WIDTH}
-    if WIDTH in own and PRECISION not in own:
-        return {key: value for key, value in values.items() if key != PRECISION}
-    if said is None and WIDTH in values and values.get(PRECISION, AS_WRITTEN) != AS_WRITTEN:
-        raise _Contradiction(
-            PRECISION,
-            f"{PRECISION} = '{values[PRECISION]}' contradicts {WIDTH}, which counts all floats at one width",
-            f"leave out one of them, or say {PRECISION} = '{AS_WRITTEN}'",
-        )
-    return dict(values)
-
-
-def _check_together(values: Mapping[str, Value]) -> None:
-    """Check the keys that depend on each other. Raises `_Contradiction`."""
-    if "array.overlap" in values:
-        if values.get("array.dataflow") != "ws":
-            hint = "--set array.dataflow=ws, or leave array.overlap out"
-            raise _Contradiction("array.overlap", "array.overlap applies only to array.dataflow = 'ws'", hint)
-        if values.get("array.fill") == "per-fold":
-            hint = "leave array.fill out: array.overlap determines fill and drain"
-            raise _Contradiction("array.fill", "array.overlap contradicts array.fill = 'per-fold'", hint)
-        if values.get("cycle.compat") == "scalesim3":
-            hint = "--set cycle.compat=none, or leave array.overlap out"
-            raise _Contradiction("array.overlap", "cycle.compat = 'scalesim3' does not model array.overlap", hint)
-    elif "array.tile_m" in values:
-        hint = "--set array.overlap=base"
-        raise _Contradiction("array.tile_m", "array.tile_m applies only with array.overlap", hint)
-    if values.get("array.transpose") == "explicit" and values.get("array.dataflow") != "in-place":
-        hint = "--set array.dataflow=in-place, or leave array.transpose out"
-        message = "array.transpose = 'explicit' applies only to array.dataflow = 'in-place'"
-        raise _Contradiction("array.transpose", message, hint)
-    if values.get("array.dataflow") == "rs" and values.get("memory.policy") == "lru":
-        hint = "--set memory.policy=explicit, or another array.dataflow"
-        raise _Contradiction("memory.policy", "memory.policy = 'lru' does not know array.dataflow = 'rs'", hint)
-    if values.get("scalesim.bandwidth_mode") == "USER":
-        for key in ("scalesim.ifmap_bw", "scalesim.filter_bw", "scalesim.ofmap_bw"):
-            if key not in values:
-                message = f"scalesim.bandwidth_mode = 'USER' needs {key}"
-                raise _Contradiction("scalesim.bandwidth_mode", message, f"--set {key}=VALUE")

@@ -19,8 +19,9 @@ from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.kinds import BANDWIDTH, ENERGY, Integer, Key, Real, Rows, Scalar, Text
+from npuc.compiler.core.kinds import BANDWIDTH, ENERGY, Flag, Integer, Key, Real, Rows, Scalar, Text
 from npuc.compiler.core.options import PRECISIONS
+from npuc.hardware.level_keys import LEVELS, wrong_rows
 from npuc.hardware.memories import MEMORIES
 from npuc.hardware.technology import LEAST_NODE, MOST_NODE
 
@@ -52,13 +53,28 @@ _LEVEL = Rows(
 )
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": BANDWIDTH}, needed=("tflops", "gb_per_s"))
 
+_MEMORY = Rows(
+    {"name": Text(), "kib": Real(1 << 40), "gb_per_s": BANDWIDTH, "pj_per_byte": ENERGY, "shared": Flag()},
+    needed=("name",),
+    defaults={"shared": True},
+    wrong_together=wrong_rows,
+)
+
 AREA = Real(1e6, zero=True)
 """In mm2."""
+MODELS = ("npuc", "maestro", "gamma", "gamma-int8")
+"""Whose formulas of energy and area hold."""
 
 _OWN = (
     Key("name", Text(), "name of the machine in reports"),
     Key("precision", Text(PRECISIONS), "float types of its programs", "as-written"),
     Key("memory.cache_mib", Real(1 << 20), "cache capacity of the roofline backend, MiB"),
+    Key(
+        LEVELS,
+        _MEMORY,
+        "memories, nearest to the arithmetic first: those that each element has, those that elements share, DRAM; "
+        "numbers of shared ones are a core's part",
+    ),
     Key("dram.capacity_mib", Real(1 << 30), "DRAM capacity of a device, MiB; a step that needs more is refused"),
     Key("dram.kind", Text(tuple(MEMORIES)), "kind of memory: what its bandwidth and energy follow from"),
     Key(
@@ -70,6 +86,12 @@ _OWN = (
         "technology.node_nm",
         Real(MOST_NODE, least=LEAST_NODE),
         "technology node, nm: energies and areas follow from it",
+    ),
+    Key(
+        "technology.model",
+        Text(MODELS),
+        "whose formulas say what accesses and areas cost on processing elements with mappings",
+        "npuc",
     ),
     Key(
         "energy.edge_pj_per_byte",

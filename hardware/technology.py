@@ -19,6 +19,8 @@ Number = Literal["int8", "bf16", "f16", "f32"]
 """What a MAC multiplies; it adds in 32 bits."""
 LEAST_NODE, MOST_NODE = 3.0, 130.0
 """nm; the nodes that the tables span."""
+LEAST_SRAM = 1.0
+"""KiB; a smaller memory costs what one of this size does: registers are another matter."""
 
 _ENERGY_FIT: Mapping[float, tuple[float, float, float, float]] = {
     130: (7.171, -6.709, 2.904, 1.3),
@@ -155,8 +157,7 @@ def sram_energy(kib: float, node_nm: float) -> float:
         slope = (high - low) / (math.sqrt(large) - math.sqrt(small))
         return low + slope * (math.sqrt(kib) - math.sqrt(small))
 
-    # a memory of less than a KiB costs what one of a KiB does: registers are another matter
-    kib = max(kib, 1.0)
+    kib = max(kib, LEAST_SRAM)
     return energy_at(of_64_bits(_SRAM_45), of_64_bits(_SRAM_7), node_nm) / 8
 
 

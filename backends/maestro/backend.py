@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from collections.abc import Mapping as Table
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
@@ -21,6 +22,7 @@ from npuc.backends.maestro.statements import statement_cost
 from npuc.backends.maestro.words import WORDS
 from npuc.backends.operations import sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
+from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.causes import Parts
 from npuc.dialects.mapping import Clusters, Mapping
@@ -55,6 +57,7 @@ class MaestroBackend(Backend):
     knobs = KNOBS
     words = WORDS
     default_hardware = "nvdla"
+    energy_parts = ("array", "spm", "dram", "network")
     settings = MappingProxyType(
         {
             "m": {"maestro.mode": "parity"},
@@ -75,6 +78,13 @@ class MaestroBackend(Backend):
     def needs_schedules(self, hardware: Hardware) -> bool:
         """A mapping says it all."""
         return False
+
+    def without_effect(self, hardware: Hardware) -> Table[str, str]:
+        """Energies of levels where MAESTRO's constants hold."""
+        if array_of(hardware, 1).costs != MAESTRO_COSTS:
+            return {}
+        reason = "accesses cost MAESTRO's constants unless MACs, L1 and L2 have energies (npuc machine shows them)"
+        return dict.fromkeys(("energy.spm_pj_per_byte", "energy.dram_pj_per_byte"), reason)
 
     def check(self, hardware: Hardware) -> None:
         """Raise `UsageError` for a machine without processing elements."""
@@ -149,7 +159,7 @@ class _Scorer:
         self.together += len(statements) > 1 or isinstance(op.parent_op(), InterleaveOp)
         machine = self.machine.for_contraction(op)
         for number in range(len(statements)):
-            key = (op.nest, op.mapping_attr, number, machine.array)
+            key = (op.nest, op.mapping_attr, number, machine.array, machine.buffers)
             if key not in self.known:
                 self.known[key] = statement_cost(op, number, machine)
             cost = self.known[key]

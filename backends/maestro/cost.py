@@ -62,11 +62,27 @@ class CycleBreakdown:
 
 @dataclass(frozen=True)
 class StatementCost:
-    """The columns of a statement, its cycles by cause, and remarks on its mapping, as sentences."""
+    """
+    The columns of a statement, its cycles by cause, and remarks on its mapping, as sentences.
+
+    `incomplete` are the elements of sums that are read back, which MAESTRO does not count.
+    """
 
     columns: Columns
     times: CycleBreakdown
     remarks: tuple[str, ...] = ()
+    incomplete: float = 0.0
+
+    @property
+    def read(self) -> float | None:
+        """Elements that come from DRAM: what steps bring to the shared buffer's network, as their time off chip."""
+        inputs, weights = self.columns["input_l2_read"], self.columns["filter_l2_read"]
+        return None if inputs is None or weights is None else inputs + weights + self.incomplete
+
+    @property
+    def written(self) -> float | None:
+        """Elements that leave for DRAM."""
+        return self.columns["output_l2_write"]
 
 
 def _times(array: PeArray, runtime: Callable[[PeArray], int]) -> CycleBreakdown:
@@ -106,11 +122,13 @@ def cost_of_clusters(nest: Nest, statement: Statement, mapping: Clusters, machin
     run = run_exact(work, levels, array)
     table = columns_of(work, levels, run, array)
     inside = np.array([mapping.processing_elements // mapping.levels[0].fanout])
-    network = int(refetched(work, levels, run, array, inside, machine.l1_size).network[0])
+    held = refetched(work, levels, run, array, inside, machine.l1_size, float(machine.l1_sum_size))
+    network = int(held.network[0])
     times = _times(array, lambda machine: int(evaluate_exact(work, levels, machine)["runtime_cycles"][0]))
     found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
     remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > table["runtime_cycles"][0] else ()
-    return StatementCost(found | {"num_levels": len(mapping.levels)}, times, remarks)
+    incomplete = float(run.by_entry(run.steps.brought["O"])[0])
+    return StatementCost(found | {"num_levels": len(mapping.levels)}, times, remarks, incomplete)
 
 
 def _number(name: str, value: float) -> int | float | None:

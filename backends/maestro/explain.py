@@ -8,7 +8,8 @@ from npuc.backends.base import Answer, Question
 from npuc.backends.maestro.cost import Columns, StatementCost
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
 from npuc.backends.maestro.statements import statement_cost
-from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY, NAMES
+from npuc.compiler.analysis.mapping.columns import NAMES
+from npuc.compiler.analysis.mapping.parity import AccessCosts
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.mapping import Clusters, Mapping, Role
@@ -37,7 +38,7 @@ def explain_text(op: ContractOp, number: int, row: OpRow, machine: MappedMachine
     attr = op.mapping_attr
     if attr is not None:
         lines += _mapping_lines(attr.data, machine)
-    lines += ["", *_time_lines(row, cost, machine), "", *_access_lines(statement, cost.columns)]
+    lines += ["", *_time_lines(row, cost, machine), "", *_access_lines(statement, cost.columns, machine.array.costs)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -82,7 +83,7 @@ def _rate(elements: int, cycles: int) -> str:
     return f"{elements:,}" if cycles == 1 else f"{elements / cycles:,.2f}"
 
 
-def _access_lines(statement: Statement, found: Columns) -> Iterator[str]:
+def _access_lines(statement: Statement, found: Columns, costs: AccessCosts) -> Iterator[str]:
     """The elements moved of each tensor, and their sizes in the buffers."""
     tensors: dict[Role, str] = {"I": statement.lhs, "W": statement.rhs, "O": statement.out}
     heads = ("L2 size", "L2 read", "L2 write", "L1 size", "L1 read", "L1 write", "MACs a read")
@@ -97,10 +98,13 @@ def _access_lines(statement: Statement, found: Columns) -> Iterator[str]:
     if energy:
         l2, l1 = (
             unit * sum(found[f"{name}_{level}_{way}"] or 0 for name in NAMES.values() for way in ("read", "write"))
-            for unit, level in ((L2_ENERGY, "l2"), (L1_ENERGY, "l1"))
+            for unit, level in ((costs.l2, "l2"), (costs.l1, "l1"))
         )
-        rest = energy - l1 - l2
-        yield f"energy    {energy:,.4g} MACs: L2 {l2 / energy:.0%}, L1 {l1 / energy:.0%}, MACs {rest / energy:.0%}"
+        macs = found["num_macs"] or 0
+        dram = energy - l1 - l2 - macs
+        beyond = f", DRAM {dram / energy:.0%}" if costs.offchip else ""
+        shares = f"L2 {l2 / energy:.0%}, L1 {l1 / energy:.0%}, MACs {macs / energy:.0%}{beyond}"
+        yield f"energy    {energy:,.4g} MACs: {shares}"
 
 
 def _whole(value: float | None) -> str:

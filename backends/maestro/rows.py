@@ -32,6 +32,8 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
         seconds=machine.seconds(cycles),
         spm_bytes=_buffer_bytes(found, machine),
         energy_j=None if machine.mac_pj is None or energy is None else 1e-12 * machine.mac_pj * energy,
+        dram_read_bytes=_dram_bytes(cost.read, machine),
+        dram_write_bytes=_dram_bytes(cost.written, machine),
         limit=cost.times.limit if cycles > 0 else None,
         native={**found, **several},
     )
@@ -39,23 +41,30 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
 
 def _buffer_bytes(found: Columns, machine: MappedMachine) -> int | None:
     """The bytes that the mapping needs in the shared buffer."""
-    elements = _buffer_elements(found, machine)
+    elements = _buffer_elements(found, "l2", machine.sum_size)
     return None if machine.element_bytes is None or elements is None else int(elements * machine.element_bytes)
 
 
-def _buffer_elements(found: Columns, machine: MappedMachine) -> Fraction | None:
-    """The elements that the mapping needs in the shared buffer; a partial sum may take several."""
-    elements, outputs = found["l2_size_req"], found["output_l2_size_req"]
+def _dram_bytes(elements: float | None, machine: MappedMachine) -> int | None:
+    """The bytes of DRAM that elements are, where the machine says what DRAM costs; MAESTRO counts none."""
+    if elements is None or machine.width is None or not machine.array.costs.offchip:
+        return None
+    return int(Fraction(elements) * machine.width)
+
+
+def _buffer_elements(found: Columns, level: str, sum_size: Fraction) -> Fraction | None:
+    """The elements that the mapping needs in a buffer, where a partial sum may take several."""
+    elements, outputs = found[f"{level}_size_req"], found[f"output_{level}_size_req"]
     if elements is None or outputs is None:
         return None
-    return Fraction(elements) + (machine.sum_size - 1) * Fraction(outputs)
+    return Fraction(elements) + (sum_size - 1) * Fraction(outputs)
 
 
 def buffer_need(found: Columns, machine: MappedMachine) -> dict[str, tuple[int, int]]:
     """Buffers that are too small, by the key that says their size: what a mapping needs, what there is, in elements."""
     needs = {
-        "maestro.l1_size": (found["l1_size_req"], machine.l1_size),
-        machine.l2_key: (_buffer_elements(found, machine), machine.l2_size),
+        machine.l1_key: (_buffer_elements(found, "l1", machine.l1_sum_size), machine.l1_size),
+        machine.l2_key: (_buffer_elements(found, "l2", machine.sum_size), machine.l2_size),
     }
     return {
         key: (ceil(need), size)

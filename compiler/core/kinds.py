@@ -17,7 +17,15 @@ Value = Scalar | list[dict[str, Scalar]]
 
 
 class WrongValue(Exception):
-    """A value is not what its key takes; the text says what was found and what was expected."""
+    """
+    A value is not what its key takes; the text says what was found and what was expected.
+
+    In a list of tables `entry` is the one that is wrong, from 0, and `inner` its key where it is one.
+    """
+
+    def __init__(self, message: str, entry: int | None = None, inner: str | None = None):
+        super().__init__(message)
+        self.entry, self.inner = entry, inner
 
 
 _SHOWN_BITS = 1024
@@ -142,43 +150,55 @@ class Rows:
     """
     A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
 
-    `wrong` says what is wrong with the values of an entry together, each of which is right; None where nothing is.
+    `wrong` says what is wrong with the values of an entry together, each of which is right, and `wrong_together` which
+    entry does not go with the others, and why; None where nothing is.
     """
 
-    keys: Mapping[str, Integer | Real | Text]
+    keys: Mapping[str, Integer | Real | Text | Flag]
     needed: tuple[str, ...]
     defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
+    wrong_together: Callable[[list[dict[str, Scalar]]], tuple[int, str] | None] = lambda rows: None
 
     def read(self, value: object) -> Value:
         """`value` with every entry read. Raises `WrongValue`."""
         if not isinstance(value, list):
             raise WrongValue(f"expected a list of tables with {', '.join(self.keys)}, got {_found(value)}")
-        return [self._row(number, row) for number, row in enumerate(cast("list[object]", value))]
+        rows = [self._row(number, row) for number, row in enumerate(cast("list[object]", value))]
+        wrong = self.wrong_together(rows)
+        if wrong is not None:
+            raise _wrong_entry(*wrong)
+        return rows
 
     def _row(self, number: int, row: object) -> dict[str, Scalar]:
         if not isinstance(row, Mapping):
-            raise WrongValue(f"entry {number}: expected a table with {', '.join(self.keys)}, got {_found(row)}")
+            raise _wrong_entry(number, f"expected a table with {', '.join(self.keys)}, got {_found(row)}")
         table = cast("Mapping[object, object]", row)
         for key in table:
             if key not in self.keys:
-                raise WrongValue(f"entry {number}: unknown key {show(key)}, expected {', '.join(self.keys)}")
+                raise _wrong_entry(number, f"unknown key {show(key)}, expected {', '.join(self.keys)}", str(key))
         missing = [key for key in self.needed if key not in table]
         if missing:
-            raise WrongValue(f"entry {number}: missing key '{missing[0]}'")
+            raise _wrong_entry(number, f"missing key '{missing[0]}'")
         result: dict[str, Scalar] = {}
         for key, kind in self.keys.items():
             if key in table:
                 try:
                     result[key] = kind.read(table[key])
                 except WrongValue as e:
-                    raise WrongValue(f"entry {number}: {key}: {e}") from None
+                    raise _wrong_entry(number, f"{key}: {e}", key) from None
             elif key in self.defaults:
                 result[key] = self.defaults[key]
         wrong = self.wrong(result)
         if wrong is not None:
-            raise WrongValue(f"entry {number}: {wrong}")
+            raise _wrong_entry(number, wrong)
         return result
+
+
+def _wrong_entry(number: int, what: str, key: str | None = None) -> WrongValue:
+    """What is wrong with an entry of a list; the text may begin with its key."""
+    inner = key or what.partition(":")[0] if key or ":" in what else None
+    return WrongValue(f"entry {number}: {what}", number, inner)
 
 
 Kind = Integer | OneOf | Real | Flag | Text | Limit | Rows

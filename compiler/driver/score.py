@@ -47,7 +47,7 @@ def score_lowered(module: ModuleOp, model: Backend, machine: Hardware) -> Report
     from npuc.backends.energy import with_energy
 
     report = with_communication(model.score(module, machine), _whole_step(module, model), machine)
-    return with_energy(report, machine)
+    return with_energy(report, machine, model.energy_parts)
 
 
 def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:

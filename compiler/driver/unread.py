@@ -9,6 +9,7 @@ from npuc.backends.base import Backend
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.report import Report
 from npuc.hardware import Hardware
+from npuc.hardware.level_keys import LEVELS, SAME, parts_of, rows_of
 
 ACCUMULATOR = "array.accumulator_bits"
 """The key on which sums of a program that is executed depend."""
@@ -21,6 +22,9 @@ def unread_keys(overrides: Mapping[str, object], scored: Sequence[tuple[Backend,
     """
     found: dict[str, str] = {}
     for key in keys_of(overrides):
+        if key == LEVELS:
+            found |= _unread_levels(scored)
+            continue
         reasons = [_reason(key, model, machine) for model, machine in scored]
         if len(scored) > 1 and all(key not in machine.reads for _, machine in scored):
             names = [f"'{model.name}'" for model, _ in scored]
@@ -45,13 +49,13 @@ def unread_in_run(overrides: Mapping[str, object], *, lowered: bool, double: boo
     """
     read = {"precision", *((row.key.path for row in TABLE) if lowered else () if double else (ACCUMULATOR,))}
     reason = "no pass reads it" if lowered else "the numbers do not depend on it"
-    return {key: reason for key in keys_of(overrides) if key not in read}
+    return {key: reason for key in keys_of(overrides) if not _stands_for(key) & read}
 
 
 def unread_in_target(overrides: Mapping[str, object]) -> dict[str, str]:
     """The keys of `overrides` that are not among the facts of the machine which a program has for its passes: why."""
     facts = {row.key.path for row in TABLE}
-    return {key: "no pass reads it" for key in keys_of(overrides) if key not in facts}
+    return {key: "no pass reads it" for key in keys_of(overrides) if not _stands_for(key) & facts}
 
 
 def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -75,6 +79,29 @@ def with_warnings(report: Report, warnings: Sequence[str]) -> Report:
     import msgspec
 
     return msgspec.structs.replace(report, warnings=[*report.warnings, *warnings]) if warnings else report
+
+
+def _unread_levels(scored: Sequence[tuple[Backend, Hardware]]) -> dict[str, str]:
+    """The levels of which no backend reads anything, neither as a level nor by the keys that say the same."""
+    rows = rows_of(scored[0][1].values)
+    part_of = {number: part for part, number in parts_of(rows).items()}
+    found: dict[str, str] = {}
+    for number, row in enumerate(rows):
+        part = part_of.get(number)
+        keys = {same.key for same in SAME if same.part == part and same.field in row}
+        if part in ("local", "scratchpad"):
+            keys.add(LEVELS)
+        if not any(keys & machine.reads for _, machine in scored):
+            names = " and ".join(f"'{model.name}'" for model, _ in scored)
+            said = "the backend" if len(scored) == 1 else "none of the backends"
+            verb = "does not read it here" if len(scored) == 1 else "reads it here"
+            found[f"{row['name']} of {LEVELS}"] = f"{said} {names} {verb}"
+    return found
+
+
+def _stands_for(key: str) -> set[str]:
+    """A key, and those that say the same as it."""
+    return {key, *(same.key for same in SAME if key == LEVELS)}
 
 
 def _joined(reasons: Iterable[str]) -> str:

@@ -21,7 +21,10 @@ from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.reference.keys import toml_text
 from npuc.hardware import KEYS, Hardware, load_hardware, text_of_hardware
-from npuc.hardware.readers.toml_remarks import head_of, remark_of
+from npuc.hardware.area import MODEL, chip_area
+from npuc.hardware.level_keys import LEVELS, SAME, parts_of, rows_of
+from npuc.hardware.levels import MemoryLevel, levels_of
+from npuc.hardware.readers.toml_remarks import head_of, remark_of, remark_of_entry, remark_of_entry_head
 
 OVERRIDDEN, WRITTEN, DEFAULT, DERIVED = "set", "file", "default", "derived"
 
@@ -66,6 +69,27 @@ class KeySource(msgspec.Struct, frozen=True, kw_only=True):
     """the backends that look at it"""
 
 
+class LevelSees(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory of a machine; null is what nothing says of it."""
+
+    name: str
+    """the level"""
+    part: str | None
+    """what it is to the models: `local` (in each element), `scratchpad`, `dram`; null: no model has it"""
+    count: int | None
+    """how many the chip has"""
+    bytes: int | None
+    """bytes of each"""
+    gb_per_s: float | None
+    """GB/s that each gives to the level inside of it"""
+    pj_per_byte: float | None
+    """pJ of a byte that is read or written"""
+    area_mm2: float | None
+    """mm2 of all of them, by the technology node"""
+    source: str
+    """what the file says of it"""
+
+
 class MachinePage(msgspec.Struct, frozen=True, kw_only=True):
     """What `npuc machine` says."""
 
@@ -77,6 +101,12 @@ class MachinePage(msgspec.Struct, frozen=True, kw_only=True):
     """what its file says of it"""
     backends: list[BackendSees]
     """the machine to each backend"""
+    levels: list[LevelSees] = []
+    """the memories, nearest to the arithmetic first"""
+    model: str = "npuc"
+    """whose formulas of energy and area hold"""
+    area_mm2: dict[str, float | None] = {}
+    """mm2 by part, and of the `chip`"""
     keys: list[KeySource]
     """every number with its source"""
 
@@ -109,8 +139,34 @@ def machine_page(
         name=machine.name,
         about=head_of(text),
         backends=seen,
+        levels=[_level(level, number, text) for number, level in enumerate(levels_of(machine))],
+        model=machine.get(MODEL, str) or "npuc",
+        area_mm2={**(area := chip_area(machine)).parts, "chip": area.chip},
         keys=[*_sources(machine, machines, text, own)],
     )
+
+
+def _level(level: MemoryLevel, number: int, text: str) -> LevelSees:
+    return LevelSees(
+        name=level.name,
+        part=level.part,
+        count=level.count,
+        bytes=None if level.kib is None else round(1024 * level.kib),
+        gb_per_s=level.gb_per_s,
+        pj_per_byte=level.pj_per_byte,
+        area_mm2=level.area_mm2,
+        source=remark_of_entry_head(text, LEVELS, number) or "",
+    )
+
+
+def _remark(machine: Hardware, text: str, key: str) -> str | None:
+    """What a file says of a key, or of the level that says the same."""
+    found = remark_of(text, key)
+    same = next((one for one in SAME if one.key == key), None)
+    number = None if same is None else parts_of(rows_of(machine.values)).get(same.part)
+    if found or same is None or number is None:
+        return found
+    return remark_of_entry(text, LEVELS, number, same.field)
 
 
 def _sees(model: Backend, machine: Hardware) -> BackendSees:
@@ -142,7 +198,7 @@ def _sources(machine: Hardware, machines: Mapping[str, Hardware], text: str, own
         reading = [name for name, one in machines.items() if key in one.reads or key in one.derived]
         if key in machine.values:
             origin = OVERRIDDEN if key in own else WRITTEN
-            said = (remark_of(text, key) or head) if origin == WRITTEN else "given beside the file"
+            said = (_remark(machine, text, key) or head) if origin == WRITTEN else "given beside the file"
             yield KeySource(key=key, value=machine.values[key], origin=origin, source=said, backends=reading)
             continue
         derived = next((one.derived[key] for one in machines.values() if key in one.derived), None)

@@ -11,6 +11,7 @@ from npuc.compiler.reference.machine import (
     OVERRIDDEN,
     BackendSees,
     KeySource,
+    LevelSees,
     MachinePage,
     value_text,
 )
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 HEADS = ("backend", "peak\nOP/s", "ridge\nOP/B", "memory\nGB/s", "memory\nB/cycle", "MACs\n/cycle", "on chip", "as")
+LEVEL_HEADS = ("level", "memories", "each", "GB/s\neach", "pJ/B", "mm2", "is")
+PARTS = {"local": "in each element: L1 of maestro", "scratchpad": "feeds the array: L2 of maestro", "dram": "off chip"}
 RANKS = {4: 1, 5: 2, 6: 3, 7: 4}
 ORIGINS = {OVERRIDDEN: "given: ", DEFAULT: "default: ", DERIVED: "follows: "}
 
@@ -37,7 +40,14 @@ def print_machine(page: MachinePage, console: Console) -> None:
             print_line(one.backend, one.missing, console)
     if any(one.missing is not None for one in page.backends):
         console.print()
-    keys = [key for key in page.keys if key.key != "name"]
+    if page.levels:
+        print_grid(
+            columns_of([LEVEL_HEADS, *map(_level_cells, page.levels)], left=(0, 6), ranks={4: 1, 5: 2}), console, gap=2
+        )
+    if page.area_mm2.get("chip") is not None:
+        print_line("area", _area(page), console)
+    console.print()
+    keys = [key for key in page.keys if key.key not in ("name", "memory.levels")]
     width = 2 + max((len(_label(key)) for key in keys), default=0)
     for key in keys:
         print_line(_label(key), "".join(_said(key, page.about)), console, min(width, console.width // 2))
@@ -57,6 +67,28 @@ def _cells(one: BackendSees) -> list[str]:
         bytes_cell(one.memory_bytes),
         one.memory,
     ]
+
+
+def _level_cells(level: LevelSees) -> list[str]:
+    def number(value: float | None) -> str:
+        return "" if value is None else three_digits(value)
+
+    return [
+        level.name,
+        "" if level.count is None else f"{level.count:,}",
+        bytes_cell(level.bytes),
+        number(level.gb_per_s),
+        number(level.pj_per_byte),
+        number(level.area_mm2),
+        PARTS.get(level.part or "", "in no model yet"),
+    ]
+
+
+def _area(page: MachinePage) -> str:
+    """The area of the chip by part, and whose formulas say it."""
+    parts = [f"{name} {three_digits(size)}" for name, size in page.area_mm2.items() if size and name != "chip"]
+    whole = page.area_mm2["chip"] or 0.0
+    return f"{three_digits(whole)} mm2 by the formulas of {page.model}: {', '.join(parts)}"
 
 
 def _label(key: KeySource) -> str:

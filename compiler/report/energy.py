@@ -12,6 +12,8 @@ from npuc.compiler.report.rows import OpRow
 
 COMPONENTS = ("array", "edge", "spm", "vector", "dram", "network")
 """Where energy goes: MACs, wires to the array's edges, scratchpads (or a model's buffers), vector units, memory."""
+COUNTED = ("edge", "vector", "dram")
+"""Components that a model has only where it counts traffic with DRAM."""
 ON_CHIP = ("array", "vector", "spm", "dram")
 """What takes area; of a memory outside of the chip it is 0."""
 
@@ -56,19 +58,23 @@ class Prices:
     ops_per_mac: int = 2
 
 
-def with_components(rows: Sequence[OpRow], prices: Prices) -> list[OpRow]:
+def with_components(
+    rows: Sequence[OpRow], prices: Prices, components: Sequence[str] = COMPONENTS
+) -> list[OpRow]:
     """
     Rows whose energy counts the work of the vector unit, too, and is told by component.
 
-    A model that counts no DRAM traffic has the energy of MACs and buffers alone.
+    A model that counts no DRAM traffic has the energy of MACs and buffers alone. `components` are those that the
+    model's energy is of.
     """
     counted = any(row.energy_j is not None and row.dram_read_bytes is not None for row in rows)
-    return [row if row.energy_j is None else _with_parts(row, row.energy_j, prices, counted) for row in rows]
+    own = [name for name in components if counted or name not in COUNTED]
+    return [row if row.energy_j is None else _with_parts(row, row.energy_j, prices, own) for row in rows]
 
 
-def _with_parts(row: OpRow, energy: float, prices: Prices, counted: bool) -> OpRow:
+def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -> OpRow:
     """
-    A row with its energy by component.
+    A row with its energy by component, of its `own` ones.
 
     MACs, vector work and DRAM traffic are counted; what is left of the energy is that of the scratchpad and of the
     wires between it and the array's edges, which carry the same bytes.
@@ -82,10 +88,10 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, counted: bool) -> OpR
     moved = (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
     energy += vector or 0.0
     parts["array"] = array = 1e-12 * prices.mac_pj * (row.macs or 0)
-    parts["vector"] = vector if counted else None
-    parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and counted else None
+    parts["vector"] = vector if "vector" in own else None
+    parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and "dram" in own else None
     left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0), 0.0)
-    if prices.edge_pj is not None and counted:
+    if prices.edge_pj is not None and "edge" in own:
         wires = prices.edge_pj + (prices.spm_pj or 0.0)
         parts["edge"] = left * prices.edge_pj / wires if wires else 0.0
     parts["spm"] = left - (parts["edge"] or 0.0)
@@ -99,7 +105,7 @@ def energy_report(rows: Sequence[OpRow], seconds: float | None, prices: Prices) 
     for name, power in prices.idle_w.items():
         idle[name] = None if power is None or seconds is None else power * seconds
     total = math.fsum(value for value in (*dynamic.values(), *idle.values()) if value is not None)
-    parts = {name: prices.area_mm2.get(name) for name in ON_CHIP}
+    parts = {**dict.fromkeys(ON_CHIP), **prices.area_mm2}
     sizes = [size for size in parts.values() if size is not None]
     chip = prices.chip_mm2 if prices.chip_mm2 is not None else math.fsum(sizes) if sizes else None
     macs = sum(row.repeat * (row.macs or 0) for row in rows if row.energy_j is not None and row.kind != "comm")

@@ -91,7 +91,7 @@ class _File:
         text = self.entries[key].value
         try:
             if not re.fullmatch(r"[+-]?[0-9]{1,20}", text):
-                raise WrongValue
+                raise WrongValue(text)
             value = KEYS[path].kind.read(int(text))
         except WrongValue:
             raise self.wrong(key, _range(path)) from None

@@ -39,6 +39,39 @@ def find_key(text: str, path: str) -> tuple[int, int] | None:
     return None
 
 
+def find_in_entry(text: str, path: str, number: int, key: str | None) -> tuple[int, int] | None:
+    """
+    Line and column (from 1) of an entry of the list of tables `path`, by its number from 0, or of a key of it.
+
+    The list is written with `[[path]]` headers or as `path = [{ … }, …]`. None when it is not found.
+    """
+    lines = text.split("\n")
+    heads = [n for n, line in enumerate(lines) if re.match(rf"\s*\[\[\s*{re.escape(path)}\s*\]\]", line)]
+    if heads:
+        if number >= len(heads):
+            return None
+        first = heads[number]
+        for at in range(first + 1, len(lines)):
+            if re.match(r"\s*\[", lines[at]):
+                break
+            found = key and _pattern(key).match(lines[at].lstrip()) and _pattern(key).search(lines[at])
+            if found:
+                return at + 1, found.start(1) + 1
+        return first + 1, lines[first].index("[") + 1
+    place = find_key(text, path)
+    if place is None:
+        return None
+    start = sum(len(line) + 1 for line in lines[: place[0] - 1]) + place[1] - 1
+    bare = re.sub(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|#[^\n]*", lambda one: "s" * len(one.group()), text)
+    entries = [found.start() for found in re.finditer(r"\{", bare[start:])]
+    if number >= len(entries):
+        return None
+    begin = start + entries[number]
+    inner = _pattern(key).search(text, begin, bare.find("}", begin) + 1) if key else None
+    at = inner.start(1) if inner else begin
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+
+
 def toml_error(message: str, text: str) -> tuple[str, int, int]:
     """The message of Python's reader without its position, and that position."""
     found = re.search(r"\s*\(at (?:line (\d+), column (\d+)|end of document)\)$", message)

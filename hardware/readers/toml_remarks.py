@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from npuc.hardware.readers.toml_places import find_key
+from npuc.hardware.readers.toml_places import find_in_entry, find_key
 
 _STRING = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
 
@@ -26,8 +26,26 @@ def remark_of(text: str, path: str) -> str | None:
     None where it says nothing, or does not have the key.
     """
     place = find_key(text, path)
-    if place is None:
-        return None
+    return None if place is None else _remark_at(text, place)
+
+
+def remark_of_entry(text: str, path: str, number: int, key: str) -> str | None:
+    """What a file says of a key of an entry of a list of tables, by its number from 0, or of the entry's first line."""
+    place = find_in_entry(text, path, number, key)
+    return None if place is None else _remark_at(text, place) or remark_of_entry_head(text, path, number)
+
+
+def remark_of_entry_head(text: str, path: str, number: int) -> str | None:
+    """What a file says of an entry of a list of tables: beside its name, or its first line."""
+    for key in ("name", None):
+        place = find_in_entry(text, path, number, key)
+        found = None if place is None else _remark_at(text, place)
+        if found:
+            return found
+    return None
+
+
+def _remark_at(text: str, place: tuple[int, int]) -> str | None:
     lines = text.splitlines()
     number = place[0] - 1
     found = _comment(lines[number])

@@ -1,23 +1,21 @@
 """
 MAESTRO's result columns, from the counts of its analysis; for one mapping or arrays of them.
 
-Energies, areas and powers are MAESTRO's constants: an L2 access takes as much energy as 18.61 MACs, an L1 access as
-1.68.
+Areas and powers are MAESTRO's formulas. So are energies, where the machine does not say what its accesses cost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.mapping.parity import Counters, Extremes, PeArray
+from npuc.compiler.analysis.machine.published_area import Sizes, maestro_area
+from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS, AccessCosts, Counters, Extremes, PeArray
 from npuc.dialects.mapping import Role
 
-L2_ENERGY, L1_ENERGY = 18.61, 1.68
-"""Energy of an access to an element, in MACs."""
 NANOJOULES = 0.00023
 """Energy of a MAC, nJ."""
 NAMES: dict[Role, str] = {"I": "input", "W": "filter", "O": "output"}
@@ -46,9 +44,18 @@ def accesses(table: Mapping[str, NDArray[np.float64]], level: str) -> NDArray[np
     return total
 
 
-def energy(l2: Numbers, l1: Numbers, macs: Numbers) -> Numbers:
+def energy(l2: Numbers, l1: Numbers, macs: Numbers, offchip: Numbers, costs: AccessCosts) -> Numbers:
     """The energy of accesses (reads and writes of all tensors) and MACs, in units of a MAC."""
-    return L2_ENERGY * l2 + L1_ENERGY * l1 + macs
+    found = costs.l2 * l2 + costs.l1 * l1 + macs
+    return found + costs.offchip * offchip if costs.offchip else found
+
+
+def offchip_accesses(table: Mapping[str, Numbers], incomplete: Numbers) -> Numbers:
+    """
+    The elements that pass between DRAM and L2: what steps bring, `incomplete` sums that are read back among it, and
+    what leaves. L2 keeps nothing between steps but what stays in its tiles, as the time off chip has it.
+    """
+    return table["input_l2_read"] + table["filter_l2_read"] + table["output_l2_write"] + incomplete
 
 
 def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) -> Numbers:
@@ -58,15 +65,14 @@ def energy_column(l2: Numbers, l1: Numbers, output_reads: Numbers, levels: int) 
     It has neither MACs nor reads of outputs; of a mapping with several levels it takes the L1 accesses of the layer
     before it in the file, which is none here.
     """
-    return NANOJOULES * (L2_ENERGY * (l2 - output_reads) + (L1_ENERGY * l1 if levels == 1 else 0 * l1))
+    own = MAESTRO_COSTS
+    return NANOJOULES * (own.l2 * (l2 - output_reads) + (own.l1 * l1 if levels == 1 else 0 * l1))
 
 
 def area(l2_size: Numbers, l1_size: Numbers, array: PeArray) -> Numbers:
     """The area of the machine with buffers of these sizes (elements), um^2."""
-    pes = array.num_pes
-    bus = 101.7938 * (14.662 * pes + 28.895) * array.noc_bw
-    arbiter = 1.2886 * pes**2 + 5.5814 * pes - 23.711
-    return pes * (283 * array.lanes + 0.104 * l1_size) + 0.104 * l2_size + bus + max(395.473 * arbiter, 395.473)
+    found = maestro_area(Sizes(array.num_pes, l1_size, l2_size, array.noc_bw, array.lanes))
+    return cast("Numbers", found.total)
 
 
 def power(l2_size: Numbers, l1_size: Numbers, array: PeArray) -> Numbers:
@@ -104,7 +110,8 @@ def columns(found: Counters, array: PeArray, levels: int) -> dict[str, int | flo
     for name, delay in (("ingress", found.ingress), ("egress", found.egress), ("compute", found.compute)):
         row |= {f"{name}_delay_{what}": value for what, value in _extremes(delay, found.steps).items()}
     row["avg_utilized_pes"], row["arithmetic_intensity"] = found.active, found.intensity
-    row["energy_total_mac_units"] = energy(float(l2), float(l1), float(found.macs))
+    offchip = float(found.l2_read["I"] + found.l2_read["W"] + found.l2_write["O"])
+    row["energy_total_mac_units"] = energy(float(l2), float(l1), float(found.macs), offchip, array.costs)
     row["energy_nj_csv"] = energy_column(float(l2), float(l1), float(found.l2_read["O"]), levels)
     # Buffers of nothing, which degenerate mappings ask for, count as one element.
     sizes = float(l2_size or 1), float(l1_size or 1)

@@ -18,11 +18,24 @@ INPUTS: tuple[Role, ...] = ("I", "W")
 
 
 @dataclass(frozen=True)
+class AccessCosts:
+    """The energy of an access to an element of L2, of L1 and of DRAM, in MACs; MAESTRO's constants."""
+
+    l2: float = 18.61
+    l1: float = 1.68
+    offchip: float = 0.0
+
+
+MAESTRO_COSTS = AccessCosts()
+
+
+@dataclass(frozen=True)
 class PeArray:
     """
     The machine: elements, the network's elements a cycle and latency, off-chip elements, MACs a cycle.
 
-    Off chip come `offchip_bw` elements in `offchip_cycles` cycles, which need not be a whole number a cycle.
+    Off chip come `offchip_bw` elements in `offchip_cycles` cycles, which need not be a whole number a cycle. `costs`
+    are what accesses cost.
     """
 
     num_pes: int
@@ -31,6 +44,7 @@ class PeArray:
     offchip_bw: int = 70_000
     lanes: int = 1
     offchip_cycles: int = 1
+    costs: AccessCosts = MAESTRO_COSTS
 
     @property
     def whole_offchip_bw(self) -> int:

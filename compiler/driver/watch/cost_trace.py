@@ -50,7 +50,7 @@ def report_of(module: ModuleOp, model: Backend, machine: Hardware) -> Report | N
         if op.name not in ("builtin.module", "func.func", "func.return") and model.supports(op) is not None:
             return None
     try:
-        return with_energy(model.score(module, machine), machine)
+        return with_energy(model.score(module, machine), machine, model.energy_parts)
     except NpucError:
         return None
 

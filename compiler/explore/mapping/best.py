@@ -112,12 +112,13 @@ def exact_costs(
     array: PeArray,
     l1_size: int | None = None,
     sum_size: float = 1.0,
+    l1_sum_size: float = 1.0,
 ) -> MappingCosts:
     """
     The exact costs of candidates for statements one after another; a buffer is as large as the largest need.
 
     `l1_size` is the size of a processing element's buffer, unlimited if None; `sum_size` are the elements of the shared
-    buffer that a partial sum takes.
+    buffer that a partial sum takes, `l1_sum_size` those of a processing element's.
     """
     levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
     tables: list[dict[str, Floats]] = []
@@ -126,13 +127,13 @@ def exact_costs(
         for work in works:
             run = run_exact(work, levels, array)
             tables.append(columns_of(work, levels, run, array))
-            refetch = refetched(work, levels, run, array, inside, l1_size)
+            refetch = refetched(work, levels, run, array, inside, l1_size, l1_sum_size)
             carried &= refetch.network <= tables[-1]["runtime_cycles"]
             buffered &= refetch.buffered
     cycles, energy = (
         np.sum([table[name] for table in tables], axis=0) for name in ("runtime_cycles", "energy_total_mac_units")
     )
-    l1 = np.max([table["l1_size_req"] for table in tables], axis=0)
+    l1 = np.max([with_sums(table["l1_size_req"], table["output_l1_size_req"], l1_sum_size) for table in tables], axis=0)
     l2 = np.max([with_sums(table["l2_size_req"], table["output_l2_size_req"], sum_size) for table in tables], axis=0)
     return MappingCosts(cycles, energy, l1, l2, carried, buffered)
 
@@ -143,12 +144,17 @@ def with_sums(elements: Floats, outputs: Floats, sum_size: float) -> Floats:
 
 
 def exact_cost(
-    works: tuple[Contraction, ...], mapping: Clusters, array: PeArray, l1_size: int | None = None, sum_size: float = 1.0
+    works: tuple[Contraction, ...],
+    mapping: Clusters,
+    array: PeArray,
+    l1_size: int | None = None,
+    sum_size: float = 1.0,
+    l1_sum_size: float = 1.0,
 ) -> MappingCost:
-    """What one mapping costs exactly; `l1_size` and `sum_size` as of `exact_costs`."""
+    """What one mapping costs exactly; sizes as of `exact_costs`."""
     fanouts = np.array([[level.fanout] for level in mapping.levels])
     one = Candidates(fanouts, tuple(cluster_arrays(works[0], [mapping])))
-    return exact_costs(works, one, array, l1_size, sum_size).row(0)
+    return exact_costs(works, one, array, l1_size, sum_size, l1_sum_size).row(0)
 
 
 @dataclass

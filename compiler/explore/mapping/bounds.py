@@ -23,11 +23,10 @@ from math import ceil, fsum, perm, prod
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.columns import L1_ENERGY, L2_ENERGY
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.volumes import tile
-from npuc.compiler.analysis.mapping.parity import PeArray
+from npuc.compiler.analysis.mapping.parity import AccessCosts, PeArray
 from npuc.compiler.explore.mapping.best import Objective
 from npuc.compiler.explore.mapping.space import MapSpace, widths_of
 
@@ -48,7 +47,7 @@ class CostBound:
     @cached_property
     def energy(self) -> float:
         """The energy, in MACs' worth, that no mapping is below."""
-        return fsum(_energy(work) for work in self.works)
+        return fsum(_energy(work, self.array.costs) for work in self.works)
 
     def of(self, widths: Floats, tiles: Floats) -> Floats:
         """
@@ -106,13 +105,13 @@ def _least_time(work: Contraction, array: PeArray, space: MapSpace) -> float:
     return max(ceil(work.macs / (array.num_pes * array.lanes)) + begins, ceil(most / array.noc_bw), offchip)
 
 
-def _energy(work: Contraction) -> float:
+def _energy(work: Contraction, costs: AccessCosts) -> float:
     whole = np.array([[float(size)] for _, size in work.dims])
     inputs, outputs = float(_read(work, whole)[0]), float(tile(work, "O", whole)[0])
     l2 = 2 * (inputs + outputs)
     l1 = 4 * work.macs + inputs
     # A millionth of a millionth, for sums that are rounded in another order.
-    return (L2_ENERGY * l2 + L1_ENERGY * l1 + work.macs) * (1 - 1e-12)
+    return (costs.l2 * l2 + costs.l1 * l1 + costs.offchip * (inputs + outputs) + work.macs) * (1 - 1e-12)
 
 
 @dataclass(frozen=True)

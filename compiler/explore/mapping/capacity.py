@@ -22,13 +22,14 @@ class BufferCapacity:
     Statements that run one after another in the same buffers, of `l1` and `l2` elements; None: no limit.
 
     Their dimensions are those of the space that is searched, in its order. A partial sum takes `sum_size` elements of
-    the shared buffer, one of a processing element's.
+    the shared buffer, `l1_sum_size` of a processing element's.
     """
 
     works: tuple[Contraction, ...]
     l1: int | None = None
     l2: int | None = None
     sum_size: float = 1.0
+    l1_sum_size: float = 1.0
 
     def need(self, sizes: Floats, sum_size: float = 1.0) -> Floats:
         """The elements of a buffer that tiles of sizes [dimension, mapping] take where a sum takes so many elements."""
@@ -66,7 +67,7 @@ def cut_to_fit(capacity: BufferCapacity, drawn: Drawn) -> None:
     """
     tiles, least = drawn.tiles, drawn.least
     if capacity.l1 is not None:
-        _cut(capacity, (capacity.l1, 1.0), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
+        _cut(capacity, (capacity.l1, capacity.l1_sum_size), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
     if capacity.l2 is None:
         return
     shared = capacity.l2, capacity.sum_size

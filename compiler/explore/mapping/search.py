@@ -72,7 +72,7 @@ class Search:
     def _key(self, op: ContractOp) -> Hashable:
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
         machine = self.machine.for_contraction(op)
-        return works, op.mapping_attr, machine.l2_size, machine.sum_size, machine.array
+        return works, op.mapping_attr, machine.array, machine.buffers
 
     def _task(self, op: ContractOp) -> SearchTask:
         machine = self.machine.for_contraction(op)
@@ -138,7 +138,7 @@ class Search:
                 raise CapacityError(
                     f"{_named(op)}: none of {outcome.best.evaluations:,} mappings fits the machine's buffers",
                     location=location_of(op),
-                    hint=f"a larger maestro.l1_size or {self.machine.l2_key}, or a larger --budget",
+                    hint=f"a larger {self.machine.l1_key} or {self.machine.l2_key}, or a larger --budget",
                 )
             found.append(one)
         return tuple(found)

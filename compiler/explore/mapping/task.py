@@ -102,13 +102,13 @@ class ExactTask:
     @property
     def capacity(self) -> BufferCapacity:
         """The machine's buffers."""
-        return BufferCapacity(self.works, self.machine.l1_size, self.machine.l2_size, float(self.machine.sum_size))
+        l1, l2, l1_sum, l2_sum = self.machine.buffers
+        return BufferCapacity(self.works, l1, l2, float(l2_sum), float(l1_sum))
 
     def costs(self, candidates: Candidates) -> MappingCosts:
         """Exact costs."""
-        return exact_costs(
-            self.works, candidates, self.machine.array, self.machine.l1_size, float(self.machine.sum_size)
-        )
+        l1, _, l1_sum, l2_sum = self.machine.buffers
+        return exact_costs(self.works, candidates, self.machine.array, l1, float(l2_sum), float(l1_sum))
 
     def known(self) -> Iterator[tuple[Clusters, MappingCost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
@@ -125,8 +125,8 @@ class ExactTask:
         return None if own is None else self._cost(own)
 
     def _cost(self, mapping: Clusters) -> MappingCost:
-        machine = self.machine
-        return exact_cost(self.works, mapping, machine.array, machine.l1_size, float(machine.sum_size))
+        l1, _, l1_sum, l2_sum = self.machine.buffers
+        return exact_cost(self.works, mapping, self.machine.array, l1, float(l2_sum), float(l1_sum))
 
     def _own(self) -> Clusters | None:
         """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""

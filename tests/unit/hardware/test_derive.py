@@ -66,6 +66,7 @@ def test_a_value_follows(key: str, machine: dict[str, object], value: float, how
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.key} of {rule.inputs[0]}")
 def test_a_rule_reads_what_it_says(rule: Rule) -> None:
     own: dict[str, object] = {"compute.ops_per_mac": 1, "precision": "f32", "dram.kind": "DDR4"}
+    own["technology.model"] = "maestro"
     written = {path: own.get(path, 64) for path in rule.inputs}
     hardware = load_hardware(written)
     assert hardware.known(rule.key) is not None

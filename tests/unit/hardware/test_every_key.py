@@ -69,6 +69,11 @@ SCALESIM_BANDWIDTHS = {"scalesim.ifmap_bw": 1.0, "scalesim.filter_bw": 1.0, "sca
 """Keys that no backend reads, since the mode USER is scored as CALC."""
 PLAN = {"devices": 2}
 LEVELS = [{"kind": "ring", "size": 2, "gb_per_s": 2.0}]
+MEMORIES = [
+    {"name": "L1", "kib": 0.001, "shared": False},
+    {"name": "L2", "kib": 0.5},
+    {"name": "DRAM", "gb_per_s": 0.1},
+]
 MANY_CORES = {"array.cores": 2, "array.rows": 2, "array.cols": 2}
 SMALL = {"array.rows": 2, "array.cols": 2}
 """Machines on which keys show that do not on the usual one."""
@@ -79,6 +84,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "dram.kind": Case("HBM2e"),
         "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
         "technology.node_nm": Case(45),
+        "technology.model": Case("gamma", {"technology.node_nm": 7}),
         "energy.edge_pj_per_byte": Case(1.0),
         "energy.vector_pj": Case(1.0),
         "energy.array_idle_w": Case(1.0),
@@ -112,6 +118,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "array.filter_port": Case(64, RS),
         "array.psum_port": Case(64, RS),
         "memory.spm_kib": Case(0.5),
+        "memory.levels": Case(MEMORIES),
         "memory.double_buffer": Case(False),
         "memory.element_bytes": Case(8),
         "memory.policy": Case("lru"),
@@ -136,6 +143,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "precision": Case("f16"),
         "memory.element_bytes": Case(8),
         "memory.cache_mib": Case(0.002),
+        "memory.levels": Case(MEMORIES),
         "dram.gb_per_s": Case(0.1),
         "dram.capacity_mib": Case(0.001),
         "compute.tflops": Case(0.1),
@@ -161,6 +169,8 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "dram.kind": Case("HBM2e"),
         "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
         "technology.node_nm": Case(45),
+        "technology.model": Case("maestro"),
+        "memory.levels": Case(MEMORIES),
         "precision": Case("f16"),
         "clock_mhz": Case(10.0),
         "array.accumulator_bits": Case(16, {"memory.element_bytes": 2}),
@@ -179,6 +189,8 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "maestro.mode": Case("parity"),
         "maestro.mapping": Case("rs"),
         "energy.mac_pj": Case(7.0),
+        "energy.spm_pj_per_byte": Case(7.0, {"technology.node_nm": 45}),
+        "energy.dram_pj_per_byte": Case(7.0, {"technology.node_nm": 45}),
         "network.levels": Case(LEVELS, options=PLAN),
     },
 }

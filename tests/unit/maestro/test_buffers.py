@@ -61,7 +61,7 @@ def best_mappings(network: str, preset: str, objective: Objective) -> Iterator[t
     module, hardware = lowered_module(open_source(network), get_backend("maestro"), keys, lambda text: None, [])
     settings = Settings(objective, "random", 60, 0, 2, 1, "divisors")
     found = Search(module, hardware, settings)
-    result = found.run("net", "net.dsl", lambda count: None)
+    result = found.run("net", "net.dsl", lambda count: None).result
     assert all(one.fits for one in result.found)
     for op in found.contracts:
         attr = op.mapping_attr

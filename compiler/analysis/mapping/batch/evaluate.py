@@ -12,7 +12,16 @@ import numpy as np
 from npuc.compiler.analysis.mapping.batch.arrays import Bools, Floats, LevelArrays, Mappings, read_levels
 from npuc.compiler.analysis.mapping.batch.groups import EntryReductions, sum_by
 from npuc.compiler.analysis.mapping.batch.run import BatchRun, run_level
-from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, accesses, area, energy, energy_column, power
+from npuc.compiler.analysis.mapping.columns import (
+    COLUMNS,
+    NAMES,
+    accesses,
+    area,
+    energy,
+    energy_column,
+    offchip_accesses,
+    power,
+)
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Problem, Role
 
@@ -27,7 +36,8 @@ def evaluate_part(problem: Problem, mappings: Mappings, array: PeArray) -> tuple
     table = _traffic(problem, levels, run) | _times(problem, run, array)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
-    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
+    offchip = offchip_accesses(table, 0.0 * l2)
+    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"], offchip, array.costs)
     table["energy_nj_csv"] = energy_column(l2, l1, table["output_l2_read"], len(levels))
     sizes = np.maximum(table["l2_size_req"], 1), np.maximum(table["l1_size_req"], 1)
     table["area_csv"], table["power_csv"] = area(*sizes, array), power(*sizes, array)

@@ -18,7 +18,16 @@ from __future__ import annotations
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.groups import EntryReductions
-from npuc.compiler.analysis.mapping.columns import COLUMNS, NAMES, NANOJOULES, accesses, area, energy, power
+from npuc.compiler.analysis.mapping.columns import (
+    COLUMNS,
+    NAMES,
+    NANOJOULES,
+    accesses,
+    area,
+    energy,
+    offchip_accesses,
+    power,
+)
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
 from npuc.compiler.analysis.mapping.exact.run import ExactRun, run_level
@@ -47,7 +56,8 @@ def columns_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
-    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"])
+    offchip = offchip_accesses(table, table["incomplete"])
+    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"], offchip, array.costs)
     table["energy_nj_csv"] = NANOJOULES * table["energy_total_mac_units"]
     table["area_csv"] = area(table["l2_size_req"], table["l1_size_req"], array)
     table["power_csv"] = power(table["l2_size_req"], table["l1_size_req"], array)
@@ -66,7 +76,8 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: 
         whole = tile(work, role, given)
         if role == "O":
             table[f"{name}_l2_write"] = run.by_entry(steps.left) + run.final
-            table[f"{name}_l2_read"] = run.by_entry(steps.brought["O"]) + whole
+            table["incomplete"] = run.by_entry(steps.brought["O"])
+            table[f"{name}_l2_read"] = table["incomplete"] + whole
             table[f"{name}_l1_write"] = macs
         else:
             table[f"{name}_l2_write"], table[f"{name}_l2_read"] = whole, run.by_entry(steps.brought[role])

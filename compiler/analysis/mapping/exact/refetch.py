@@ -38,13 +38,19 @@ class Refetch:
 
 
 def refetched(
-    work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray, elements: Ints, l1_size: int | None
+    work: Contraction,
+    levels: list[LevelTiles],
+    run: ExactRun,
+    array: PeArray,
+    elements: Ints,
+    l1_size: int | None,
+    sum_size: float = 1.0,
 ) -> Refetch:
     """
     The refetches of mappings, given by their levels and their run.
 
     `elements` is the number of processing elements in each sub-cluster of a mapping's outermost level, each with a
-    buffer of `l1_size` elements, or of any size.
+    buffer of `l1_size` elements, or of any size, where a partial sum takes `sum_size` elements.
     """
     capacity = np.full(len(elements), np.inf) if l1_size is None else elements * float(l1_size)
     once = {role: run.by_entry(run.steps.brought[role]) for role in ROLES}
@@ -52,6 +58,7 @@ def refetched(
     refetches = {role: run.streams[role] > once[role] for role in ROLES}
     refetches["O"] = refetches["O"] | (run.streams_out > out_once)
     tiles = {role: 2 * tile(work, role, levels[0].spatial) for role in ROLES}
+    tiles["O"] = sum_size * tiles["O"]
     offchip = np.ceil(out_once * array.offchip_cycles / array.offchip_bw)
     network = np.full(len(capacity), np.inf)
     for choice in combinations((False, True), repeat=len(ROLES)):

@@ -152,7 +152,7 @@ class BranchTree:
             whole = np.array([[float(size)] for _, size in space.dims])
             fine &= capacity.need(np.minimum(tiles[0] * widths[0][:, None], whole), capacity.sum_size) <= capacity.l2
         if level + 1 == space.levels and capacity.l1 is not None:
-            fine &= capacity.need(tiles[-1]) <= capacity.l1
+            fine &= capacity.need(tiles[-1], capacity.l1_sum_size) <= capacity.l1
         return fine
 
     def _orders(self, group: _Group) -> OrderBlock:
