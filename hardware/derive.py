@@ -291,6 +291,7 @@ def _text(value: Fraction) -> str:
 
 
 FOLLOWERS = {
+    "technology.model": ("energy.mac_pj", "area.chip_mm2"),
     "dram.kind": ("dram.gb_per_s", "energy.dram_pj_per_byte", "energy.dram_idle_w", "area.dram_mm2"),
     "technology.node_nm": (
         *("energy.mac_pj", "energy.spm_pj_per_byte", "energy.edge_pj_per_byte", "energy.vector_pj"),

@@ -97,7 +97,7 @@ class ExactTask:
     @property
     def content(self) -> tuple[object, ...]:
         """The statements and the machine."""
-        return "exact", self.works, self.machine.array, self.machine.sum_size
+        return "exact", self.works, self.machine.array, self.machine.buffers
 
     @property
     def capacity(self) -> BufferCapacity:
