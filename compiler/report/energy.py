@@ -58,9 +58,7 @@ class Prices:
     ops_per_mac: int = 2
 
 
-def with_components(
-    rows: Sequence[OpRow], prices: Prices, components: Sequence[str] = COMPONENTS
-) -> list[OpRow]:
+def with_components(rows: Sequence[OpRow], prices: Prices, components: Sequence[str] = COMPONENTS) -> list[OpRow]:
     """
     Rows whose energy counts the work of the vector unit, too, and is told by component.
 
