@@ -23,6 +23,8 @@ from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Say
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.running.data import Batch, Data, inputs_of, made_data
+from npuc.compiler.driver.running.dataset import Dataset, dataset
+from npuc.compiler.driver.running.held_out import held_out_accuracy
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, is_lowered, run_options
 from npuc.compiler.driver.session import silent
@@ -40,16 +42,16 @@ def run_source(
     Execute the program that a text holds.
 
     `inputs` gives any argument by name; missing parameters are drawn from `seed`, states are 0, statistics at their
-    defaults. Where no input and no label is given, `seed` makes one batch for all `steps` that the network can
-    learn. `precision` sets the program's float types (as-written, f32, f16, bf16, mixed), by default those of
-    `hardware` if one is named. `dtype="float64"` computes every float in float64. `pipeline` names the passes to
-    run first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level` whose passes do it, `before` and
-    `after` what runs there besides (`schedule=own-pass`), with the schedules for `hardware` and `overrides` of its
-    keys, up to `tolerance` from the best; of these keys what is computed depends on `array.accumulator_bits` (32
-    without), and not with `dtype="float64"`. By default the training step runs as it is derived; with `devices`
-    above 1 those of the plan run in lockstep. Of a function in IR that is no training step the arguments are
-    `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for an
-    unknown name, a wrong shape, or an input that is missing beside others.
+    defaults. Where no input and no label is given, `seed` makes one batch for all `steps` that the network can learn;
+    `dataset="digits"` trains on the digits of scikit-learn. `precision` sets the program's float types (as-written,
+    f32, f16, bf16, mixed), by default those of `hardware` if one is named. `dtype="float64"` computes every float in
+    float64. `pipeline` names the passes to run first, `level` (`train`, `npu`, `tiles`) how far to lower, `opt_level`
+    whose passes do it, `before` and `after` what runs there besides (`schedule=own-pass`), with the schedules for
+    `hardware` and `overrides` of its keys, up to `tolerance` from the best; of these keys what is computed depends on
+    `array.accumulator_bits` (32 without), and not with `dtype="float64"`. By default the training step runs as it is
+    derived; with `devices` above 1 those of the plan run in lockstep. Of a function in IR that is no training step the
+    arguments are `arg0`, `arg1`, … and the outputs `result0`, …, unless `npuc.name` names them. Raises `UsageError` for
+    an unknown name, a wrong shape, or an input that is missing beside others.
     """
     return run_program(text_source(text, format, filename), keywords)
 
@@ -71,9 +73,13 @@ def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, wat
     data: list[Data] = []
 
     def choose(program: ModuleOp) -> None:
-        """Make data where there are inputs, and none of them is given."""
+        """The data set that is asked for, or data that are made where there are inputs and none of them is given."""
         names = {one.name for one in inputs_of(program)}
-        if names and names.isdisjoint(inputs):
+        if options.dataset is not None:
+            for name in names & inputs.keys():
+                raise UsageError(f"--dataset {options.dataset} has data for input '{name}', which is given, too")
+            data.append(dataset(options.dataset, program, options.seed))
+        elif names and names.isdisjoint(inputs):
             data.append(made_data(program, options.seed))
 
     with without_cycle_collection():
@@ -95,7 +101,10 @@ def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, wat
     try:
         with texts_of(source).quoted():
             run = execute(module, inputs, steps=options.steps, seed=options.seed, double=double, feed=feed)
-        run.data = next((one.said for one in data), None)
+            for one in data:
+                run.data = one.said
+                if isinstance(one, Dataset):
+                    run.held_out = held_out_accuracy(source, options, run, one)
         return run
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e

@@ -55,8 +55,9 @@ class Run:
     statistics after the last. `traffic` is what devices read from each other in one step, None without a mesh.
 
     `accuracies` are the shares of rows that each step classifies right, before its update, empty without a loss of
-    classes (of several losses the first counts). `data` says what the inputs are where nobody gave any, and `seconds`
-    is how long all steps took here, which is nothing that the program computes.
+    classes (of several losses the first counts); `held_out` is that of samples of a data set that were not trained on,
+    after the last step, None where nothing says it. `data` says what the inputs are where nobody gave any, and
+    `seconds` is how long all steps took here, which is nothing that the program computes.
     """
 
     losses: list[float] = field(default_factory=list[float])
@@ -67,6 +68,7 @@ class Run:
     updated: dict[str, Array] = field(default_factory=dict[str, Array])
     traffic: Traffic | None = None
     data: str | None = None
+    held_out: float | None = None
     seconds: float = 0.0
 
     @property

@@ -191,6 +191,7 @@ VALUES: Mapping[str, Completer] = {
     "--select": named("rules"),
     "--ignore": named("rules"),
     "--network": source,
+    "--dataset": chosen("digits"),
     "--frontend": named("frontends"),
 }
 """By the longest name of an option who knows its values."""

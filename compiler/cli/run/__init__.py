@@ -55,6 +55,10 @@ def command(
         str | None,
         typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name (default: random ones)."),
     ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="digits", help="Train on images of digits, which come with scikit-learn."),
+    ] = None,
     outputs: Annotated[
         str | None, typer.Option("--outputs", metavar="F.npz", help="Write losses, outputs, parameters and gradients.")
     ] = None,
@@ -91,6 +95,7 @@ def command(
             "steps": steps,
             "seed": seed,
             "level": level,
+            "dataset": dataset,
         }
         shared = devices.shared()
         given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
@@ -108,7 +113,7 @@ def command(
             result = run_program(opened, options, said(line, quiet=messages.quiet), watchers=watchers)
         if picture is not None and not result.losses:
             raise UsageError("--plot draws losses, and the program has none", hint="leave out --plot")
-        training = _training(opened, result, steps, seed, clocks)
+        training = _training(opened, result, steps, seed, dataset, clocks)
         if outputs is not None:
             write_file(outputs, packed(result))
         if picture is not None:
@@ -160,12 +165,12 @@ def _without_goals(options: RunKeywords) -> RunKeywords:
     return cast("RunKeywords", {k: v for k, v in options.items() if k not in ("objective", "tolerance")})
 
 
-def _training(source: Source, result: Run, steps: int, seed: int, clocks: list[Clock]) -> Training:
+def _training(source: Source, result: Run, steps: int, seed: int, dataset: str | None, clocks: list[Clock]) -> Training:
     """The document of a run."""
     from npuc.compiler.report.training.document import SCHEMA, Training, finite
 
-    losses = finite(result.losses)
-    return Training(SCHEMA, source.shown, steps, seed, result.data, losses, result.accuracies, clocks)
+    told, losses = (dataset, result.data, result.held_out), finite(result.losses)
+    return Training(SCHEMA, source.shown, steps, seed, *told, losses, result.accuracies, clocks)
 
 
 def warn_of_unread(options: RunOptions, *, lowered: bool, quiet: bool) -> None:

@@ -24,6 +24,8 @@ def result_lines(run: Run) -> Iterator[str]:
     for step in shown_steps(count):
         right = f", accuracy {run.accuracies[step]:.1%}" if run.accuracies else ""
         yield (f"step {step:>{wide}}: " if count > 1 else "") + f"loss {run.losses[step]!r}{right}"
+    if run.held_out is not None:
+        yield f"accuracy {run.held_out:.1%} on held-out data, after the last step"
 
 
 def shown_steps(count: int) -> list[int]:

@@ -18,6 +18,7 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options, ProgramKeywords
 from npuc.compiler.driver.options import check_choices, check_passes, fields_of
+from npuc.compiler.driver.running.dataset import check_dataset
 
 LEVELS = ("train", "npu", "tiles")
 DTYPES = ("float32", "float64")
@@ -31,6 +32,7 @@ class RunKeywords(ProgramKeywords, total=False):
     steps: int
     seed: int
     level: str | None
+    dataset: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,7 @@ class RunOptions(Options):
     steps: int = 1
     seed: int = 0
     level: str | None = None
+    dataset: str | None = None
 
 
 def run_options(keywords: RunKeywords) -> RunOptions:
@@ -61,6 +64,13 @@ def run_options(keywords: RunKeywords) -> RunOptions:
     for name, value, known in (("dtype", options.dtype, DTYPES), ("level", options.level, LEVELS)):
         if value is not None and value not in known:
             raise UsageError(f"unknown {name} '{value}'", hint=did_you_mean(str(value), known))
+    if options.dataset is not None:
+        check_dataset(options.dataset)
+        if options.inference:
+            raise UsageError(
+                f"--dataset {options.dataset} does not apply with --inference, which trains nothing",
+                hint="leave out one of them",
+            )
     if options.steps < 1:
         raise UsageError(f"steps is {options.steps}, expected at least 1")
     if options.seed < 0:

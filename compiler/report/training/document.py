@@ -25,14 +25,17 @@ class Training(msgspec.Struct, frozen=True):
     The losses of each step of a source, before its update, and the shares of rows that it classifies right.
 
     A loss that is no finite number is None. `seed` is that of data and parameters which nobody gave, `data` says what
-    the data are. Without a loss of classes `accuracies` is empty.
+    the data are. Without a loss of classes `accuracies` is empty. `held_out` is the accuracy on samples of a data set
+    that were not trained on, None without one.
     """
 
     schema: Literal["npuc.run/1"]
     source: str
     steps: int
     seed: int
+    dataset: str | None
     data: str | None
+    held_out: float | None
     losses: list[float | None]
     accuracies: list[float]
     simulated: list[Clock]

@@ -15,6 +15,8 @@ LOG_RATIO = 50.0
 """Losses whose largest is so many times the smallest stand on a logarithmic axis."""
 DOTS = 60
 """The most steps that are marked."""
+SMOOTHED = 25
+"""Steps on different batches: one of so many of them all are averaged."""
 Curve = tuple[str, str, Sequence[float]]
 """The name of a curve, its colour, and the place of each step along x."""
 
@@ -57,7 +59,11 @@ def draw_training(training: Training, kind: str) -> bytes:
                     axes.set_xlabel(name)
             line[0].set_ylabel(("loss", "accuracy, %")[number])
         if len(training.simulated) > 1:
-            figure.legend(handles=grid[0][-1].get_lines(), loc="outside upper right", ncols=2)
+            figure.legend(
+                handles=[one for one in grid[0][-1].get_lines() if not one.get_label().startswith("_")],
+                loc="outside upper right",
+                ncols=2,
+            )
 
     height = TWO if training.accuracies else ONE
     return picture(kind, (WIDTH, height), fill, title=_title(training), about=_about(training))
@@ -72,6 +78,8 @@ def _title(training: Training) -> str:
         lost = next(step for step, loss in enumerate(training.losses) if loss is None)
         return f"The loss of {training.source} is no finite number from step {lost:,} on"
     first, last = known[0], known[-1]
+    if training.held_out is not None:
+        return f"{training.source} knows {training.held_out:.1%} of held-out {training.dataset} after {count:,} steps"
     changes = f"falls from {first:.3g} to" if last < first else f"rises from {first:.3g} to"
     return f"The loss of {training.source} {changes if last != first else 'stays at'} {last:.3g} in {count:,} steps"
 
@@ -82,7 +90,9 @@ def _about(training: Training) -> str:
         for clock in training.simulated
     )
     zero = ["losses of 0 have no place on the logarithmic axis"] if _is_log(training) and 0.0 in training.losses else []
-    return "; ".join([*([] if training.data is None else [training.data]), *clocks, *zero])
+    wide = len(training.losses) // SMOOTHED
+    smooth = [f"bold: mean of {wide} steps"] if training.dataset is not None and wide > 1 else []
+    return "; ".join([*([] if training.data is None else [training.data]), *clocks, *zero, *smooth])
 
 
 def _is_log(training: Training) -> bool:
@@ -98,17 +108,24 @@ def _losses(axes: Axes, training: Training, curves: Sequence[Curve]) -> None:
         axes.set_yscale("log", nonpositive="mask")
     for number, (name, colour, places) in enumerate(curves):
         known = [(place, loss) for place, loss in zip(places, training.losses, strict=True) if loss is not None]
-        _draw(axes, known, name, colour, number)
+        _draw(axes, training, known, name, colour, number)
 
 
 def _accuracies(axes: Axes, training: Training, curves: Sequence[Curve]) -> None:
     for number, (name, colour, places) in enumerate(curves):
         shares = [100 * share for share in training.accuracies]
-        _draw(axes, list(zip(places, shares, strict=True)), name, colour, number)
+        _draw(axes, training, list(zip(places, shares, strict=True)), name, colour, number)
     axes.set_ylim(0, 104)
 
 
-def _draw(axes: Axes, points: Sequence[tuple[float, float]], name: str, colour: str, number: int) -> None:
+def _draw(
+    axes: Axes, training: Training, points: Sequence[tuple[float, float]], name: str, colour: str, number: int
+) -> None:
+    """A curve; where each step has another batch its mean over steps, with the steps themselves behind it."""
     mark = MARKS[number] if len(points) <= DOTS else None
     x, y = [place for place, _ in points], [value for _, value in points]
+    wide = len(points) // SMOOTHED
+    if training.dataset is not None and wide > 1:
+        axes.plot(x, y, color=colour, linewidth=0.8, alpha=0.35)
+        y, mark = [sum(y[max(0, n + 1 - wide) : n + 1]) / min(n + 1, wide) for n in range(len(y))], None
     axes.plot(x, y, color=colour, marker=mark, markersize=3.5, label=name, linewidth=1.6)

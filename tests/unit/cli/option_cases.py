@@ -90,6 +90,7 @@ EXEMPT = {
 
 REFUSES = (
     "check --limit",
+    "run --dataset",
     *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "opt")),
 )
 """Options that are there to refuse."""
@@ -241,6 +242,7 @@ OWN = {
     "run --outputs": Case("--outputs o.npz"),
     "run --dtype": Case("--dtype float64"),
     "run --steps": Case("--steps 2"),
+    "run --dataset": Case("--dataset digits", command="run net.dsl"),
     "run --plot": Case("--plot r.svg", "--steps 2"),
     "run --seed": Case("--seed 1", command="run net.dsl"),
     "run --level": Case("--level tiles"),

@@ -129,7 +129,16 @@ def test_a_picture_needs_losses(npuc: Npuc, net: str, tmp_path: Path) -> None:
 def training(losses: list[float | None], clocks: int = 0, *, classes: bool = False) -> Training:
     simulated = [Clock("cycle", f"machine{number}", 1e-3 * 2**number) for number in range(clocks)]
     return Training(
-        SCHEMA, "net.dsl", len(losses), 0, "made", losses, [0.5] * len(losses) if classes else [], simulated
+        SCHEMA,
+        "net.dsl",
+        len(losses),
+        0,
+        None,
+        "made",
+        None,
+        losses,
+        [0.5] * len(losses) if classes else [],
+        simulated,
     )
 
 
