@@ -6,14 +6,15 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.groups import Group, Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.plot.axes import PictureAxes
-from npuc.compiler.cli.plot.target import picture_target
+from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
 from npuc.compiler.cli.verbs.absent import without
@@ -29,6 +30,28 @@ if TYPE_CHECKING:
 ROWS: tuple[SweepRows, ...] = ("folded", "all")
 MESSAGES_SHOWN = 20
 """Messages and failed points that are told one by one."""
+
+
+@dataclass(frozen=True)
+class SweepOptions(Group):
+    """Which points there are, and how they are run and shown."""
+
+    title: ClassVar[str] = "Points"
+
+    vary: Annotated[
+        list[str] | None,
+        typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="Key to vary and its values; repeatable."),
+    ] = None
+    restart: Annotated[bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")] = (
+        False
+    )
+    rows: Annotated[
+        str | None,
+        typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: many points folded, or all."),
+    ] = None
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = 1
 
 
 def register(app: typer.Typer) -> None:
@@ -60,71 +83,81 @@ def command(
         ),
     ],
     axes: PictureAxes,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option("--vary", metavar="KEY=A,B,C|LO:HI:STEP", help="Key to vary and its values; repeatable."),
-    ] = None,
+    asked: SweepOptions,
     backend: Backends = None,
-    restart: Annotated[
-        bool, typer.Option("--restart", help="Start over instead of resuming from FILE.partial.")
-    ] = False,
-    rows: Annotated[
-        str | None,
-        typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: layers folded by block, or all."),
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
-    ] = 1,
 ) -> None:
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
-    csv, json, quiet = output.csv, output.json, output.quiet
     with Verb(output.debug):
-        from npuc.compiler.explore.plot.choice import check_names
-        from npuc.compiler.explore.sweep.axes import read_vary
-        from npuc.compiler.explore.sweep.sweep import Sweep
-        from npuc.frontends.source import open_source
-
-        varied = read_vary(vary or [])
-        shown: SweepRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
-        if shown is None:
-            raise UsageError(f"--rows {rows}: expected folded or all")
-        check_rows(rows, csv, json)
-        if restart and csv in (None, "-"):
-            raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
-        if csv == "-" and json == "-":
-            raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-        for target in (csv, json):
-            check_target(target)
-        picture, asked = picture_target(output.plot), axes.asked()
-        if picture is None and asked.given:
-            option, name = next(iter(asked.given.items()))
-            raise UsageError(f"{option} {name} is about a picture, and there is none", hint="add --plot FILE.svg")
-        options: CompileKeywords = {
-            **collected(machine, program, optimisation),
-            **devices.shared(varied="devices" in varied),
-        }
-        opened = open_source(program.source)
-        sweep = Sweep(opened, varied, backend, options)
-        check_names(asked, [axis.key for axis in sweep.grid.axes])
-        points = _run(sweep, csv, restart=restart, jobs=jobs, quiet=quiet)
-        if json is not None or picture is not None:
-            from npuc.compiler.explore.plot.draw import draw_table
-            from npuc.compiler.explore.sweep.drawn import sweep_table
-
-            table = sweep_table(sweep.title, sweep.compare(points))
-            if json is not None:
-                write_result(json, table.to_json())
-            if picture is not None:
-                try:
-                    picture.write(draw_table(table, asked, picture.kind))
-                except UsageError as e:  # the points are worth more than their picture
-                    aside(f"warning: no picture was drawn: {e.message}")
-        if "-" not in (csv, json):
+        shown = _check_asked(asked, output, axes)
+        picture = picture_target(output.plot)
+        sweep = _sweep_of(program, machine, optimisation, devices, asked, backend)
+        axes.check([axis.key for axis in sweep.grid.axes])
+        points = _run(sweep, output.csv, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
+        if output.json is not None or picture is not None:
+            _write(sweep, points, output.json, picture, axes)
+        if "-" not in (output.csv, output.json):
             from npuc.compiler.explore.sweep.table import print_sweep
 
             print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
         if any(point.error is not None for point in points):
             raise typer.Exit(CapacityError.exit_code)
+
+
+def _check_asked(asked: SweepOptions, output: Output, axes: PictureAxes) -> SweepRows:
+    """The rows of the table. Raises `UsageError` for options that exclude each other or go unused."""
+    shown: SweepRows | None = next((known for known in ROWS if known == (asked.rows or "folded")), None)
+    if shown is None:
+        raise UsageError(f"--rows {asked.rows}: expected folded or all")
+    check_rows(asked.rows, output.csv, output.json)
+    if asked.restart and output.csv in (None, "-"):
+        raise UsageError("--restart needs a file to start over", hint="add --csv FILE")
+    if output.csv == "-" and output.json == "-":
+        raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
+    for target in (output.csv, output.json):
+        check_target(target)
+    given = axes.asked().given
+    if output.plot is None and given:
+        option, name = next(iter(given.items()))
+        raise UsageError(f"{option} {name} is about a picture, and there is none", hint="add --plot FILE.svg")
+    return shown
+
+
+def _sweep_of(
+    program: Program,
+    machine: Machine,
+    optimisation: Optimisation,
+    devices: Devices,
+    asked: SweepOptions,
+    backend: list[str] | None,
+) -> Sweep:
+    """The points that are asked for. Raises `NpucError`s."""
+    from npuc.compiler.explore.sweep.axes import read_vary
+    from npuc.compiler.explore.sweep.sweep import Sweep
+    from npuc.frontends.source import open_source
+
+    varied = read_vary(asked.vary or [])
+    options: CompileKeywords = {
+        **collected(machine, program, optimisation),
+        **devices.shared(varied="devices" in varied),
+    }
+    return Sweep(open_source(program.source), varied, backend, options)
+
+
+def _write(
+    sweep: Sweep, points: list[SweepPoint], json: str | None, picture: PictureTarget | None, axes: PictureAxes
+) -> None:
+    """Write all points, and draw them; a picture that cannot be drawn is a warning."""
+    from npuc.compiler.explore.plot.draw import draw_table
+    from npuc.compiler.explore.sweep.drawn import sweep_table
+
+    table = sweep_table(sweep.title, sweep.compare(points))
+    if json is not None:
+        write_result(json, table.to_json())
+    if picture is not None:
+        try:
+            picture.write(draw_table(table, axes.asked(), picture.kind))
+        except UsageError as e:  # the points are worth more than their picture
+            aside(f"warning: no picture was drawn: {e.message}")
 
 
 def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool) -> list[SweepPoint]:

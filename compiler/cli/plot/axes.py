@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -26,6 +27,12 @@ class PictureAxes(Group):
     color: Annotated[
         str | None, typer.Option("--color", metavar=AXIS, help="What colours mean (default: the next key).")
     ] = None
+
+    def check(self, keys: Sequence[str]) -> None:
+        """Raise `UsageError` for what is neither one of the keys nor any metric."""
+        from npuc.compiler.explore.plot.choice import check_names
+
+        check_names(self.asked(), keys)
 
     def asked(self) -> Asked:
         """The axes as pictures take them."""
