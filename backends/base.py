@@ -142,6 +142,14 @@ class Backend(ABC):
         (`hardware.require` does) and `CapacityError` for a program that does not fit. The module must not be changed.
         """
 
+    def costs(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """
+        What `score` says, where only times, traffic and energies are asked for, as of many points of a sweep.
+
+        For models that take long over what else a report has.
+        """
+        return self.score(module, hardware)
+
     def score_many(self, module: ModuleOp, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
         """
         The reports of one program on many machines, in their order, each as soon as it is known.

@@ -13,7 +13,8 @@ class Knob:
     A change that may shorten the time spent on some causes.
 
     The hardware `keys` are doubled, or the first of them takes each of `values` in turn; `passes` are run as
-    `--after` takes them (`schedule=fuse-vector`). `what` says it in words.
+    `--after` takes them (`schedule=fuse-vector`). `what` says it in words. More of a memory that holds
+    `blocks` alone saves no more of the traffic than is above the least that a schedule of each operation moves.
     """
 
     what: str
@@ -21,3 +22,4 @@ class Knob:
     keys: tuple[str, ...] = ()
     values: tuple[object, ...] = ()
     passes: str | None = None
+    blocks: bool = False

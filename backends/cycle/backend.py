@@ -75,6 +75,14 @@ class CycleBackend(Backend):
         Raises `UsageError` for hardware that the model does not cover and for a contraction without a schedule,
         `CapacityError` for a schedule that does not fit the SPM.
         """
+        return self._report(module, hardware, beside=True)
+
+    def costs(self, module: ModuleOp, hardware: Hardware) -> Report:
+        """The report without what contractions that run together cost one after another, which takes searches."""
+        return self._report(module, hardware, beside=False)
+
+    def _report(self, module: ModuleOp, hardware: Hardware, *, beside: bool) -> Report:
+        """The report of a scheduled module; `beside` costs those of programs that it is compared with."""
         ops = costed_operations(module)
         if is_compat(hardware):
             compat = compat_machine(hardware)
@@ -82,7 +90,8 @@ class CycleBackend(Backend):
             warnings = [*edge_warnings(hardware), *compat_warnings(hardware, ops)]
             return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
-        rows, warnings = _cycle_rows(ops, machine), [*edge_warnings(hardware), *pool_warnings(ops, machine)]
+        rows = _cycle_rows(ops, machine, beside=beside)
+        warnings = [*edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         certificates = layer_certificates(ops, rows, machine)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
@@ -169,8 +178,8 @@ def _marked(row: OpRow) -> OpRow:
     return replace(row, native=row.native | RecomputeFacts(recompute=True).columns())
 
 
-def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
-    """The rows of npuc's own model."""
+def _cycle_rows(ops: Sequence[Operation], machine: Machine, *, beside: bool) -> list[OpRow]:
+    """The rows of npuc's own model; `beside` costs those of programs that they are compared with."""
     groups = fused_groups(ops, machine)
     reusing, shares, residency = (
         contractions_reusing_tiles(ops, machine),
@@ -187,7 +196,7 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine) -> list[OpRow]:
 
     def cost_row(op: Operation, index: int) -> OpRow:
         row = alone(op, index)
-        interleaving = interleaving_facts(op, machine)
+        interleaving = interleaving_facts(op, machine) if beside else None
         if interleaving is not None:
             row = replace(row, native=row.native | interleaving.columns())
         return with_residency(row, residency[op]) if op in residency else row

@@ -8,7 +8,7 @@ from npuc.compiler.report.sections import EdgeFacts, TransferFacts
 
 KNOBS = (
     Knob("twice the DRAM bandwidth", ("dram", "latency"), ("dram.gb_per_s",)),
-    Knob("twice the scratchpad", ("dram", "latency"), ("memory.spm_kib",)),
+    Knob("twice the scratchpad", ("dram", "latency"), ("memory.spm_kib",), blocks=True),
     Knob("two buffers: load while the array works", ("dram", "latency"), ("memory.double_buffer",), (True,)),
     Knob("twice the vector lanes", ("vector",), ("vector.lanes",)),
     Knob("an array of four times the elements", ("macs", "fill", "edge"), ("array.rows", "array.cols")),

@@ -126,12 +126,13 @@ def compile_program(
     say: Say = silent,
     *,
     watchers: tuple[Watcher, ...] = (),
+    costs_alone: bool = False,
 ) -> Compilation:
     """
     Score a source on each backend.
 
     `say` gets the lines that are for people and no result: IR after passes, defaults that were taken. `watchers` look
-    at the program around each pass.
+    at the program around each pass. `costs_alone`: of reports nothing is read but costs.
     """
     with without_cycle_collection():
         options = options_of(keywords)
@@ -152,7 +153,7 @@ def compile_program(
         together.check()
         for number, session in enumerate(sessions):
             program, lowered = together.lowered(number)
-            report = score_program(program, session, lowered)
+            report = score_program(program, session, lowered, costs_alone=costs_alone)
             result.reports.append(report)
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.lower import Lowered
 
 
-def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Report:
+def score_program(module: ModuleOp, session: Session, lowered: Lowered, *, costs_alone: bool = False) -> Report:
     """Score a program that was `lowered` to what the backend scores; the report has the session's warnings."""
     model, machine = session.model, session.machine
     if (remark := model.forecast(module, machine)) is not None:
@@ -34,19 +34,20 @@ def score_program(module: ModuleOp, session: Session, lowered: Lowered) -> Repor
     else:
         tell("scoring")
     with session.sources.quoted():
-        scored = _selected(score_lowered(module, model, machine), session)
+        scored = _selected(score_lowered(module, model, machine, costs_alone=costs_alone), session)
     return complete(scored, module, session, lowered)
 
 
-def score_lowered(module: ModuleOp, model: Backend, machine: Hardware) -> Report:
+def score_lowered(module: ModuleOp, model: Backend, machine: Hardware, *, costs_alone: bool = False) -> Report:
     """
     The report of a program that is lowered as far as `model` needs, with what its devices exchange and its energy by
-    component.
+    component; `costs_alone`, without what a backend says besides.
     """
     from npuc.backends.communication import with_communication
     from npuc.backends.energy import with_energy
 
-    report = with_communication(model.score(module, machine), _whole_step(module, model), machine)
+    scored = model.costs(module, machine) if costs_alone else model.score(module, machine)
+    report = with_communication(scored, _whole_step(module, model), machine)
     return with_energy(report, machine, model.energy_parts)
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.compile import Compilation
     from npuc.hardware import Hardware
 
-LEAST = 0.02
+LEAST = 0.05
 """The share of the time that the causes of a change must have for it to be tried."""
 BATCH = "batch"
 MAPPING = "maestro.mapping"
@@ -65,18 +65,33 @@ class Situation:
         whole = sum(self.spent.values())
         return sum(self.spent.get(cause, 0.0) for cause in causes) / whole if whole else 0.0
 
+    def may_shorten(self, knob: Knob) -> float:
+        """The part of the time that a change may shorten."""
+        share = self.share(knob.shortens)
+        return share - self._least_traffic() if knob.blocks else share
+
+    def _least_traffic(self) -> float:
+        """The part of the time that waits for what any schedule of each operation moves."""
+        whole, least = sum(self.spent.values()), 0.0
+        for row in self.compiled.reports[0].ops:
+            moved = (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
+            if moved and row.lower_bound_bytes is not None:
+                waits = self.model.time_parts(row).get("dram", 0.0)
+                least += row.repeat * waits * min(1.0, row.lower_bound_bytes / moved)
+        return least / whole if whole else 0.0
+
 
 def trials(now: Situation, most: int) -> list[Trial]:
     """At most so many changes that may help, those first that may shorten most."""
     found = [*_passes(now), *_types(now), *_batch(now), *_plans(now)]
     for knob in now.model.knobs:
-        if now.share(knob.shortens) >= LEAST:
+        if now.may_shorten(knob) >= LEAST:
             found += _turned(now, knob)
     return sorted(found, key=lambda trial: -trial.share)[:most]
 
 
 def _turned(now: Situation, knob: Knob) -> Iterator[Trial]:
-    share = now.share(knob.shortens)
+    share = now.may_shorten(knob)
     if knob.passes is not None:
         if now.keywords.get("pipeline") is None and not now.source.frontend.is_ir:
             after = [*(now.keywords.get("after") or ()), knob.passes]
@@ -171,6 +186,6 @@ def _plans(now: Situation) -> Iterator[Trial]:
     rows = now.machine.get("network.levels")
     if isinstance(rows, list) and share >= LEAST:
         levels = [{**row, "gb_per_s": 2 * row["gb_per_s"]} for row in rows]
-        text = ",".join(f"{level['kind']} {_text(level['gb_per_s'])}" for level in levels)
-        changed = _overridden(now, {"network.levels": levels})
-        yield Trial(f"network.levels: {text} GB/s", "twice the network", changed, share)
+        rates = list(dict.fromkeys(f"{_text(row['gb_per_s'])} to {_text(2 * row['gb_per_s'])}" for row in rows))
+        what = f"links of {rates[0]} GB/s" if len(rates) == 1 else "twice the rate of all links"
+        yield Trial("network gb_per_s x 2", what, _overridden(now, {"network.levels": levels}), share)

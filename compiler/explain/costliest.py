@@ -36,7 +36,7 @@ SMALL = 0.005
 
 class Costliest:
     """
-    A compiled step and the changes to try: `attempt` compiles one, `report` says what all of them gain.
+    A compiled step and the changes to try: `attempt` compiles one, in any process, `report` says what all of them gain.
 
     Raises `NpucError`s, among them `UsageError` for a backend that does not model what the objective is.
     """
@@ -53,7 +53,8 @@ class Costliest:
         watchers: tuple[Watcher, ...] = (),
     ):
         self._options, self._model = options_of(keywords), get_backend(backend)
-        found = compile_program(source, [backend], keywords, say, watchers=watchers)
+        found = compile_program(source, [backend], keywords, say, watchers=watchers, costs_alone=True)
+        found.modules.clear()  # attempts may run in other processes, where no IR goes
         keywords = {**keywords, "print_after": None, "print_changed": None, "time_passes": False}  # of changed programs
         self._base = found.reports[0]
         whole = self._cost(self._base.ops)
@@ -66,6 +67,7 @@ class Costliest:
         self._owner = {id(row): line.name for line in layers_of_step for row in line.rows}
         self._whole, self._lines = whole, equal_as_one(layers_of_step)
         self._top = sorted(self._lines, key=lambda line: -(self._cost(line.rows) or 0.0))[:layers]
+        self._before = [(self._names(line), self._cost(line.rows)) for line in self._top]
         self._now = Situation(source, keywords, self._model, found, self._spent(self._base.ops))
         self.trials = trials(self._now, changes)
 
@@ -86,13 +88,13 @@ class Costliest:
     def attempt(self, trial: Trial) -> Change:
         """A change that is compiled; what keeps it from having a cost is said in it."""
         try:
-            report = compile_program(self._now.source, [self._model.name], trial.keywords).reports[0]
+            found = compile_program(self._now.source, [self._model.name], trial.keywords, costs_alone=True)
         except NpucError as error:
             return _change(trial, 1.0, [None] * len(self._top), error=error.message)
+        report = found.reports[0]
         samples = trial.samples**2 if self._objective == "edp" else trial.samples  # energy and time, each a sample
         rows = {line.name: line.rows for line in by_layer(report.ops)}
-        before = [(self._names(line), self._cost(line.rows)) for line in self._top]
-        gains = [_gain(cost, _of(rows, names, self._objective), samples) for names, cost in before]
+        gains = [_gain(cost, _of(rows, names, self._objective), samples) for names, cost in self._before]
         return _change(trial, samples, gains, self._whole, self._cost(report.ops))
 
     def report(self, changes: Iterable[Change]) -> CostliestReport:

@@ -3,6 +3,9 @@ The search for a nest's schedule: loop order, tile sizes and residency of tensor
 over several (`over_cores/`).
 """
 
+from dataclasses import replace
+from functools import lru_cache
+
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
 from npuc.compiler.analysis.schedule.core_search import (
@@ -20,6 +23,12 @@ from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
+
+
+@lru_cache(maxsize=64)
+def _for_contractions(machine: Machine) -> Machine:
+    """A machine without what contractions do not use, so that machines that differ in it alone share their searches."""
+    return replace(machine, lanes=1)
 
 
 def best_schedule(
@@ -51,6 +60,7 @@ def best_schedule(
         )
     if widths is None:
         widths = uniform_widths(nest, machine)
+    machine = _for_contractions(machine)
     several = machine.cores > 1
     if tolerance:
         near = near_over_cores if several else near_on_core

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from npuc.compiler.cli.explain.asked import OfLayer, OfNetwork
 from npuc.compiler.cli.explain.costliest import (
     check_costs_alone,
     check_only_of_a_layer,
@@ -17,7 +19,7 @@ from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, s
 from npuc.compiler.cli.explain.reference import Names, check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.shared import Verb, whole
+from npuc.compiler.cli.shared import Verb
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
@@ -51,27 +53,13 @@ def command(
         ),
     ],
     names: Names,
+    of_layer: OfLayer,
+    of_network: OfNetwork,
     layer: Annotated[str | None, typer.Argument(help="Layer: a name, a glob, or a number (#3 is the fourth).")] = None,
-    phase: Annotated[
-        str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Explain only this phase.")
-    ] = None,
-    svg: Annotated[
-        str | None, typer.Option("--svg", metavar="FILE|-", hidden=True, help="The former name of --plot.")
-    ] = None,
     backend: Annotated[
         str | None,
         typer.Option(
             "-b", "--backend", metavar="NAME", help="Cost model (npuc list backends); with --devices, for one of them."
-        ),
-    ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option("--top", metavar="N", parser=whole(1), help="Of a network, explain so many layers (default: 5)."),
-    ] = None,
-    changes: Annotated[
-        int | None,
-        typer.Option(
-            "--changes", metavar="N", parser=whole(0), help="Of a network, try at most so many changes (default: 8)."
         ),
     ] = None,
     rows: Annotated[
@@ -83,54 +71,92 @@ def command(
     LAYER: its schedule, traffic, stalls and a picture; with --devices, what a plan moves between devices; with --op,
     --pass, --pattern, --layer, --key, --report or --term, what a name means.
     """
-    source, quiet = program.source, output.quiet
+    asked = names.asked()
+    given = _Given(program, machine, optimisation, devices, output, of_layer, of_network, layer, backend, rows)
     with Verb(output.debug):
-        asked = names.asked()
         if asked:
-            own = {"SOURCE": source, "LAYER": layer, "--phase": phase, "-b": backend, "--rows": rows}
-            own |= {"--top": _text(top), "--changes": _text(changes)}
-            own |= {"--plot": output.plot, "--svg": svg}
-            check_alone(asked, own, program, machine, optimisation, devices)
-            show_reference(asked, optimisation.load or [], output.json)
+            _explain_name(asked, given)
             return
-        if not source:
+        if not program.source:
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
-        shared = devices.shared()
-        several = (devices.devices or 1) > 1 or devices.mesh is not None
-        if several and backend is None:
-            check_costs_alone({"--top": top, "--changes": changes})
-            unused = {"--phase": phase, "--plot": output.plot, "--svg": svg, "-O": optimisation.opt_level}
-            more = {"--only": program.only, "--mapping": machine.mapping}
-            passes = {k: v for k, v in optimisation.given().items() if k not in ("--pipeline", "--load")}
-            check_unused({**unused, **more, **passes})
-            chosen: CompileKeywords = {**collected(machine, program), **shared}
-            if optimisation.pipeline is not None:
-                chosen["pipeline"] = optimisation.pipeline
-            chosen["load"] = optimisation.load or []
-            show_plan(source, layer, chosen, output.json, rows, quiet=quiet)
-            return
-        check_needless({"--rows": rows}, None if several else "--devices N")
-        options: CompileKeywords = {**collected(machine, program, optimisation), **shared}
-        if layer is None:
-            check_only_of_a_layer({"--phase": phase, "--plot": output.plot, "--svg": svg})
+        if given.is_shared and backend is None:
+            _explain_plan(given)
         else:
-            check_only_of_networks({"--top": top, "--changes": changes})
-        target = layer_picture(output.plot, svg, quiet=quiet)
-        check_one_on_stdout(
-            json=output.json,
-            plot=None if target is None else target.path,
-            statistics_json=optimisation.statistics_json,
-        )
-        with watching(optimisation) as watchers:
-            if layer is None:
-                shown = explain_network(source, backend, options, watchers, output.json, top, changes, quiet=quiet)
-            else:
-                shown = explain_layer(
-                    source, layer, phase, target, backend, options, watchers, output.json, quiet=quiet
-                )
-        if optimisation.statistics_json != "-":
-            shown()
+            _explain_costs(given)
 
 
-def _text(number: int | None) -> str | None:
-    return None if number is None else str(number)
+@dataclass(frozen=True)
+class _Given:
+    """The options of the verb."""
+
+    program: Program
+    machine: Machine
+    optimisation: Optimisation
+    devices: Devices
+    output: Output
+    of_layer: OfLayer
+    of_network: OfNetwork
+    layer: str | None
+    backend: str | None
+    rows: str | None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several devices share the step."""
+        return (self.devices.devices or 1) > 1 or self.devices.mesh is not None
+
+    @property
+    def about_layer(self) -> dict[str, object]:
+        """What is about one layer."""
+        return {"--phase": self.of_layer.phase, "--plot": self.output.plot, "--svg": self.of_layer.svg}
+
+
+def _explain_name(asked: dict[str, str], given: _Given) -> None:
+    """What a name means."""
+    own = {"SOURCE": given.program.source, "LAYER": given.layer, "-b": given.backend, "--rows": given.rows}
+    own |= {name: None if value is None else str(value) for name, value in given.about_layer.items()}
+    own |= {name: str(value) for name, value in given.of_network.given().items()}
+    check_alone(asked, own, given.program, given.machine, given.optimisation, given.devices)
+    show_reference(asked, given.optimisation.load or [], given.output.json)
+
+
+def _explain_plan(given: _Given) -> None:
+    """What a plan for several devices moves between them."""
+    optimisation = given.optimisation
+    shared = given.devices.shared()
+    check_costs_alone(given.of_network.given())
+    more = {"-O": optimisation.opt_level, "--only": given.program.only, "--mapping": given.machine.mapping}
+    passes = {k: v for k, v in optimisation.given().items() if k not in ("--pipeline", "--load")}
+    check_unused({**given.about_layer, **more, **passes})
+    chosen: CompileKeywords = {**collected(given.machine, given.program), **shared}
+    if optimisation.pipeline is not None:
+        chosen["pipeline"] = optimisation.pipeline
+    chosen["load"] = optimisation.load or []
+    json, quiet = given.output.json, given.output.quiet
+    show_plan(given.program.source, given.layer, chosen, json, given.rows, quiet=quiet)
+
+
+def _explain_costs(given: _Given) -> None:
+    """Where the time of a network goes, or that of one of its layers."""
+    program, optimisation, output = given.program, given.optimisation, given.output
+    source, backend, json, quiet = program.source, given.backend, output.json, output.quiet
+    check_needless({"--rows": given.rows}, None if given.is_shared else "--devices N")
+    options: CompileKeywords = {**collected(given.machine, program, optimisation), **given.devices.shared()}
+    if given.layer is None:
+        check_only_of_a_layer(given.about_layer)
+    else:
+        check_only_of_networks(given.of_network.given())
+    target = layer_picture(output.plot, given.of_layer.svg, quiet=quiet)
+    check_one_on_stdout(
+        json=json,
+        plot=None if target is None else target.path,
+        statistics_json=optimisation.statistics_json,
+    )
+    with watching(optimisation) as watchers:
+        if given.layer is None:
+            shown = explain_network(source, backend, options, watchers, json, given.of_network, quiet=quiet)
+        else:
+            phase = given.of_layer.phase
+            shown = explain_layer(source, given.layer, phase, target, backend, options, watchers, json, quiet=quiet)
+    if optimisation.statistics_json != "-":
+        shown()

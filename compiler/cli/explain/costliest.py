@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from npuc.compiler.cli.progress import progress, said, stages
+from npuc.compiler.cli.progress import Advance, progress, said, stages
 from npuc.compiler.cli.shared import check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from npuc.compiler.cli.explain.asked import OfNetwork
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.watch.watcher import Watcher
+    from npuc.compiler.explain.costliest import Costliest
     from npuc.compiler.report.costliest import Change
 
 
@@ -36,14 +38,25 @@ def check_only_of_networks(given: Mapping[str, object]) -> None:
             raise UsageError(f"{name} is about the layers of a network", hint=f"leave out LAYER, or {name}")
 
 
+def _changes(found: Costliest, jobs: int, advance: Advance) -> Iterator[Change]:
+    """The changes that are tried, in their order, by so many processes; they have what the first compilation found."""
+    if jobs > 1:
+        from npuc.compiler.explore.workers import answers
+
+        yield from answers(found.trials, found.attempt, jobs)
+        return
+    for trial in found.trials:
+        advance(0, trial.option)
+        yield found.attempt(trial)
+
+
 def explain_network(
     source: str,
     backend: str | None,
     options: CompileKeywords,
     watchers: tuple[Watcher, ...],
     json: str | None,
-    layers: int | None,
-    changes: int | None,
+    asked: OfNetwork,
     *,
     quiet: bool,
 ) -> Callable[[], None]:
@@ -63,17 +76,16 @@ def explain_network(
             opened,
             options,
             backend or backend_for(opened),
-            layers=LAYERS if layers is None else layers,
-            changes=CHANGES if changes is None else changes,
+            layers=LAYERS if asked.top is None else asked.top,
+            changes=CHANGES if asked.changes is None else asked.changes,
             say=said(say, quiet=quiet),
             watchers=watchers,
         )
     tried: list[Change] = []
     with progress("changes", len(found.trials), bar=not quiet) as (advance, _):
-        for trial in found.trials:
-            advance(0, trial.option)
-            tried.append(found.attempt(trial))
-            advance(1)
+        for change in _changes(found, asked.processes(len(found.trials)), advance):
+            tried.append(change)
+            advance(1, change.option)
     report = found.report(tried)
     if json is not None:
         import msgspec

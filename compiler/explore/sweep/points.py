@@ -169,7 +169,7 @@ class Points:
                 machine = session.machine
                 if (remark := model.forecast(module, machine)) is not None:
                     messages.add(remark)
-                report = score_lowered(module, model, machine)
+                report = score_lowered(module, model, machine, costs_alone=True)
                 messages_of_point = (*messages, *warned(session.warnings, report))
                 return self._point(index, report, lowered, module, machine, messages_of_point)
         except NpucError as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.report.causes import NAMES
 from npuc.compiler.report.costliest import Change, CostliestReport, CostlyLayer
-from npuc.compiler.report.text.grid import Column, columns_of, print_grid, print_line, print_note
+from npuc.compiler.report.text.grid import Column, columns_of, fitting, print_grid, print_line, print_note
 from npuc.compiler.report.text.quantities import (
     bytes_cell,
     energy_cell,
@@ -25,6 +25,8 @@ LEAST = 0.1
 """The share of a layer's time from which on a cause is named."""
 MOST = 3
 """The most causes that are named of a layer."""
+BY_LAYER = 1
+"""The rank of the columns with the gains of layers."""
 GAIN = 0.005
 """A change that gains less is only named."""
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -51,7 +53,9 @@ def print_costliest(report: CostliestReport, console: Console) -> None:
     note = f"{len(report.layers)} of {report.lines:,} lines, {covered:.0%} of the step"
     print_grid(list(_layers(report, good)), console, notes=[note if report.lines > len(report.layers) else ""])
     if good:
-        print_grid(list(_changes(report, good)), console, notes=[*_of_changes(report, good)])
+        columns = list(_changes(report, good))
+        by_layer = any(column.rank == BY_LAYER for column in fitting(columns, console.width))
+        print_grid(columns, console, notes=[*_of_changes(report, good, by_layer=by_layer)])
     for name, text in _lines(report, good):
         print_line(name, text, console)
 
@@ -105,7 +109,7 @@ def _changes(report: CostliestReport, changes: Sequence[Change]) -> Iterator[Col
         cells = (_percent(gain) for gain in change.layers)
         letter = _letter(changes, report, report.changes.index(change))
         rows.append((letter, _lines_of(change.option), change.what, step, _percent(change.gain), *cells))
-    yield from columns_of(rows, left=(0, 1, 2), ranks={2: 2, **{5 + n: 1 for n in range(len(report.layers))}})
+    yield from columns_of(rows, left=(0, 1, 2), ranks={2: 2, **{5 + n: BY_LAYER for n in range(len(report.layers))}})
 
 
 def _lines_of(option: str) -> str:
@@ -113,8 +117,8 @@ def _lines_of(option: str) -> str:
     return option.replace(" --set ", "\n--set ")
 
 
-def _of_changes(report: CostliestReport, changes: Sequence[Change]) -> Iterator[str]:
-    several = len(report.layers) > 1
+def _of_changes(report: CostliestReport, changes: Sequence[Change], *, by_layer: bool) -> Iterator[str]:
+    several = by_layer and len(report.layers) > 1
     layers = f"; 1 to {len(report.layers)}: the gain of the layers above, %" if several else ""
     yield f"each change was compiled by itself, and gains do not add up{layers}"
     if any(change.per == "sample" for change in changes):

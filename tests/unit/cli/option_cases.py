@@ -374,6 +374,8 @@ MEANINGLESS = {
     "explain net.dsl --devices 4 --plot r.svg": "--plot does not apply with --devices",
     "explain net.dsl --devices 4 --mapping rs": "--mapping does not apply with --devices",
     "explain net.dsl --devices 4 --zero": "--zero changes no movement",
+    "explain net.dsl logits --jobs 2": "--jobs is about the layers of a network",
+    "explain net.dsl --devices 4 -j 2": "--jobs applies only",
     "explain net.dsl logits --top 2": "--top is about the layers of a network",
     "explain net.dsl --phase dw": "--phase is about one layer",
     "explain net.dsl --devices 4 --top 2": "--top applies only",

@@ -1,0 +1,53 @@
+"""What `npuc explain` is asked for beside what other verbs have: of a layer, and of a network."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import typer
+
+from npuc.compiler.cli.groups import Group
+from npuc.compiler.cli.shared import whole
+
+
+@dataclass(frozen=True)
+class OfLayer(Group):
+    """What is about one layer."""
+
+    title: ClassVar[str] = "Of a layer"
+
+    phase: Annotated[
+        str | None, typer.Option("--phase", metavar="forward|dx|dw|dxdw|update", help="Explain only this phase.")
+    ] = None
+    svg: Annotated[
+        str | None, typer.Option("--svg", metavar="FILE|-", hidden=True, help="The former name of --plot.")
+    ] = None
+
+
+@dataclass(frozen=True)
+class OfNetwork(Group):
+    """What is about all layers of a network."""
+
+    title: ClassVar[str] = "Of a network"
+
+    top: Annotated[
+        int | None,
+        typer.Option("--top", metavar="N", parser=whole(1), help="Explain so many layers (default: 5)."),
+    ] = None
+    changes: Annotated[
+        int | None,
+        typer.Option("--changes", metavar="N", parser=whole(0), help="Try at most so many changes (default: 8)."),
+    ] = None
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "-j", "--jobs", metavar="N", parser=whole(1), help="Processes that try changes (default: one a core)."
+        ),
+    ] = None
+
+    def processes(self, count: int) -> int:
+        """How many processes share so many changes."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(cores if self.jobs is None else self.jobs, count))
