@@ -53,7 +53,7 @@ class CycleBackend(Backend):
     level = "npu"
     keys = KEYS
     knobs = KNOBS
-    views = ("time",)
+    views = ("time", "array")
     default_hardware = "igo-large"
 
     def time_parts(self, row: OpRow) -> Parts:

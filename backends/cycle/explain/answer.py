@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from npuc.backends.base import Answer, Question
 from npuc.backends.cycle.compat import is_compat
 from npuc.backends.cycle.costed import costed_operations
+from npuc.backends.cycle.explain.array_picture import draw_array
 from npuc.backends.cycle.explain.certified import certified_pair
 from npuc.backends.cycle.explain.explanation import Explanation
 from npuc.backends.cycle.explain.picture import draw
@@ -14,6 +15,7 @@ from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_p
 from npuc.backends.cycle.explain.text import to_text
 from npuc.backends.cycle.explain.words import explain
 from npuc.compiler.analysis.machine.facts import machine_of
+from npuc.compiler.analysis.machine.wave import why_no_wave
 from npuc.compiler.core.drawing.palette import PHASE_NAMES
 
 PROGRAMS = (
@@ -30,8 +32,12 @@ def answer(question: Question) -> Answer:
     explanations = _explanations(question)
 
     def drawn(kind: str, view: str) -> bytes:
-        del view
         machine = f"{question.report.source} on {question.hardware.name}, backend cycle"
+        if view == "array":
+            target = machine_of(question.module)
+            why = None if target is None else why_no_wave(target.array)
+            title = f"How the array fills in the first fold of {question.layer}"
+            return draw_array(explanations, kind, title, machine, why)
         return draw(explanations, kind, _title(question.layer, explanations), machine)
 
     return Answer(

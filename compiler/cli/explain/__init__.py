@@ -108,7 +108,8 @@ class _Given:
     @property
     def about_layer(self) -> dict[str, object]:
         """What is about one layer."""
-        return {"--phase": self.of_layer.phase, "--plot": self.output.plot, "--svg": self.of_layer.svg}
+        own = self.of_layer
+        return {"--phase": own.phase, "--plot": self.output.plot, "--svg": own.svg, "--view": own.view}
 
 
 def _explain_name(asked: dict[str, str], given: _Given) -> None:
@@ -146,7 +147,7 @@ def _explain_costs(given: _Given) -> None:
         check_only_of_a_layer(given.about_layer)
     else:
         check_only_of_networks(given.of_network.given())
-    target = layer_picture(output.plot, given.of_layer.svg, quiet=quiet)
+    target = layer_picture(output.plot, given.of_layer.svg, given.of_layer.view, quiet=quiet)
     check_one_on_stdout(
         json=json,
         plot=None if target is None else target.path,

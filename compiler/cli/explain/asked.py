@@ -24,6 +24,12 @@ class OfLayer(Group):
     svg: Annotated[
         str | None, typer.Option("--svg", metavar="FILE|-", hidden=True, help="The former name of --plot.")
     ] = None
+    view: Annotated[
+        str | None,
+        typer.Option(
+            "--view", metavar="time|array", help="What --plot draws of a layer: its time, or the array as it fills."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,10 @@ _SAID_BY_PASSES = (
 """Options that say nothing of a program that is compiled again by named passes, to be compared."""
 
 
-def layer_picture(plot: str | None, svg: str | None, *, quiet: bool) -> PictureTarget | None:
+def layer_picture(plot: str | None, svg: str | None, view: str | None, *, quiet: bool) -> PictureTarget | None:
     """The picture that is asked for, also by the former name of --plot. Raises `UsageError` for one that cannot be."""
     if svg is None:
-        return picture_target(plot)
+        return picture_target(plot, view)
     if plot is not None:
         raise UsageError("--svg is the former name of --plot", hint="leave out --svg")
     from npuc.compiler.core.drawing.figure import check_drawing
@@ -43,7 +43,7 @@ def layer_picture(plot: str | None, svg: str | None, *, quiet: bool) -> PictureT
     check_target(svg)
     if not quiet:
         aside("warning: --svg FILE is --plot FILE.svg now; the former name goes with the next release")
-    return PictureTarget(svg, "svg")
+    return PictureTarget(svg, "svg", view)
 
 
 def explain_layer(
