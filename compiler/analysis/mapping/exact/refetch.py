@@ -37,6 +37,43 @@ class Refetch:
     buffered: NDArray[np.bool_]
 
 
+@dataclass(frozen=True)
+class Refetches:
+    """
+    What mappings refetch inside their clusters, by what the elements of a sub-cluster keep.
+
+    `choices` are, for each set of tensors that is kept, the elements that two tiles of them take in the buffers of a
+    sub-cluster, and the cycles of all transfers on the shared buffer's network; `offchip` the cycles of outputs off
+    chip; `refetched` the elements that two tiles of everything that is refetched take. `elements` is the number of
+    processing elements in a sub-cluster of the outermost level.
+    """
+
+    choices: tuple[tuple[Floats, Floats], ...]
+    offchip: Floats
+    refetched: Floats
+    elements: Ints
+
+    def with_buffers(self, l1_size: int | None) -> Refetch:
+        """Under the best choice of what elements keep with a buffer of `l1_size` elements each, or of any size."""
+        count = len(self.elements)
+        capacity = np.full(count, np.inf) if l1_size is None else self.elements * float(l1_size)
+        network = np.full(count, np.inf)
+        for need, cycles in self.choices:
+            network = np.where(need <= capacity, np.minimum(network, cycles), network)
+        return Refetch(np.maximum(network, self.offchip), self.refetched <= capacity)
+
+    def least_l1(self, cycles: Floats, *, buffered: bool) -> Floats:
+        """
+        The smallest buffer of a processing element with which all transfers fit into so many cycles, in elements;
+        with `buffered` everything that is refetched is kept, too. Infinite where no buffer is large enough.
+        """
+        least = np.full(len(self.elements), np.inf)
+        for need, network in self.choices:
+            fits = np.maximum(network, self.offchip) <= cycles
+            least = np.where(fits, np.minimum(least, np.ceil(need / self.elements)), least)
+        return np.maximum(least, np.ceil(self.refetched / self.elements)) if buffered else least
+
+
 def refetched(
     work: Contraction,
     levels: list[LevelTiles],
@@ -52,21 +89,27 @@ def refetched(
     `elements` is the number of processing elements in each sub-cluster of a mapping's outermost level, each with a
     buffer of `l1_size` elements, or of any size, where a partial sum takes `sum_size` elements.
     """
-    capacity = np.full(len(elements), np.inf) if l1_size is None else elements * float(l1_size)
+    return refetches_of(work, levels, run, array, elements, sum_size).with_buffers(l1_size)
+
+
+def refetches_of(
+    work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray, elements: Ints, sum_size: float = 1.0
+) -> Refetches:
+    """The same for buffers of any size."""
     once = {role: run.by_entry(run.steps.brought[role]) for role in ROLES}
     out_once = run.by_entry(run.steps.left) + run.final
     refetches = {role: run.streams[role] > once[role] for role in ROLES}
     refetches["O"] = refetches["O"] | (run.streams_out > out_once)
     tiles = {role: 2 * tile(work, role, levels[0].spatial) for role in ROLES}
     tiles["O"] = sum_size * tiles["O"]
-    offchip = np.ceil(out_once * array.offchip_cycles / array.offchip_bw)
-    network = np.full(len(capacity), np.inf)
+    none = np.zeros(len(elements))
+    choices: list[tuple[Floats, Floats]] = []
     for choice in combinations((False, True), repeat=len(ROLES)):
         kept = dict(zip(ROLES, choice, strict=True))
-        need = sum((tiles[role] for role in ROLES if kept[role]), start=np.zeros(len(capacity)))
-        into = sum((once[role] if kept[role] else run.streams[role] for role in ROLES), start=np.zeros(len(capacity)))
+        need = sum((tiles[role] for role in ROLES if kept[role]), start=none)
+        into = sum((once[role] if kept[role] else run.streams[role] for role in ROLES), start=none)
         out = out_once if kept["O"] else run.streams_out
-        cycles = np.ceil(np.maximum(into, out) / array.noc_bw)
-        network = np.where(need <= capacity, np.minimum(network, cycles), network)
-    buffered = sum((tiles[role] * refetches[role] for role in ROLES), start=np.zeros(len(capacity))) <= capacity
-    return Refetch(np.maximum(network, offchip), buffered)
+        choices.append((need, np.ceil(np.maximum(into, out) / array.noc_bw)))
+    offchip = np.ceil(out_once * array.offchip_cycles / array.offchip_bw)
+    refetch = sum((tiles[role] * refetches[role] for role in ROLES), start=none)
+    return Refetches(tuple(choices), offchip, refetch, elements)

@@ -1,0 +1,76 @@
+"""
+The kinds of clusters that a machine may have, and what a step takes on each at least.
+
+Sub-clusters of a level come in numbers of a ladder (1, 2, 3, 4, 6, 8, 12, …), to which a search adds the neighbours of
+what it finds good. The bound of the mapping search, over all that levels may spread, rules clusters out before anything
+is evaluated on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats
+from npuc.compiler.explore.design.costs import Work
+from npuc.compiler.explore.mapping.bounds import CostBound
+from npuc.compiler.explore.mapping.space import MapSpace
+
+Fanouts = tuple[int, ...]
+MOST_COLUMNS = 1 << 15
+"""Spreads whose bounds are found at a time."""
+
+
+def ladder(most: int) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, … up to a number."""
+    steps = {1} | {1 << n for n in range(most.bit_length())} | {3 << n for n in range(most.bit_length())}
+    return sorted(step for step in steps if step <= most)
+
+
+def clusters_of(most: int, levels: int) -> list[Fanouts]:
+    """All clusters of so many levels with numbers of the ladder and at most so many elements."""
+    return [one for one in product(ladder(most), repeat=levels) if prod(one) <= most]
+
+
+def neighbours(fanouts: Fanouts, most: int) -> list[Fanouts]:
+    """Clusters close to some: a level with an element more or less, or with half or twice, a third more or less."""
+    found: dict[Fanouts, None] = {}
+    for level, size in enumerate(fanouts):
+        for other in (size - 1, size + 1, size // 2, 2 * size, round(size * 2 / 3), round(size * 3 / 2)):
+            one = (*fanouts[:level], max(other, 1), *fanouts[level + 1 :])
+            if prod(one) <= most and one != fanouts:
+                found[one] = None
+    if len(fanouts) > 1 and fanouts[::-1] != fanouts:
+        found[fanouts[::-1]] = None
+    return list(found)
+
+
+def least_times(work: Work, space: MapSpace, clusters: Sequence[Fanouts]) -> Floats:
+    """The cycles that no mapping of a contraction is below on clusters of each kind, one run of it."""
+    bound = CostBound(work.statements, work.array, "time")
+    found: list[Floats] = []
+    for some in _parts(clusters, len(space.cut), space.levels):
+        widths = np.concatenate([_widths(space, fanouts) for fanouts in some], axis=2)
+        none = np.zeros((0, *widths.shape[1:]))
+        found.append(bound.of(widths, none).reshape(len(some), -1).min(axis=1))
+    return np.concatenate(found)
+
+
+def _parts(clusters: Sequence[Fanouts], dims: int, levels: int) -> Iterator[Sequence[Fanouts]]:
+    each = max(1, MOST_COLUMNS // (dims + 1) ** levels)
+    for start in range(0, len(clusters), each):
+        yield clusters[start : start + each]
+
+
+def _widths(space: MapSpace, fanouts: Fanouts) -> Floats:
+    """All choices of one dimension, or none, that each level spreads: [level, dimension, choice]."""
+    count, dims = (len(space.cut) + 1) ** space.levels, len(space.dims)
+    widths = np.ones((space.levels, dims, count))
+    for at, choice in enumerate(product((None, *space.cut), repeat=space.levels)):
+        for level, dim in enumerate(choice):
+            if dim is not None:
+                widths[level, dim, at] = fanouts[level]
+    return widths
