@@ -20,6 +20,9 @@ from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.mapping.best import with_sums
 from npuc.compiler.explore.mapping.candidates import Candidates
 
+LEAST_L1 = 6
+"""The elements that a processing element's buffer has at least: two of each of three tensors."""
+
 
 @dataclass(frozen=True)
 class Needs:

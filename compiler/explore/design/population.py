@@ -1,0 +1,79 @@
+"""A contraction in a search for machines: its mappings are bred for whatever machine is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from npuc.compiler.analysis.mapping.exact.arrays import Ints
+from npuc.compiler.explore.design.archive import Archive, Elites
+from npuc.compiler.explore.design.combine import MachineSize
+from npuc.compiler.explore.design.costs import Work, needs_of
+from npuc.compiler.explore.design.goal import Goal
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.genomes import Expression, Genomes
+from npuc.compiler.explore.mapping.mappers.genetic import Operators
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
+from npuc.compiler.explore.mapping.space import MapSpace
+
+BATCH, PROBE = 32, 16
+"""Mappings that are bred at a time, and those with which clusters are tried first."""
+FRESH = 0.15
+"""The part of children that are drawn at random."""
+
+
+@dataclass
+class Population:
+    """
+    The space of a contraction's mappings, whatever its clusters, the operators on it, and what was found.
+
+    With `buffered` elements keep what they refetch (`needs_of`).
+    """
+
+    work: Work
+    space: MapSpace
+    random: np.random.Generator
+    buffered: bool
+    archive: Archive = field(default_factory=Archive)
+    source: RandomGenomes = field(init=False)
+    operators: Operators = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.source = RandomGenomes(self.space, self.random)
+        self.operators = Operators(self.space, self.random, self.source)
+
+    def breed(self, size: MachineSize, goal: Goal) -> None:
+        """Evaluate children for a machine, of which parents are the best elites that fit it."""
+        elites = self.archive.elites
+        fitting = None if elites is None else elites.at(_fitting(elites, size))
+        if fitting is None or len(fitting) < 2:
+            return self._evaluate(self.source.draw(BATCH), size)
+        fresh = int(FRESH * BATCH)
+        children = self.operators.children(_best(fitting, goal, BATCH), BATCH - fresh)
+        return self._evaluate(children.joined(self.source.draw(fresh)), size)
+
+    def probe(self, size: MachineSize, goal: Goal) -> None:
+        """Evaluate for a machine what is best on any other, as it is and its children."""
+        elites = self.archive.elites
+        if elites is None:
+            return self._evaluate(self.source.draw(BATCH), size)
+        best = _best(elites, goal, PROBE // 2)
+        return self._evaluate(best.joined(self.operators.children(best, PROBE - len(best))), size)
+
+    def _evaluate(self, genomes: Genomes, size: MachineSize) -> None:
+        space = replace(self.space, fanouts=(size.fanouts,))
+        l2 = int(size.l2 / self.work.width)
+        capacity = BufferCapacity(self.work.statements, size.l1, l2, float(self.work.sum_size))
+        candidates = Expression(space, capacity).candidates(genomes)
+        self.archive.add(Elites(genomes, candidates, needs_of(self.work, candidates, buffered=self.buffered)))
+
+
+def _fitting(elites: Elites, size: MachineSize) -> Ints:
+    needs = elites.needs
+    return np.flatnonzero(elites.within(size.fanouts) & (needs.l1 <= size.l1) & (needs.l2 <= size.l2))
+
+
+def _best(elites: Elites, goal: Goal, most: int) -> Genomes:
+    score = goal.scores(elites.needs.cycles, elites.needs.energy)
+    return elites.genomes.at(np.argsort(score, kind="stable")[:most])
