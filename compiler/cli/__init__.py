@@ -23,6 +23,7 @@ from typer.main import get_command
 from npuc.compiler.cli import (
     check,
     compile,
+    design,
     explain,
     fmt,
     import_,
@@ -55,6 +56,7 @@ app = typer.Typer(
 )
 for verb in (
     compile,
+    design,
     explain,
     run,
     check,

@@ -61,6 +61,14 @@ EXAMPLES = {
         ("samples:lenet --objective edp --budget 1000", "for the product of energy and delay, sooner"),
         ("samples:lenet -o mapped.mlir", "the program with its mappings, for npuc compile -b maestro"),
     ),
+    "design": (
+        ("samples:lenet --area-mm2 0.2 --budget 5000", "a machine of 0.2 mm2, with its mappings"),
+        ("samples:lenet --area-mm2 1 --goals time,area --budget 5000 --csv front.csv", "small and fast machines"),
+        (
+            "samples:lenet --power-w 0.5 --set technology.node_nm=28 --budget 5000 -o machine.toml",
+            "half a watt at 28 nm",
+        ),
+    ),
     "study": (
         ("crosscheck --preset os", "our own models against each other"),
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),

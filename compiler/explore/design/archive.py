@@ -2,8 +2,8 @@
 The mappings of a contraction that are worth keeping while the machine is open: the best of each niche.
 
 A niche is a choice of clusters with buffers of about a size (within 9 %). Of each the fastest and the thriftiest
-mappings are kept, so that whatever machine is looked at next, good mappings for it are known, and parents of better ones
-(Mouret and Clune, "Illuminating search spaces by mapping elites", arXiv 1504.04909, 2015).
+mappings are kept, so that whatever machine is looked at next, good mappings for it are known, and parents of better
+ones (Mouret and Clune, "Illuminating search spaces by mapping elites", arXiv 1504.04909, 2015).
 """
 
 from __future__ import annotations

@@ -1,0 +1,117 @@
+"""From a source and budgets to machines: lower, search, score, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.backends.registry import get_backend
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.options import options_of
+from npuc.compiler.driver.score import network_name
+from npuc.compiler.driver.unread import unread_warnings
+from npuc.compiler.explore.design.area_models import AREA_MODELS
+from npuc.compiler.explore.design.budget import Budget
+from npuc.compiler.explore.design.explore import explore
+from npuc.compiler.explore.design.goal import Goal, GoalName
+from npuc.compiler.explore.design.machine_file import designed, machine_text
+from npuc.compiler.explore.design.result import DesignResult, Settings
+from npuc.compiler.explore.design.scored import designed_machine, given_machine
+from npuc.compiler.explore.design.task import task_of
+from npuc.frontends.source import open_source
+
+if TYPE_CHECKING:
+    from npuc.compiler.core.options import CompileKeywords, Say
+    from npuc.compiler.driver.watch.watcher import Watcher
+    from npuc.hardware import Hardware
+
+BACKEND = "maestro"
+
+
+@dataclass(frozen=True)
+class Designed:
+    """A result, with the module under the best design's mappings, and that machine as TOML."""
+
+    result: DesignResult
+    module: ModuleOp
+    machine: str
+
+
+def design(
+    source: str,
+    options: CompileKeywords,
+    settings: Settings,
+    say: Say,
+    advance: Callable[[int], None],
+    watchers: tuple[Watcher, ...] = (),
+) -> Designed:
+    """
+    Machines within a budget for a source. `say` gets warnings, `advance` how many mappings were evaluated.
+
+    Raises `UsageError`, `SourceError`, and `CapacityError` for a budget that no machine meets.
+    """
+    opened, warnings = open_source(source), list[str]()
+    model = get_backend(BACKEND)
+    with without_cycle_collection():
+        module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
+        for warning in warnings:
+            say(f"warning: {warning}")
+        task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")
+        name = settings.area_model or ("digamma" if machine.get("technology.node_nm") is None else "technology")
+        settings = replace(settings, area_model=name)
+        area = AREA_MODELS[name](machine)
+        budget = Budget(area, settings.area_mm2, float(task.width), settings.power_w)
+        given = given_machine(task, machine, model, area)
+        goals = [_goal(cast("GoalName", one), machine, settings) for one in settings.goals if one != "area"]
+        searched = explore(
+            task,
+            budget,
+            goals,
+            area="area" in settings.goals,
+            evaluations=settings.budget,
+            seed=settings.seed,
+            advance=advance,
+        )
+        # the best one last, whose mappings stay in the module
+        scored = [designed_machine(task, one, machine, model, searched) for one in reversed(searched.designs)]
+        for warning in unread_warnings(options_of(options).overrides, [(model, machine)]):
+            say(f"warning: {warning}")
+    result = DesignResult(
+        network_name(module),
+        opened.shown,
+        settings,
+        given,
+        searched.evaluations,
+        searched.bound,
+        searched.curve,
+        tuple(reversed(scored)),
+    )
+    return Designed(result, module, machine_text(designed(machine, searched.designs[0].design), _remark(result)))
+
+
+def _goal(name: GoalName, machine: Hardware, settings: Settings) -> Goal:
+    """A goal with the limit of power. Raises `UsageError` where the machine does not say what power is."""
+    mac, clock = machine.known("energy.mac_pj", float), machine.known("clock_mhz", float)
+    joules, hertz = None if mac is None else 1e-12 * mac, None if clock is None else 1e6 * clock
+    if settings.power_w is not None and (joules is None or hertz is None):
+        raise UsageError(
+            "a limit of power needs the energy of a MAC and the clock",
+            hint="--set energy.mac_pj=0.3 --set clock_mhz=1000, or --set technology.node_nm=28",
+        )
+    return Goal(name, settings.power_w, joules, hertz)
+
+
+def _remark(result: DesignResult) -> str:
+    """What the first lines of a machine's file say of it."""
+    settings, best = result.settings, result.designs[0]
+    power = "" if settings.power_w is None else f" and {settings.power_w:g} W"
+    return (
+        f"Designed by npuc for a step of {result.title} ({result.source}) within {settings.area_mm2:g} mm2{power}: "
+        f"{best.cycles:,} cycles\nunder the mappings that --mapped writes. Area by the model {settings.area_model}; "
+        f"bandwidths, clock and energies are those of {result.given.name}."
+    )

@@ -1,0 +1,72 @@
+"""The machines of a search, by area and time, or the best value over the mappings that were evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
+from npuc.compiler.core.drawing.palette import QUIET, SERIES
+from npuc.compiler.explore.design.result import DesignedMachine, DesignResult
+
+VALUES: dict[str, tuple[str, Callable[[DesignedMachine], float]]] = {
+    "time": ("cycles of a step", lambda one: float(one.cycles)),
+    "energy": ("energy of a step, MACs' worth", lambda one: one.energy),
+    "edp": ("energy x delay, MACs x cycles", lambda one: one.energy * one.cycles),
+    "area": ("area, mm2", lambda one: one.area_mm2),
+}
+
+
+def draw(result: DesignResult, kind: str) -> bytes:
+    """The picture as a file of a kind (`svg`, `png`, `pdf`): a front of two goals, or the course of the search."""
+    goals = result.settings.goals
+    about = f"{result.given.name}, area model {result.settings.area_model}, {result.settings.area_mm2:g} mm2"
+    if len(goals) == 1:
+        return picture(
+            kind,
+            (WIDTH, 4.0),
+            lambda figure: _course(result, figure),
+            title=f"The search for a machine for {result.title}",
+            about=about,
+        )
+    return picture(
+        kind,
+        (WIDTH, 4.6),
+        lambda figure: _front(result, figure),
+        title=f"Machines for {result.title} that no other one beats",
+        about=about,
+    )
+
+
+def _course(result: DesignResult, figure: Figure) -> None:
+    axes = figure.subplots()
+    counts = [count for count, _ in result.curve] + [result.evaluations]
+    values = [value for _, value in result.curve]
+    axes.step(counts, [*values, values[-1]], where="post", color=SERIES[0], linewidth=1.6)
+    if result.settings.goals == ("time",):
+        axes.axhline(result.bound, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)))
+        axes.annotate("bound", (counts[0], result.bound), xytext=(0, 4), textcoords="offset points", color=QUIET)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("mappings evaluated")
+    axes.set_ylabel(f"best {VALUES[result.settings.goals[0]][0]}")
+
+
+def _front(result: DesignResult, figure: Figure) -> None:
+    axes = figure.subplots()
+    goals = result.settings.goals
+    across, up = ("area", goals[0]) if "area" in goals else (goals[1], goals[0])
+    (x_word, x_of), (y_word, y_of) = VALUES[across], VALUES[up]
+    designs = sorted(result.designs, key=x_of)
+    axes.scatter([x_of(one) for one in designs], [y_of(one) for one in designs], color=SERIES[0], s=28, zorder=3)
+    for one in _apart(designs):
+        text = f"{one.clusters[0]} x {one.num_pes // one.clusters[0]}"
+        axes.annotate(text, (x_of(one), y_of(one)), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel(x_word)
+    axes.set_ylabel(y_word)
+
+
+def _apart(designs: list[DesignedMachine]) -> list[DesignedMachine]:
+    """Those that get a label: the first of each kind of clusters."""
+    return list({one.clusters: one for one in reversed(designs)}.values())

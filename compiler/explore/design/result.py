@@ -1,0 +1,186 @@
+"""
+The result of a design search as plain data, JSON (`npuc.design/1`) and CSV.
+
+Costs are of one step; every design's are those that the backend reports for its machine and mappings. Nothing here
+depends on how long the search took.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from npuc.compiler.report.as_csv import csv_text
+
+SCHEMA = "npuc.design/1"
+FIELDS = (
+    "design",
+    "num_pes",
+    "clusters",
+    "l1_elements",
+    "spm_kib",
+    "area_mm2",
+    "cycles",
+    "seconds",
+    "energy_mac_units",
+    "energy_j",
+    "watts",
+    "utilization",
+    "gap",
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked for: goals, the first of which is the objective; budgets; how to search."""
+
+    goals: tuple[str, ...]
+    area_model: str
+    area_mm2: float
+    power_w: float | None
+    budget: int
+    seed: int
+    levels: int
+    tiles: str
+
+
+@dataclass(frozen=True)
+class DesignedMapping:
+    """The mapping of a contraction of the program on a design, as text, with its cycles."""
+
+    layer: str
+    phase: str
+    repeat: int
+    cycles: int
+    mapping: str
+
+
+@dataclass(frozen=True)
+class DesignedMachine:
+    """
+    A machine with the cost of a step on it.
+
+    `energy` is in MACs' worth. `gap` is by what share its cycles are above those that no machine of the area is below;
+    `seconds`, `energy_j` and `watts` are None where the machine has no clock or no energy of a MAC.
+    """
+
+    clusters: tuple[int, ...]
+    l1_elements: int
+    spm_bytes: int
+    area_mm2: float
+    cycles: int
+    energy: float
+    seconds: float | None
+    energy_j: float | None
+    utilization: float
+    gap: float | None
+    mappings: tuple[DesignedMapping, ...]
+
+    @property
+    def num_pes(self) -> int:
+        """Processing elements."""
+        product = 1
+        for count in self.clusters:
+            product *= count
+        return product
+
+    @property
+    def watts(self) -> float | None:
+        """The average power of a step, without idle parts."""
+        return self.energy_j / self.seconds if self.energy_j is not None and self.seconds else None
+
+
+@dataclass(frozen=True)
+class GivenMachine:
+    """The machine that bandwidths and clock are of, with its own default mappings; None where that is not known."""
+
+    name: str
+    num_pes: int
+    area_mm2: float | None
+    cycles: int
+    energy: float
+
+
+@dataclass(frozen=True)
+class DesignResult:
+    """Designs, best first by the objective; `bound` is in cycles, `curve` the objective's best over evaluations."""
+
+    title: str
+    source: str
+    settings: Settings
+    given: GivenMachine
+    evaluations: int
+    bound: float
+    curve: tuple[tuple[int, float], ...]
+    designs: tuple[DesignedMachine, ...]
+
+
+def to_json(result: DesignResult, version: str) -> str:
+    """The result as JSON."""
+    settings, given = result.settings, result.given
+    document = {
+        "schema": SCHEMA,
+        "npuc": version,
+        "source": result.source,
+        "network": result.title,
+        "hardware": given.name,
+        "goals": list(settings.goals),
+        "area_model": settings.area_model,
+        "area_mm2": settings.area_mm2,
+        "power_w": settings.power_w,
+        "budget": settings.budget,
+        "seed": settings.seed,
+        "levels": settings.levels,
+        "tiles": settings.tiles,
+        "evaluations": result.evaluations,
+        "bound_cycles": result.bound,
+        "given": {
+            "num_pes": given.num_pes,
+            "area_mm2": given.area_mm2,
+            "cycles": given.cycles,
+            "energy_mac_units": given.energy,
+        },
+        "designs": [
+            {
+                **dict(zip(FIELDS[1:], _values(one), strict=True)),
+                "clusters": list(one.clusters),
+                "mappings": [
+                    {
+                        "layer": row.layer,
+                        "phase": row.phase,
+                        "repeat": row.repeat,
+                        "cycles": row.cycles,
+                        "mapping": row.mapping,
+                    }
+                    for row in one.mappings
+                ],
+            }
+            for one in result.designs
+        ],
+        "curve": [list(point) for point in result.curve],
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(result: DesignResult) -> str:
+    """A row a design."""
+    rows = [(number, *_values(one)) for number, one in enumerate(result.designs, 1)]
+    return csv_text(FIELDS, [tuple("" if value is None else value for value in row) for row in rows])
+
+
+def _values(one: DesignedMachine) -> tuple[object, ...]:
+    """The values of `FIELDS` behind the first."""
+    return (
+        one.num_pes,
+        "x".join(map(str, one.clusters)),
+        one.l1_elements,
+        one.spm_bytes / 1024,
+        one.area_mm2,
+        one.cycles,
+        one.seconds,
+        one.energy,
+        one.energy_j,
+        one.watts,
+        one.utilization,
+        one.gap,
+    )

@@ -1,0 +1,76 @@
+"""Found designs scored by the backend: what `npuc compile` says of the machine and its mappings is the result."""
+
+from __future__ import annotations
+
+from math import fsum
+
+from npuc.backends.base import Backend
+from npuc.compiler.explore.design.budget import AreaModel, Budget
+from npuc.compiler.explore.design.explore import Searched
+from npuc.compiler.explore.design.machine_file import designed
+from npuc.compiler.explore.design.result import DesignedMachine, DesignedMapping, GivenMachine
+from npuc.compiler.explore.design.search import FoundDesign
+from npuc.compiler.explore.design.task import DesignTask
+from npuc.compiler.explore.mapping.result import mapping_text
+from npuc.compiler.report import Report
+from npuc.dialects.provenance import layer_of, repeat_of, role_of
+from npuc.hardware import Hardware
+
+
+def given_machine(task: DesignTask, machine: Hardware, model: Backend, area: AreaModel) -> GivenMachine:
+    """The machine that the search begins with, under the mappings that the module has."""
+    report = model.score(task.module, machine)
+    count = machine.require("maestro.num_pes", int, backend=model.name)
+    l1, kib = machine.get("maestro.l1_size", int), machine.known("memory.spm_kib", float)
+    size = None
+    if l1 is not None and kib is not None:
+        cores = machine.get("array.cores", int) or 1
+        size = Budget(area, 0.0, float(task.width)).area_mm2(count, l1, kib * 1024 * cores)
+    return GivenMachine(machine.name, count, size, report.totals.cycles or 0, _energy(report))
+
+
+def designed_machine(
+    task: DesignTask, found: FoundDesign, machine: Hardware, model: Backend, searched: Searched
+) -> DesignedMachine:
+    """
+    A design with the cost of a step as the backend reports it; its mappings are written into the module.
+
+    The backend's cycles are those of the search, exactly.
+    """
+    task.write(found)
+    hardware = designed(machine, found.design)
+    report = model.score(task.module, hardware)
+    cycles = report.totals.cycles or 0
+    assert cycles == found.design.cycles, f"the search has {found.design.cycles:,.0f} cycles, the backend {cycles:,}"
+    size, macs = found.design.size, sum(work.macs for work in task.works)
+    lanes = hardware.get("maestro.num_simd_lanes", int) or 1
+    return DesignedMachine(
+        size.fanouts,
+        size.l1,
+        size.l2,
+        found.design.area_mm2,
+        cycles,
+        _energy(report),
+        report.totals.seconds,
+        report.totals.energy_j,
+        macs / (cycles * size.elements * lanes),
+        cycles / searched.bound - 1 if searched.bound else None,
+        _mappings(task, found),
+    )
+
+
+def _mappings(task: DesignTask, found: FoundDesign) -> tuple[DesignedMapping, ...]:
+    rows: list[DesignedMapping] = []
+    for op, number in zip(task.contracts, task.numbers, strict=True):
+        assert op.mapping_attr is not None
+        cycles = int(found.mappings[number].needs.cycles[0])
+        text = mapping_text(op.mapping_attr)
+        rows.append(DesignedMapping(layer_of(op) or "", role_of(op).value, repeat_of(op), cycles, text))
+    return tuple(rows)
+
+
+def _energy(report: Report) -> float:
+    """MACs' worth."""
+    return fsum(
+        row.repeat * float(str(row.native["energy_total_mac_units"] or 0)) for row in report.ops if row.kind == "matrix"
+    )

@@ -1,0 +1,84 @@
+"""The result of a design search as text: a line a machine, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from npuc.compiler.explore.design.result import DesignedMachine, DesignResult
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
+from npuc.compiler.report.text.quantities import energy_text, three_digits, time_cells, time_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GOAL_WORDS = {"time": "least time", "energy": "least energy", "edp": "least energy x delay", "area": "small area"}
+
+
+def print_result(result: DesignResult, console: Console) -> None:
+    """Print the result."""
+    settings = result.settings
+    goals = ", ".join(GOAL_WORDS[goal] for goal in settings.goals)
+    power = "" if settings.power_w is None else f" and {settings.power_w:g} W"
+    limit = f"{settings.area_mm2:g} mm2 (area model {settings.area_model}){power}"
+    print_note(f"{result.title} ({result.source}): machines of {limit} for {goals}", console, style="bold")
+    console.print()
+    print_grid(columns_of(_rows(result), ranks={3: 5, 4: 4, 7: 3, 8: 2, 9: 1, 10: 6}), console, gap=2)
+    for name, text in _summary(result):
+        print_line(name, text, console)
+
+
+def _rows(result: DesignResult) -> list[tuple[str, ...]]:
+    designs = result.designs
+    clocked = all(one.seconds is not None for one in designs)
+    times = time_cells([one.seconds for one in designs]) if clocked else [f"{one.cycles:,}" for one in designs]
+    heads = ("", "elements", "clusters", "L1\nelements", "L2\nKiB", "mm2", "time" if clocked else "cycles")
+    rows = [(*heads, "energy\nMACs", "power\nW", "util\n%", "gap\n%")]
+    for number, (one, time) in enumerate(zip(designs, times, strict=True), 1):
+        rows.append(
+            (
+                str(number),
+                f"{one.num_pes:,}",
+                " x ".join(f"{count:,}" for count in one.clusters),
+                f"{one.l1_elements:,}",
+                three_digits(one.spm_bytes / 1024),
+                f"{one.area_mm2:.3g}",
+                time,
+                f"{one.energy:.3g}",
+                "" if one.watts is None else f"{one.watts:.3g}",
+                f"{100 * one.utilization:.1f}",
+                "" if one.gap is None else f"{100 * one.gap:.1f}",
+            )
+        )
+    return rows
+
+
+def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
+    """The lines below the table: a heading and a text each."""
+    best, given = result.designs[0], result.given
+    yield "step", _step(best)
+    yield "bound", f"no machine of this area takes less than {result.bound:,.0f} cycles on the clusters that were tried"
+    area = "" if given.area_mm2 is None else f" on {given.area_mm2:.3g} mm2"
+    yield (
+        "given",
+        (
+            f"{given.name}, whose bandwidths and clock these machines have, takes {given.cycles:,} cycles with "
+            f"{given.num_pes:,} elements{area} under its default mappings"
+        ),
+    )
+    front = "" if len(result.designs) == 1 else f", one of {len(result.designs):,} that no other one beats in all goals"
+    yield (
+        "verdict",
+        (
+            f"{best.num_pes:,} elements in {best.clusters[0]:,} clusters, each with {best.l1_elements:,} elements of "
+            f"buffer, beside {three_digits(best.spm_bytes / 1024)} KiB shared: {best.area_mm2:.3g} mm2, "
+            f"{100 * best.utilization:.0f}% of the peak{front}."
+        ),
+    )
+
+
+def _step(one: DesignedMachine) -> str:
+    """A design's step in words."""
+    time = "" if one.seconds is None else f", {time_text(one.seconds)}"
+    energy = "" if one.energy_j is None else f", {energy_text(one.energy_j)}"
+    return f"{one.cycles:,} cycles{time}; the energy of {one.energy:,.0f} MACs{energy}"
