@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.explore.design.driver import Designed
-    from npuc.compiler.explore.design.result import Settings
+    from npuc.compiler.explore.design.result import DesignSettings
 
 TILES = ("divisors", "any")
 GOALS = ("time", "energy", "edp", "area")
@@ -59,7 +59,8 @@ def command(
         Optimisation,
         Takes(
             without=without("design", Optimisation),
-            help={"objective": "What the machine minimises: time, energy or edp."},
+            help={"objective": "What the machine minimises: time (default), energy or edp."},
+            default={"objective": None},  # the first of --goals where it is not said
         ),
     ],
     devices: Devices,
@@ -128,19 +129,22 @@ def command(
         _write(found, outputs)
 
 
-def _goals(goals: str | None, objective: str) -> tuple[str, ...]:
+def _goals(goals: str | None, objective: str | None) -> tuple[str, ...]:
     """The goals, the objective first. Raises `UsageError`."""
-    first = objective_named(objective)
+    first = None if objective is None else _chosen("--objective", objective_named(objective), GOALS[:-1])
     if goals is None:
-        return (_chosen("--objective", first, GOALS[:-1]),)
+        return (first or GOALS[0],)
     named = tuple(dict.fromkeys(one.strip() for one in goals.split(",")))
     for one in named:
         _chosen("--goals", one, GOALS)
     if all(one == "area" for one in named):
         raise UsageError("--goals area: the smallest machine is one element", hint="--goals time,area")
-    if first != objective_named(None) and first != named[0]:
-        raise UsageError(f"--objective {objective} and --goals {goals}: the first goal is the objective")
     rest = [one for one in named if one != "area"]
+    if first not in (None, rest[0]):
+        raise UsageError(
+            f"--objective {objective} and --goals {goals}: the first goal is the objective",
+            hint="leave out --objective",
+        )
     return (*rest, *(one for one in named if one == "area"))
 
 
@@ -160,11 +164,11 @@ def _settings(
     seed: int,
     levels: int,
     tiles: str,
-) -> Settings:
+) -> DesignSettings:
     """What was asked for. Raises `UsageError`."""
     from npuc.compiler.explore.design.area_models import AREA_MODELS
     from npuc.compiler.explore.design.budget import RETICLE_MM2
-    from npuc.compiler.explore.design.result import Settings
+    from npuc.compiler.explore.design.result import DesignSettings
 
     if area_mm2 is None and power_w is None:
         raise UsageError("a design needs a budget", hint="--area-mm2 0.2, or --power-w 1")
@@ -182,7 +186,7 @@ def _settings(
         if count < least or (most is not None and count > most):
             raise UsageError(f"{option} {count}: expected {least} {'or more' if most is None else f'to {most}'}")
     limit = RETICLE_MM2 if area_mm2 is None else area_mm2
-    return Settings(goals, area_model or "", limit, power_w, budget, seed, levels, tiles)
+    return DesignSettings(goals, area_model or "", limit, power_w, budget, seed, levels, tiles)
 
 
 def _outputs(asked: Output, mapped: str | None, statistics: str | None) -> DesignOutputs:
@@ -200,7 +204,7 @@ def _outputs(asked: Output, mapped: str | None, statistics: str | None) -> Desig
 
 
 def _search(
-    source: str, options: CompileKeywords, settings: Settings, watchers: tuple[Watcher, ...], *, quiet: bool
+    source: str, options: CompileKeywords, settings: DesignSettings, watchers: tuple[Watcher, ...], *, quiet: bool
 ) -> Designed:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.compiler.explore.design.driver import design

@@ -47,7 +47,8 @@ class Elites:
 
     def within(self, fanouts: tuple[int, ...]) -> NDArray[np.bool_]:
         """Whether each runs on clusters of so many sub-clusters at each level."""
-        return (self.candidates.fanouts <= np.array(fanouts)[:, None]).all(axis=0)
+        fits: NDArray[np.bool_] = np.all(self.candidates.fanouts <= np.array(fanouts)[:, None], axis=0)
+        return fits
 
 
 @dataclass

@@ -20,7 +20,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.design.budget import AreaModel
 from npuc.hardware import Hardware
-from npuc.hardware.technology import mac_area, sram_area
+from npuc.hardware.technology import Number, mac_area, sram_area
 
 UM2 = 1e-6
 """mm2 of a um2."""
@@ -33,13 +33,17 @@ def _technology(machine: Hardware) -> AreaModel:
             "the area by technology needs a node",
             hint="--set technology.node_nm=28, or --area-model gamma, digamma or maestro",
         )
-    number = {1: "int8", 2: "bf16", 4: "f32"}
-    width = machine.get("memory.element_bytes", int)
-    precision = machine.get("precision", str)
-    kind = number.get(width or 4, "f32") if precision in (None, "as-written") else str(precision)
-    mac = mac_area({"mixed": "bf16"}.get(kind, kind), node)  # type: ignore[arg-type]
+    mac = mac_area(_number(machine), node)
     kib = sram_area(1.0, node)
     return AreaModel("technology", lambda count, l1: count * (mac + kib * l1 / 1024), 1.0, kib / 1024)
+
+
+def _number(machine: Hardware) -> Number:
+    """What a MAC multiplies, by the precision, or by the bytes of an element."""
+    named: dict[str, Number] = {"bf16": "bf16", "f16": "f16", "f32": "f32", "mixed": "bf16"}
+    sized: dict[int, Number] = {1: "int8", 2: "bf16"}
+    known = named.get(machine.get("precision", str) or "")
+    return known or sized.get(machine.get("memory.element_bytes", int) or 4, "f32")
 
 
 def _gamma(machine: Hardware) -> AreaModel:

@@ -20,7 +20,7 @@ from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.explore import explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
-from npuc.compiler.explore.design.result import DesignResult, Settings
+from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machine, given_machine
 from npuc.compiler.explore.design.task import task_of
 from npuc.frontends.source import open_source
@@ -45,7 +45,7 @@ class Designed:
 def design(
     source: str,
     options: CompileKeywords,
-    settings: Settings,
+    settings: DesignSettings,
     say: Say,
     advance: Callable[[int], None],
     watchers: tuple[Watcher, ...] = (),
@@ -94,7 +94,7 @@ def design(
     return Designed(result, module, machine_text(designed(machine, searched.designs[0].design), _remark(result)))
 
 
-def _goal(name: GoalName, machine: Hardware, settings: Settings) -> Goal:
+def _goal(name: GoalName, machine: Hardware, settings: DesignSettings) -> Goal:
     """A goal with the limit of power. Raises `UsageError` where the machine does not say what power is."""
     mac, clock = machine.known("energy.mac_pj", float), machine.known("clock_mhz", float)
     joules, hertz = None if mac is None else 1e-12 * mac, None if clock is None else 1e6 * clock

@@ -120,10 +120,10 @@ def _front(
             if goals[0].allows(design):
                 found.append(FoundDesign(design, ()))
     points = np.array([_point(one.design, [goal.name for goal in goals], area=area) for one in found])
-    kept = [found[row] for row in pareto(points)]
+    kept = [found[int(row)] for row in pareto(points)]
     kept.sort(key=lambda one: goals[0].key(one.design))
     if len(kept) > MOST_DESIGNS:
-        kept = [kept[at] for at in np.linspace(0, len(kept) - 1, MOST_DESIGNS).round().astype(int)]
+        kept = [kept[round(at * (len(kept) - 1) / (MOST_DESIGNS - 1))] for at in range(MOST_DESIGNS)]
     return [one if one.mappings else FoundDesign(one.design, mappings_of(one.design, elites)) for one in kept]
 
 

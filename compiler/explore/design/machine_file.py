@@ -53,15 +53,13 @@ def machine_text(machine: Hardware, remark: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entries(values: Mapping[str, object]) -> list[str]:
+def _entries(values: Mapping[str, Value]) -> list[str]:
     return [f"{key} = {_literal(value)}" for key, value in values.items()]
 
 
-def _literal(value: object) -> str:
+def _literal(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_literal, value)) + "]"
     return repr(value)

@@ -31,7 +31,7 @@ FIELDS = (
 
 
 @dataclass(frozen=True)
-class Settings:
+class DesignSettings:
     """What was asked for: goals, the first of which is the objective; budgets; how to search."""
 
     goals: tuple[str, ...]
@@ -107,7 +107,7 @@ class DesignResult:
 
     title: str
     source: str
-    settings: Settings
+    settings: DesignSettings
     given: GivenMachine
     evaluations: int
     bound: float

@@ -26,7 +26,7 @@ def given_machine(task: DesignTask, machine: Hardware, model: Backend, area: Are
     if l1 is not None and kib is not None:
         cores = machine.get("array.cores", int) or 1
         size = Budget(area, 0.0, float(task.width)).area_mm2(count, l1, kib * 1024 * cores)
-    return GivenMachine(machine.name, count, size, report.totals.cycles or 0, _energy(report))
+    return GivenMachine(machine.name, count, size, int(report.totals.cycles or 0), _energy(report))
 
 
 def designed_machine(
@@ -40,7 +40,7 @@ def designed_machine(
     task.write(found)
     hardware = designed(machine, found.design)
     report = model.score(task.module, hardware)
-    cycles = report.totals.cycles or 0
+    cycles = int(report.totals.cycles or 0)
     assert cycles == found.design.cycles, f"the search has {found.design.cycles:,.0f} cycles, the backend {cycles:,}"
     size, macs = found.design.size, sum(work.macs for work in task.works)
     lanes = hardware.get("maestro.num_simd_lanes", int) or 1

@@ -33,7 +33,7 @@ def _rows(result: DesignResult) -> list[tuple[str, ...]]:
     clocked = all(one.seconds is not None for one in designs)
     times = time_cells([one.seconds for one in designs]) if clocked else [f"{one.cycles:,}" for one in designs]
     heads = ("", "elements", "clusters", "L1\nelements", "L2\nKiB", "mm2", "time" if clocked else "cycles")
-    rows = [(*heads, "energy\nMACs", "power\nW", "util\n%", "gap\n%")]
+    rows: list[tuple[str, ...]] = [(*heads, "energy\nMACs", "power\nW", "util\n%", "gap\n%")]
     for number, (one, time) in enumerate(zip(designs, times, strict=True), 1):
         rows.append(
             (
