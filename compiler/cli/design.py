@@ -82,15 +82,6 @@ def command(
         float | None,
         typer.Option("--power-w", metavar="W", parser=real(), help="Largest average power of a step, W."),
     ] = None,
-    area_model: Annotated[
-        str | None,
-        typer.Option(
-            "--area-model",
-            metavar="NAME",
-            help="Area by technology (of the machine's node), gamma, digamma or maestro (default: technology with "
-            "a node, else digamma).",
-        ),
-    ] = None,
     goals: Annotated[
         str | None,
         typer.Option(
@@ -116,7 +107,7 @@ def command(
     """Design a machine for a network: its elements, clusters and buffers, with a mapping of every contraction."""
     with Verb(output.debug):
         named = _goals(goals, optimisation.objective)
-        settings = _settings(named, area_model, area_mm2, power_w, budget, seed, levels, tiles)
+        settings = _settings(named, area_mm2, power_w, budget, seed, levels, tiles)
         outputs = _outputs(output, mapped, optimisation.statistics_json)
         options: CompileKeywords = {
             **machine.keywords(),
@@ -157,7 +148,6 @@ def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
 
 def _settings(
     goals: tuple[str, ...],
-    area_model: str | None,
     area_mm2: float | None,
     power_w: float | None,
     budget: int,
@@ -166,7 +156,6 @@ def _settings(
     tiles: str,
 ) -> DesignSettings:
     """What was asked for. Raises `UsageError`."""
-    from npuc.compiler.explore.design.area_models import AREA_MODELS
     from npuc.compiler.explore.design.budget import RETICLE_MM2
     from npuc.compiler.explore.design.result import DesignSettings
 
@@ -176,8 +165,6 @@ def _settings(
         if value is not None and value <= 0:
             raise UsageError(f"{option} {value:g}: expected more than 0")
     _chosen("--tiles", tiles, TILES)
-    if area_model is not None:
-        _chosen("--area-model", area_model, tuple(AREA_MODELS))
     for option, count, least, most in (
         ("--budget", budget, 1, None),
         ("--seed", seed, 0, None),
@@ -186,7 +173,7 @@ def _settings(
         if count < least or (most is not None and count > most):
             raise UsageError(f"{option} {count}: expected {least} {'or more' if most is None else f'to {most}'}")
     limit = RETICLE_MM2 if area_mm2 is None else area_mm2
-    return DesignSettings(goals, area_model or "", limit, power_w, budget, seed, levels, tiles)
+    return DesignSettings(goals, "", limit, power_w, budget, seed, levels, tiles)
 
 
 def _outputs(asked: Output, mapped: str | None, statistics: str | None) -> DesignOutputs:

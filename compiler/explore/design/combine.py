@@ -10,7 +10,7 @@ the budget is better, which a test shows by brute force.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import prod
 
 import numpy as np
@@ -18,7 +18,8 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import Budget
-from npuc.compiler.explore.design.costs import Work
+from npuc.compiler.explore.design.costs import Needs, Work
+from npuc.compiler.explore.design.energy import AccessEnergy
 
 MOST_SIZES = 96
 """The sizes of a buffer that are tried; of more, those at equal distances in their order."""
@@ -26,7 +27,7 @@ MOST_SIZES = 96
 
 @dataclass(frozen=True)
 class MachineSize:
-    """Sub-clusters of each level from the top, elements of a processing element's buffer, bytes of the shared one."""
+    """Sub-clusters of each level from the top, bytes of a processing element's buffer and of the shared one."""
 
     fanouts: tuple[int, ...]
     l1: int
@@ -54,6 +55,18 @@ class Design:
 
 
 @dataclass(frozen=True)
+class Machines:
+    """Machines of the same clusters, whose buffers have sizes `l1` and `l2` in bytes, arrays of equal length."""
+
+    fanouts: tuple[int, ...]
+    l1: Floats
+    l2: Floats
+
+    def __len__(self) -> int:
+        return len(self.l1)
+
+
+@dataclass(frozen=True)
 class Totals:
     """Cycles and energy of steps on machines with buffers of several sizes, and the mappings, [contraction, size]."""
 
@@ -63,38 +76,42 @@ class Totals:
 
 
 def totals(
-    works: Sequence[Work], elites: Sequence[Elites], fanouts: tuple[int, ...], l1: Floats, l2: Floats, price: float
+    works: Sequence[Work],
+    elites: Sequence[Elites],
+    machines: Machines,
+    energy: AccessEnergy,
+    price: float,
 ) -> Totals:
     """
-    The step on machines of these clusters whose buffers have sizes `l1` and `l2`, arrays of equal length.
+    The step on each machine.
 
     Each contraction runs the mapping with the least cycles + `price` x energy that fits, or without cycles where the
     price is infinite; of equal ones that with less of the other. Infinite where none fits.
     """
-    cycles, energy = np.zeros(len(l1)), np.zeros(len(l1))
-    chosen = np.zeros((len(works), len(l1)), np.int64)
+    cycles, joules = np.zeros(len(machines)), np.zeros(len(machines))
+    chosen = np.zeros((len(works), len(machines)), np.int64)
     for number, (work, known) in enumerate(zip(works, elites, strict=True)):
-        rows = np.flatnonzero(known.within(fanouts))
-        needs = known.needs.at(rows)
-        first, second = _scores(needs.cycles, needs.energy, price)
-        order = np.lexsort((second, first))
-        rows, needs = rows[order], needs.at(order)
-        fits = (needs.l1[:, None] <= l1) & (needs.l2[:, None] <= l2)
+        rows = np.flatnonzero(known.within(machines.fanouts))
         if not len(rows):
             cycles += np.inf
             continue
-        best = fits.argmax(axis=0)
-        some = fits.any(axis=0)
-        cycles += np.where(some, work.repeat * needs.cycles[best], np.inf)
-        energy += np.where(some, work.repeat * needs.energy[best], np.inf)
+        needs = known.needs.at(rows)
+        own = work.energy(_column(needs), energy.costs(work.width, machines.l1, machines.l2))
+        time = np.broadcast_to(needs.cycles[:, None], own.shape)
+        fits = (needs.l1[:, None] <= machines.l1) & (needs.l2[:, None] <= machines.l2)
+        first, second = (own, time) if np.isinf(price) else (time + price * own, own if price == 0 else time)
+        first = np.where(fits, first, np.inf)
+        best = np.where(first == first.min(axis=0), second, np.inf).argmin(axis=0)
+        some, at = fits.any(axis=0), np.arange(len(machines))
+        cycles += np.where(some, work.repeat * time[best, at], np.inf)
+        joules += np.where(some, work.repeat * own[best, at], np.inf)
         chosen[number] = rows[best]
-    return Totals(cycles, energy, chosen)
+    return Totals(cycles, joules, chosen)
 
 
-def _scores(cycles: Floats, energy: Floats, price: float) -> tuple[Floats, Floats]:
-    if np.isinf(price):
-        return energy, cycles
-    return cycles + price * energy, energy if price == 0 else cycles
+def _column(needs: Needs) -> Needs:
+    """Needs with an axis for machines behind that of mappings."""
+    return Needs(*(getattr(needs, one.name)[:, None] for one in fields(needs)))
 
 
 def designs(
@@ -102,6 +119,7 @@ def designs(
     elites: Sequence[Elites],
     fanouts: tuple[int, ...],
     budget: Budget,
+    energy: AccessEnergy,
     prices: Sequence[float],
     *,
     smaller: bool = False,
@@ -114,29 +132,50 @@ def designs(
     l1 = _sizes([one.needs.l1[one.within(fanouts)] for one in elites])
     if not len(l1):
         return []
-    elements = float(prod(fanouts))
-    l2 = budget.largest_l2(elements, l1)
+    l2 = budget.largest_l2(prod(fanouts), l1)
     l1, l2 = l1[l2 > 0], l2[l2 > 0]
     if smaller and len(l1):
         sizes = _sizes([one.needs.l2[one.within(fanouts)] for one in elites])
         l1, all_l2 = (grid.ravel() for grid in np.meshgrid(l1, sizes, indexing="ij"))
         fits = all_l2 <= np.repeat(l2, len(sizes))
         l1, l2 = l1[fits], all_l2[fits]
-    found: list[Design] = []
+    found: dict[Design, None] = {}
     for price in prices if len(l1) else ():
-        step = totals(works, elites, fanouts, l1, l2, price)
-        for at in np.flatnonzero(np.isfinite(step.cycles)):
-            found.append(_shrunk(elites, fanouts, step, int(at), budget))
-    return list(dict.fromkeys(found))
+        step = totals(works, elites, Machines(fanouts, l1, l2), energy, price)
+        found |= dict.fromkeys(_shrunk(works, elites, fanouts, step, budget, energy))
+    return list(found)
 
 
-def _shrunk(elites: Sequence[Elites], fanouts: tuple[int, ...], step: Totals, at: int, budget: Budget) -> Design:
-    """The design with buffers as large as its mappings need."""
-    rows = tuple(map(int, step.rows[:, at]))
-    l1 = max(float(one.needs.l1[row]) for one, row in zip(elites, rows, strict=True))
-    l2 = max(float(one.needs.l2[row]) for one, row in zip(elites, rows, strict=True))
-    size = MachineSize(fanouts, int(l1), int(np.ceil(l2)))
-    return Design(size, rows, float(step.cycles[at]), float(step.energy[at]), budget.area_mm2(size.elements, l1, l2))
+def _shrunk(
+    works: Sequence[Work],
+    elites: Sequence[Elites],
+    fanouts: tuple[int, ...],
+    step: Totals,
+    budget: Budget,
+    energy: AccessEnergy,
+) -> list[Design]:
+    """The designs on which a step can run, with buffers as large as their mappings need, in whole bytes."""
+    columns = np.flatnonzero(np.isfinite(step.cycles))
+    rows, cycles = step.rows[:, columns], step.cycles[columns]
+    needs = [one.needs.at(own) for one, own in zip(elites, rows, strict=True)]
+    if not len(columns):
+        return []
+    l1 = np.ceil(np.max([one.l1 for one in needs], axis=0))
+    l2 = np.ceil(np.max([one.l2 for one in needs], axis=0))
+    spent = np.zeros(len(columns))
+    for work, own in zip(works, needs, strict=True):
+        spent += work.repeat * work.energy(own, energy.costs(work.width, l1, l2))
+    area = budget.model.of(np.full(len(columns), float(prod(fanouts))), l1, l2)
+    return [
+        Design(
+            MachineSize(fanouts, int(l1[at]), int(l2[at])),
+            tuple(rows[:, at].tolist()),
+            float(cycles[at]),
+            float(spent[at]),
+            float(area[at]),
+        )
+        for at in range(len(columns))
+    ]
 
 
 def _sizes(needs: Sequence[Floats]) -> Floats:

@@ -9,32 +9,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import ceil
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.columns import accesses, offchip_accesses
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.refetch import refetches_of
+from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.analysis.mapping.parity import PeArray
+from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.mapping.best import with_sums
 from npuc.compiler.explore.mapping.candidates import Candidates
-
-LEAST_L1 = 6
-"""The elements that a processing element's buffer has at least: two of each of three tensors."""
 
 
 @dataclass(frozen=True)
 class Needs:
     """
-    Of each mapping: cycles, energy in MACs' worth, elements of a processing element's buffer (`l1`), and bytes of the
-    shared buffer (`l2`); infinite where no buffers let it run at that cost.
+    Of each mapping: cycles, bytes of a processing element's buffer (`l1`) and of the shared one (`l2`), accesses to the
+    elements of both and of DRAM, and the energy in MACs' worth with buffers of just this size.
+
+    Sizes are infinite where no buffers let it run at that cost.
     """
 
     cycles: Floats
-    energy: Floats
     l1: Floats
     l2: Floats
+    l1_accesses: Floats
+    l2_accesses: Floats
+    offchip: Floats
+    energy: Floats
 
     def at(self, rows: Ints) -> Needs:
         """Those of these mappings."""
@@ -51,8 +57,8 @@ class Work:
     """
     A contraction of the network: its statements, how often a step runs it, and its elements.
 
-    `width` is the bytes of an element, `sum_size` the elements of the shared buffer that a partial sum takes; `array`
-    has the bandwidths for such elements.
+    `width` is the bytes of an element, `sum_size` the elements of a buffer that a partial sum takes; `array` has the
+    bandwidths for such elements.
     """
 
     statements: tuple[Contraction, ...]
@@ -63,27 +69,45 @@ class Work:
 
     @property
     def macs(self) -> int:
-        """The MACs of all repetitions."""
-        return self.repeat * sum(one.macs for one in self.statements)
+        """The MACs of one run."""
+        return sum(one.macs for one in self.statements)
+
+    @property
+    def least_l1(self) -> int:
+        """The bytes of a processing element's buffer without which no mapping runs: two elements of each tensor."""
+        return ceil((2 * 2 + 2 * self.sum_size) * self.width)
+
+    def energy(self, needs: Needs, costs: tuple[Floats, Floats, float]) -> Floats:
+        """The energy of one run, in MACs' worth, where accesses cost as much (`AccessEnergy.costs`)."""
+        l1, l2, offchip = costs
+        return self.macs + needs.l1_accesses * l1 + needs.l2_accesses * l2 + needs.offchip * offchip
 
 
-def needs_of(work: Work, candidates: Candidates, *, buffered: bool) -> Needs:
+def needs_of(work: Work, candidates: Candidates, energy: AccessEnergy, *, buffered: bool) -> Needs:
     """
     The costs and needs of candidates; with `buffered` elements keep everything that their steps refetch, since the
     model charges no energy for refetches inside clusters.
     """
     levels, inside = list(candidates.levels), candidates.fanouts[1:].prod(axis=0)
-    count = len(candidates)
-    cycles, energy, l1, l2 = (np.zeros(count) for _ in range(4))
+    sums, width = float(work.sum_size), float(work.width)
+    cycles, l1, l2, l1_moved, l2_moved, offchip = (np.zeros(len(candidates)) for _ in range(6))
     with np.errstate(all="ignore"):
         for one in work.statements:
             run = run_exact(one, levels, work.array)
             table = columns_of(one, levels, run, work.array)
             runtime = table["runtime_cycles"]
-            cycles, energy = cycles + runtime, energy + table["energy_total_mac_units"]
-            kept = refetches_of(one, levels, run, work.array, inside).least_l1(runtime, buffered=buffered)
-            l1 = np.maximum(l1, np.maximum(table["l1_size_req"], kept))
-            elements = with_sums(table["l2_size_req"], table["output_l2_size_req"], float(work.sum_size))
-            l2 = np.maximum(l2, elements * float(work.width))
-    fine = np.isfinite(cycles) & (cycles > 0) & np.isfinite(energy)
-    return Needs(*(np.where(fine, values, np.inf) for values in (cycles, energy, l1, l2)))
+            kept = refetches_of(one, levels, run, work.array, inside, sums).least_l1(runtime, buffered=buffered)
+            own = with_sums(table["l1_size_req"], table["output_l1_size_req"], sums)
+            l1 = np.maximum(l1, width * np.maximum(own, kept))
+            l2 = np.maximum(l2, width * with_sums(table["l2_size_req"], table["output_l2_size_req"], sums))
+            whole = tile(one, "O", np.array([[float(size)] for _, size in one.dims]))
+            cycles = cycles + runtime
+            l1_moved, l2_moved = l1_moved + accesses(table, "l1"), l2_moved + accesses(table, "l2")
+            offchip = offchip + offchip_accesses(table, table["output_l2_read"] - whole)
+    fine = np.isfinite(cycles) & (cycles > 0) & np.isfinite(l1_moved) & np.isfinite(l2_moved)
+    l1, l2 = np.where(fine, l1, np.inf), np.where(fine, l2, np.inf)
+    found = Needs(cycles, l1, l2, l1_moved, l2_moved, offchip, np.full(len(candidates), np.inf))
+    rows = np.flatnonzero(np.isfinite(l1) & np.isfinite(l2))
+    some = found.at(rows)
+    found.energy[rows] = work.energy(some, energy.costs(work.width, some.l1, some.l2))
+    return found

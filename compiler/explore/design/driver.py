@@ -15,8 +15,8 @@ from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
-from npuc.compiler.explore.design.area_models import AREA_MODELS
-from npuc.compiler.explore.design.budget import Budget
+from npuc.compiler.explore.design.budget import Budget, area_model
+from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
@@ -62,15 +62,15 @@ def design(
         for warning in warnings:
             say(f"warning: {warning}")
         task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")
-        name = settings.area_model or ("digamma" if machine.get("technology.node_nm") is None else "technology")
-        settings = replace(settings, area_model=name)
-        area = AREA_MODELS[name](machine)
-        budget = Budget(area, settings.area_mm2, float(task.width), settings.power_w)
-        given = given_machine(task, machine, model, area)
+        area = area_model(machine, float(task.width))
+        settings = replace(settings, area_model=area.name)
+        budget = Budget(area, settings.area_mm2, settings.power_w)
+        given = given_machine(task, machine, model)
         goals = [_goal(cast("GoalName", one), machine, settings) for one in settings.goals if one != "area"]
         searched = explore(
             task,
             budget,
+            access_energy(machine),
             goals,
             area="area" in settings.goals,
             evaluations=settings.budget,
@@ -91,7 +91,7 @@ def design(
         searched.curve,
         tuple(reversed(scored)),
     )
-    return Designed(result, module, machine_text(designed(machine, searched.designs[0].design), _remark(result)))
+    return Designed(result, module, machine_text(designed(machine, searched.designs[0].design.size), _remark(result)))
 
 
 def _goal(name: GoalName, machine: Hardware, settings: DesignSettings) -> Goal:

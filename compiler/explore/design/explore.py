@@ -18,6 +18,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.combine import Design, designs, pareto
+from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.population import Population
 from npuc.compiler.explore.design.search import DesignSearch, FoundDesign, elites_of, mappings_of
@@ -48,6 +49,7 @@ class Searched:
 def explore(
     task: DesignTask,
     budget: Budget,
+    energy: AccessEnergy,
     goals: Sequence[Goal],
     *,
     area: bool,
@@ -62,7 +64,7 @@ def explore(
     """
     buffered = any(goal.buffered for goal in goals)
     populations = [
-        Population(work, space, generator(seed, "design", number), buffered)
+        Population(work, space, generator(seed, "design", number), energy, buffered)
         for number, (work, space) in enumerate(zip(task.works, task.spaces, strict=True))
     ]
     limits = [budget.limit_mm2 / 2**half for half in range(HALVES if area else 1)]
@@ -87,7 +89,7 @@ def _impossible(budget: Budget, search: DesignSearch) -> CapacityError:
     """The error of a budget that no machine meets, with what it lacks."""
     limit = f"{budget.limit_mm2:g} mm2"
     if not search.most:
-        least = budget.area_mm2(1, 6, 1)
+        least = budget.area_mm2(1, search.least_l1, 1)
         return CapacityError(
             f"no processing element with its buffer fits into {limit}",
             hint=f"one takes {least:.3g} mm2 by the area model {budget.model.name}",
@@ -116,7 +118,7 @@ def _front(
     prices = sorted({price for goal in goals for price in goal.prices(best)})
     found = [FoundDesign(one.best.design, one.best.mappings) for one in searches if one.best is not None]
     for fanouts in clusters:
-        for design in designs(works, elites, fanouts, first.budget, prices, smaller=area):
+        for design in designs(works, elites, fanouts, first.budget, populations[0].energy, prices, smaller=area):
             if goals[0].allows(design):
                 found.append(FoundDesign(design, ()))
     points = np.array([_point(one.design, [goal.name for goal in goals], area=area) for one in found])

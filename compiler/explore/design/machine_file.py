@@ -1,38 +1,58 @@
-"""A found machine as a hardware description: the given one with its size, buffers and area."""
+"""A found machine as a hardware description: the given one with other elements and buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
+from typing import cast
 
-from npuc.compiler.core.kinds import Value
-from npuc.compiler.explore.design.combine import Design
+from npuc.compiler.core.kinds import Scalar, Value
+from npuc.compiler.explore.design.combine import MachineSize
 from npuc.hardware import Hardware, load_hardware
+from npuc.hardware.levels import LEVELS, NODE, OFF_CHIP, parts_of, rows_of
 
-DROPPED = ("maestro.l2_size", "maestro.num_pes", "array.rows", "array.cols", "array.cores", "area.chip_mm2")
-"""Keys of the given machine that say what the design says otherwise."""
+DROPPED = (
+    *("maestro.num_pes", "maestro.l1_size", "maestro.l2_size", "memory.spm_kib", "energy.spm_pj_per_byte"),
+    *("array.rows", "array.cols", "array.cores", "area.chip_mm2", "area.array_mm2", "area.spm_mm2", LEVELS),
+)
+"""Keys of the given machine that are of its elements and buffers."""
 
 
-def designed(machine: Hardware, design: Design) -> Hardware:
+def designed(machine: Hardware, size: MachineSize) -> Hardware:
     """
-    The machine of a design: its elements, also as an array of the clusters' rows and columns, and its buffers.
+    A machine like the given one of another size: its elements, also as an array of the clusters' rows and columns, and
+    its buffers.
 
-    Bandwidth, clock, energies and all else are those of the given machine; the bandwidth of all its cores is one
-    core's. Raises `UsageError` where the two do not go together.
+    Bandwidths, clock and all else are those of the given machine; what all its cores have, one core has. Energies of
+    buffers follow from their sizes where the technology is known. Raises `UsageError` where the two do not go together.
     """
-    size, cores = design.size, machine.get("array.cores", int) or 1
-    values: dict[str, object] = {key: value for key, value in machine.values.items() if key not in DROPPED}
+    cores, known = machine.get("array.cores", int) or 1, machine.values
+    values: dict[str, object] = {key: value for key, value in known.items() if key not in DROPPED}
     values["name"] = f"{machine.name}-design"
-    rate = machine.get("dram.gb_per_s", float)
-    if rate is not None and machine.written("dram.gb_per_s"):
-        values["dram.gb_per_s"] = rate * cores
-    if len(size.fanouts) == 2 and machine.written("array.dataflow"):
+    if "dram.gb_per_s" in known:
+        values["dram.gb_per_s"] = cast("float", known["dram.gb_per_s"]) * cores
+    if len(size.fanouts) == 2 and "array.dataflow" in known:
         values["array.rows"], values["array.cols"] = size.fanouts
     values["maestro.num_pes"] = size.elements
-    values["maestro.l1_size"] = size.l1
-    values["memory.spm_kib"] = float(Fraction(size.l2, 1024))
-    values["area.chip_mm2"] = design.area_mm2
+    values[LEVELS] = _levels(machine, size, cores)
     return load_hardware(values)
+
+
+def _levels(machine: Hardware, size: MachineSize, cores: int) -> list[dict[str, Scalar]]:
+    """The levels of the machine: its own L1 and L2 with the sizes of the design, and DRAM."""
+    rows, parts = rows_of(machine.values), parts_of(rows_of(machine.values))
+    found: list[dict[str, Scalar]] = []
+    for part, name, kib in (("local", "L1", size.l1 / 1024), ("scratchpad", "L2", size.l2 / 1024)):
+        row = dict(rows[parts[part]]) if part in parts else {}
+        if machine.get(NODE, float) is not None:
+            row.pop("pj_per_byte", None)
+        rate = row.get("gb_per_s")
+        if part == "scratchpad" and rate is not None:
+            row["gb_per_s"] = float(rate) * cores
+        found.append({"name": str(row.pop("name", name)), **row, "kib": kib, "shared": part != "local"})
+    if "dram" in parts:
+        own = {key: value for key, value in rows[parts["dram"]].items() if key not in ("kib", "gb_per_s")}
+        found.append({**own, "name": OFF_CHIP, "shared": True})
+    return found
 
 
 def machine_text(machine: Hardware, remark: str) -> str:
@@ -45,10 +65,10 @@ def machine_text(machine: Hardware, remark: str) -> str:
             tables.setdefault(table, {})[leaf] = value
     lines = [f"# {line}" for line in remark.splitlines()] + [""] + _entries(plain)
     for table, values in tables.items():
-        rows = {key: value for key, value in values.items() if isinstance(value, list)}
-        lines += ["", f"[{table}]", *_entries({key: value for key, value in values.items() if key not in rows})]
-        for key, many in rows.items():
-            for row in many:
+        lines += ["", f"[{table}]"]
+        lines += _entries({key: value for key, value in values.items() if not isinstance(value, list)})
+        for key, rows in values.items():
+            for row in rows if isinstance(rows, list) else ():
                 lines += ["", f"[[{table}.{key}]]", *_entries(row)]
     return "\n".join(lines) + "\n"
 

@@ -10,6 +10,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Ints
 from npuc.compiler.explore.design.archive import Archive, Elites
 from npuc.compiler.explore.design.combine import MachineSize
 from npuc.compiler.explore.design.costs import Work, needs_of
+from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
@@ -34,6 +35,7 @@ class Population:
     work: Work
     space: MapSpace
     random: np.random.Generator
+    energy: AccessEnergy
     buffered: bool
     archive: Archive = field(default_factory=Archive)
     source: RandomGenomes = field(init=False)
@@ -64,9 +66,12 @@ class Population:
     def _evaluate(self, genomes: Genomes, size: MachineSize) -> None:
         space = replace(self.space, fanouts=(size.fanouts,))
         l2 = int(size.l2 / self.work.width)
-        capacity = BufferCapacity(self.work.statements, size.l1, l2, float(self.work.sum_size))
+        sums = float(self.work.sum_size)
+        capacity = BufferCapacity(self.work.statements, int(size.l1 / self.work.width), l2, sums, sums)
         candidates = Expression(space, capacity).candidates(genomes)
-        self.archive.add(Elites(genomes, candidates, needs_of(self.work, candidates, buffered=self.buffered)))
+        self.archive.add(
+            Elites(genomes, candidates, needs_of(self.work, candidates, self.energy, buffered=self.buffered))
+        )
 
 
 def _fitting(elites: Elites, size: MachineSize) -> Ints:

@@ -17,7 +17,7 @@ FIELDS = (
     "design",
     "num_pes",
     "clusters",
-    "l1_elements",
+    "l1_bytes",
     "spm_kib",
     "area_mm2",
     "cycles",
@@ -65,7 +65,7 @@ class DesignedMachine:
     """
 
     clusters: tuple[int, ...]
-    l1_elements: int
+    l1_bytes: int
     spm_bytes: int
     area_mm2: float
     cycles: int
@@ -173,7 +173,7 @@ def _values(one: DesignedMachine) -> tuple[object, ...]:
     return (
         one.num_pes,
         "x".join(map(str, one.clusters)),
-        one.l1_elements,
+        one.l1_bytes,
         one.spm_bytes / 1024,
         one.area_mm2,
         one.cycles,

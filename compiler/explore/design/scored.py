@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import fsum
 
 from npuc.backends.base import Backend
-from npuc.compiler.explore.design.budget import AreaModel, Budget
 from npuc.compiler.explore.design.explore import Searched
 from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignedMachine, DesignedMapping, GivenMachine
@@ -15,18 +14,14 @@ from npuc.compiler.explore.mapping.result import mapping_text
 from npuc.compiler.report import Report
 from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.hardware import Hardware
+from npuc.hardware.area import chip_area
 
 
-def given_machine(task: DesignTask, machine: Hardware, model: Backend, area: AreaModel) -> GivenMachine:
+def given_machine(task: DesignTask, machine: Hardware, model: Backend) -> GivenMachine:
     """The machine that the search begins with, under the mappings that the module has."""
     report = model.score(task.module, machine)
     count = machine.require("maestro.num_pes", int, backend=model.name)
-    l1, kib = machine.get("maestro.l1_size", int), machine.known("memory.spm_kib", float)
-    size = None
-    if l1 is not None and kib is not None:
-        cores = machine.get("array.cores", int) or 1
-        size = Budget(area, 0.0, float(task.width)).area_mm2(count, l1, kib * 1024 * cores)
-    return GivenMachine(machine.name, count, size, int(report.totals.cycles or 0), _energy(report))
+    return GivenMachine(machine.name, count, chip_area(machine).chip, int(report.totals.cycles or 0), _energy(report))
 
 
 def designed_machine(
@@ -38,7 +33,7 @@ def designed_machine(
     The backend's cycles are those of the search, exactly.
     """
     task.write(found)
-    hardware = designed(machine, found.design)
+    hardware = designed(machine, found.design.size)
     report = model.score(task.module, hardware)
     cycles = int(report.totals.cycles or 0)
     assert cycles == found.design.cycles, f"the search has {found.design.cycles:,.0f} cycles, the backend {cycles:,}"

@@ -22,7 +22,6 @@ from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.clusters import Fanouts, clusters_of, least_times, neighbours
 from npuc.compiler.explore.design.combine import Design, MachineSize, designs
-from npuc.compiler.explore.design.costs import LEAST_L1
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.population import Population
 
@@ -78,9 +77,14 @@ class DesignSearch:
             self._rank(sorted(near - self._times.keys()))
 
     @cached_property
+    def least_l1(self) -> int:
+        """The bytes of a processing element's buffer without which some contraction has no mapping."""
+        return max(work.least_l1 for work in self._works)
+
+    @cached_property
     def most(self) -> int:
         """The largest number of processing elements that the area has."""
-        return self.budget.most_elements(LEAST_L1)
+        return self.budget.most_elements(self.least_l1)
 
     @property
     def evaluations(self) -> int:
@@ -112,7 +116,7 @@ class DesignSearch:
         if elites is None:
             return
         prices = self.goal.prices(None if self.best is None else self.best.design)
-        found = designs(self._works, elites, size.fanouts, self.budget, prices)
+        found = designs(self._works, elites, size.fanouts, self.budget, self.populations[0].energy, prices)
         allowed = [one for one in found if self.goal.allows(one)]
         if allowed:
             self._consider(min(allowed, key=self.goal.key), elites)
@@ -160,13 +164,13 @@ class DesignSearch:
 
     def _sized(self, fanouts: Fanouts) -> MachineSize:
         """A machine of these clusters, with a random buffer in its elements, and what is left for the shared one."""
-        middle = 4.0 * LEAST_L1 if self.best is None else float(self.best.design.size.l1)
-        l1 = max(float(np.round(middle * 2 ** self.random.normal(0.0, SPREAD_L1))), LEAST_L1)
+        middle = 4.0 * self.least_l1 if self.best is None else float(self.best.design.size.l1)
+        l1 = max(float(np.round(middle * 2 ** self.random.normal(0.0, SPREAD_L1))), self.least_l1)
         while True:
             l2 = float(self.budget.largest_l2(prod(fanouts), np.array([l1]))[0])
-            if l2 >= 1 or l1 <= LEAST_L1:
+            if l2 >= 1 or l1 <= self.least_l1:
                 return MachineSize(fanouts, int(l1), max(int(l2), 1))
-            l1 = max(float(np.floor(l1 / 2)), LEAST_L1)
+            l1 = max(float(np.floor(l1 / 2)), self.least_l1)
 
     def _rank(self, clusters: Sequence[Fanouts]) -> None:
         """Find the bounds of clusters, and sort all by them."""

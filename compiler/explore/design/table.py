@@ -32,7 +32,7 @@ def _rows(result: DesignResult) -> list[tuple[str, ...]]:
     designs = result.designs
     clocked = all(one.seconds is not None for one in designs)
     times = time_cells([one.seconds for one in designs]) if clocked else [f"{one.cycles:,}" for one in designs]
-    heads = ("", "elements", "clusters", "L1\nelements", "L2\nKiB", "mm2", "time" if clocked else "cycles")
+    heads = ("", "elements", "clusters", "L1\nB", "L2\nKiB", "mm2", "time" if clocked else "cycles")
     rows: list[tuple[str, ...]] = [(*heads, "energy\nMACs", "power\nW", "util\n%", "gap\n%")]
     for number, (one, time) in enumerate(zip(designs, times, strict=True), 1):
         rows.append(
@@ -40,7 +40,7 @@ def _rows(result: DesignResult) -> list[tuple[str, ...]]:
                 str(number),
                 f"{one.num_pes:,}",
                 " x ".join(f"{count:,}" for count in one.clusters),
-                f"{one.l1_elements:,}",
+                f"{one.l1_bytes:,}",
                 three_digits(one.spm_bytes / 1024),
                 f"{one.area_mm2:.3g}",
                 time,
@@ -70,7 +70,7 @@ def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
     yield (
         "verdict",
         (
-            f"{best.num_pes:,} elements in {best.clusters[0]:,} clusters, each with {best.l1_elements:,} elements of "
+            f"{best.num_pes:,} elements in {best.clusters[0]:,} clusters, each with {best.l1_bytes:,} B of "
             f"buffer, beside {three_digits(best.spm_bytes / 1024)} KiB shared: {best.area_mm2:.3g} mm2, "
             f"{100 * best.utilization:.0f}% of the peak{front}."
         ),

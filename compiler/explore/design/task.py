@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
-from npuc.compiler.analysis.nest.elements import BYTE, element_bits
+from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.explore.design.costs import Work
 from npuc.compiler.explore.design.search import FoundDesign
@@ -74,7 +74,7 @@ def task_of(module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool
     for op in contracts:
         own = machine.for_contraction(op)
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
-        key = works, own.array, own.sum_size, _width(op, own)
+        key = works, own.array, _width(op, own), _sums(op, own)
         entry = found.setdefault(key, _Found(op, own))
         entry.repeat += repeat_of(op)
         numbers.append(list(found).index(key))
@@ -87,7 +87,13 @@ def task_of(module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool
 def _work(found: _Found) -> Work:
     op, machine = found.op, found.machine
     works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
-    return Work(works, found.repeat, machine.array, _width(op, machine), machine.sum_size)
+    width = _width(op, machine)
+    return Work(works, found.repeat, machine.array, width, _sums(op, machine) / width)
+
+
+def _sums(op: ContractOp, machine: MappedMachine) -> Fraction:
+    """The bytes of a partial sum of a contraction."""
+    return Fraction(max(widths_on(machine).sum_bits(result.type) for result in op.results), BYTE)
 
 
 def _width(op: ContractOp, machine: MappedMachine) -> Fraction:
