@@ -92,7 +92,7 @@ def _impossible(budget: Budget, search: DesignSearch) -> CapacityError:
         least = budget.area_mm2(1, search.least_l1, 1)
         return CapacityError(
             f"no processing element with its buffer fits into {limit}",
-            hint=f"one takes {least:.3g} mm2 by the area model {budget.model.name}",
+            hint=f"by the area model {budget.model.name} one takes {least:.3g} mm2, vector units included",
         )
     if budget.power_w is None:
         return CapacityError(f"no machine of {limit} has buffers for every contraction", hint="a larger --area-mm2")

@@ -28,8 +28,9 @@ def designed(machine: Hardware, size: MachineSize) -> Hardware:
     cores, known = machine.get("array.cores", int) or 1, machine.values
     values: dict[str, object] = {key: value for key, value in known.items() if key not in DROPPED}
     values["name"] = f"{machine.name}-design"
-    if "dram.gb_per_s" in known:
-        values["dram.gb_per_s"] = cast("float", known["dram.gb_per_s"]) * cores
+    for key in ("dram.gb_per_s", "vector.lanes"):
+        if key in known:
+            values[key] = cast("float", known[key]) * cores
     if len(size.fanouts) == 2 and "array.dataflow" in known:
         values["array.rows"], values["array.cols"] = size.fanouts
     values["maestro.num_pes"] = size.elements

@@ -164,8 +164,7 @@ def to_json(result: DesignResult, version: str) -> str:
 
 def to_csv(result: DesignResult) -> str:
     """A row a design."""
-    rows = [(number, *_values(one)) for number, one in enumerate(result.designs, 1)]
-    return csv_text(FIELDS, [tuple("" if value is None else value for value in row) for row in rows])
+    return csv_text(FIELDS, *((number, *_values(one)) for number, one in enumerate(result.designs, 1)))
 
 
 def _values(one: DesignedMachine) -> tuple[object, ...]:

@@ -1,0 +1,131 @@
+"""`npuc design`: machines that their own compilation confirms, the same for a seed, within budgets, and its errors."""
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from npuc.compiler import compile_file
+from tests.unit.cli.test_commands import Npuc
+from tests.unit.cli.test_map import CONV
+
+QUICK = ("--budget", "3000", "-q")
+INT8 = ("--set", "technology.model=gamma-int8")
+AT_28 = ("--set", "technology.node_nm=28")
+
+
+@pytest.fixture(autouse=True)
+def network(npuc: Npuc) -> None:
+    Path("conv.dsl").write_text(CONV)
+
+
+def found(npuc: Npuc, *options: str) -> dict[str, Any]:
+    outcome = npuc("design", "conv.dsl", *QUICK, "--json", "-", *options)
+    assert (outcome.status, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+@pytest.mark.parametrize("hw", ["nvdla", "eyeriss", "tpu-v4"])
+@pytest.mark.parametrize("goals", ["time", "energy", "edp"])
+@pytest.mark.parametrize("settings", [INT8, AT_28])
+def test_a_compilation_confirms_the_best_machine(npuc: Npuc, hw: str, goals: str, settings: tuple[str, ...]) -> None:
+    area = 50.0 if hw == "tpu-v4" else 0.5  # its vector units alone take 8 mm2 at 28 nm
+    data = found(
+        npuc, "--area-mm2", str(area), "--hw", hw, "--objective", goals, *settings, "-o", "m.toml", "--mapped", "m.mlir"
+    )
+    (best,) = data["designs"]
+    report = compile_file("m.mlir", backend="maestro", hardware="m.toml")
+    rows = [row for row in report.ops if row.kind == "matrix"]
+    assert report.totals.cycles == best["cycles"] == sum(one["repeat"] * one["cycles"] for one in best["mappings"])
+    assert report.totals.energy_j == best["energy_j"]
+    assert sum(row.repeat * row.native["energy_total_mac_units"] for row in rows) == pytest.approx(
+        best["energy_mac_units"], rel=1e-12
+    )
+    assert report.warnings == [one for one in report.warnings if "other work" in one or "run together" in one]
+    assert best["area_mm2"] <= area
+    assert best["gap"] >= 0
+    if report.energy is not None:
+        assert report.energy.area_mm2["chip"] == pytest.approx(best["area_mm2"], rel=1e-3)
+
+
+def test_a_front_has_machines_that_no_other_one_beats(npuc: Npuc) -> None:
+    data = found(npuc, "--area-mm2", "0.5", "--goals", "time,energy,area", *INT8)
+    points = [(one["cycles"], one["energy_mac_units"], one["area_mm2"]) for one in data["designs"]]
+    assert len(points) > 2
+    assert points == sorted(points)
+    for one in points:
+        assert not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in points)
+    text = npuc(
+        "design", "conv.dsl", *QUICK, "--area-mm2", "0.5", "--goals", "time,energy,area", *INT8, "--csv", "-"
+    ).out
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [int(row["cycles"]) for row in rows] == [one["cycles"] for one in data["designs"]]
+
+
+def test_the_same_seed_has_the_same_answer(npuc: Npuc) -> None:
+    first = found(npuc, "--area-mm2", "0.2", *INT8)
+    assert found(npuc, "--area-mm2", "0.2", *INT8) == first
+    assert found(npuc, "--area-mm2", "0.2", *INT8, "--seed", "1") != first
+
+
+def test_power_is_limited(npuc: Npuc) -> None:
+    free = found(npuc, "--area-mm2", "0.5", *AT_28)["designs"][0]
+    watts = free["watts"] / 2
+    data = found(npuc, "--area-mm2", "0.5", *AT_28, "--power-w", str(watts), "-o", "m.toml", "--mapped", "m.mlir")
+    best = data["designs"][0]
+    assert best["watts"] <= watts
+    assert best["cycles"] > free["cycles"]
+    report = compile_file("m.mlir", backend="maestro", hardware="m.toml")
+    assert report.totals.energy_j is not None
+    assert report.totals.seconds is not None
+    assert report.totals.energy_j / report.totals.seconds == pytest.approx(best["watts"])
+
+
+def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
+    areas = ("0.02", "0.1", "0.5")
+    cycles = [found(npuc, "--area-mm2", area, *INT8)["designs"][0]["cycles"] for area in areas]
+    assert cycles == sorted(cycles, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        ((), 2, "a design needs a budget"),
+        (("--area-mm2", "0"), 2, "--area-mm2 0: expected more than 0"),
+        (("--power-w", "-1"), 2, "--power-w -1: expected more than 0"),
+        (("--area-mm2", "1", "--levels", "4"), 2, "--levels 4: expected 1 to 3"),
+        (("--area-mm2", "1", "--tiles", "some"), 2, "--tiles some: expected divisors or any"),
+        (("--area-mm2", "1", "--goals", "area"), 2, "the smallest machine is one element"),
+        (("--area-mm2", "1", "--goals", "speed"), 2, "--goals speed: expected time, energy, edp or area"),
+        (("--area-mm2", "1", "--goals", "energy,time", "--objective", "time"), 2, "the first goal is the objective"),
+        (("--area-mm2", "1"), 2, "follows from a technology node, which it does not say"),
+        (("--area-mm2", "0.0001", *INT8), 3, "no processing element with its buffer fits into 0.0001 mm2"),
+        (("--area-mm2", "0.5", "--hw", "maestro-example", *INT8, "--power-w", "1"), 2, "needs the energy of a MAC"),
+        (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), 3, "takes at most 1e-09 W on average"),
+        (("--area-mm2", "0.5", *INT8, "--set", "maestro.mode=parity"), 2, "is searched with exact costs"),
+        (("--area-mm2", "1", "-O", "2"), 2, "npuc design has none: each contraction is mapped by itself"),
+    ],
+)
+def test_errors(npuc: Npuc, options: tuple[str, ...], status: int, said: str) -> None:
+    outcome = npuc("design", "conv.dsl", *QUICK, *options, "-o", "m.toml")
+    assert outcome.status == status
+    assert said in outcome.err
+    assert not Path("m.toml").exists()
+
+
+def test_the_text_says_the_machine(npuc: Npuc) -> None:
+    text = npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8).out
+    assert "machines of 0.2 mm2 (area model gamma-int8) for least time" in text
+    assert "given     nvdla" in text
+    assert "verdict" in text
+
+
+@pytest.mark.parametrize("goals", ["time", "time,area", "energy,time"])
+def test_pictures(npuc: Npuc, goals: str) -> None:
+    pytest.importorskip("matplotlib")
+    outcome = npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8, "--goals", goals, "--plot", "p.svg")
+    assert outcome.status == 0
+    assert Path("p.svg").read_text().startswith("<?xml")
