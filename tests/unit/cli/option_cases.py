@@ -82,6 +82,7 @@ EXEMPT = {
     "check --optimizer": "another program, whose passes agree, too",
     "plot --view": "of reports, which tests/unit/cli/test_plot.py draws",
     "explain --optimizer": "updates, which are no products that anything is said of",
+    "design --optimizer": "updates, which are no products that are mapped",
     "map --optimizer": "updates, which are no products that are mapped",
     "check --seed": "other random data, on which passes agree too, and which nobody prints",
 }
@@ -91,7 +92,10 @@ EXEMPT = {
 REFUSES = (
     "check --limit",
     "run --dataset",
-    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "opt")),
+    *(
+        f"{verb} --result"
+        for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "design", "opt")
+    ),
 )
 """Options that are there to refuse."""
 
@@ -104,6 +108,8 @@ class Case(NamedTuple):
     command: str | None = None
     """The command in place of that in `BASE`."""
 
+
+DESIGN = "--area-mm2 0.1 --set technology.node_nm=28 --budget 400"
 
 SHARED = {
     "-D": Case("-D hidden=16"),
@@ -153,6 +159,7 @@ _DEEP = {
     "check": "check deep.dsl",
     "sweep": "sweep deep.dsl --csv s.csv --vary batch=4,8",
     "map": "map deep.dsl --hw nvdla --budget 4",
+    "design": f"design deep.dsl {DESIGN}",
 }
 """Commands on a network of which something can be run again."""
 _SHARED_STEP = "--devices 4 --statistics"
@@ -169,6 +176,7 @@ BASE = {
     "sweep": "sweep net.dsl --csv s.csv --vary batch=4,8",
     "plot": "plot sweep.json",
     "map": "map net.dsl --hw nvdla --budget 4",
+    "design": f"design net.dsl {DESIGN}",
     "study": "study crosscheck --preset os --network net.dsl",
     "machine": "machine gemmini",
     "list": "list passes",
@@ -188,6 +196,23 @@ OWN = {
     "map --before": Case("--before lower-to-npu=cse", "--statistics"),
     "map --after": Case("--after lower-to-npu=cse", "--statistics"),
     "map --zero": Case("--zero", _SHARED_STEP),
+    "design --before": Case("--before lower-to-npu=cse", "--statistics"),
+    "design --after": Case("--after lower-to-npu=cse", "--statistics"),
+    "design --zero": Case("--zero", _SHARED_STEP),
+    "design --pipeline": Case("-p lower-to-npu"),
+    "design --hw": Case("--hw edge"),
+    "design --set": Case("--set maestro.noc_bw=16"),
+    "design --output": Case("-o r.toml"),
+    "design --mapped": Case("--mapped r.mlir"),
+    "design --area-mm2": Case(
+        "--area-mm2 0.05", "", "design net.dsl --set technology.node_nm=28 --budget 400 --power-w 1"
+    ),
+    "design --power-w": Case("--power-w 0.01"),
+    "design --goals": Case("--goals time,area"),
+    "design --budget": Case("--budget 2000", "", "design net.dsl --area-mm2 0.1 --set technology.node_nm=28"),
+    "design --seed": Case("--seed 1"),
+    "design --levels": Case("--levels 1"),
+    "design --tiles": Case("--tiles any"),
     "opt --recompute": Case("--recompute full", "-O0", "opt deep.dsl"),
     "opt --objective": Case("--objective energy", "-O3"),
     "opt --tolerance": Case("--tolerance 0.9", "-O3 --set memory.spm_kib=0.25"),
@@ -461,6 +486,7 @@ OF_GRAPHS = {
     "import": f"import {GRAPH}",
     "reuse": f"reuse {GRAPH}",
     "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
+    "design": f"design {GRAPH} {DESIGN}",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
     "opt": f"opt {GRAPH} -p autodiff",
 }

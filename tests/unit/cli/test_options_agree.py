@@ -32,16 +32,19 @@ SAID_OTHERWISE: Said = {
     "objective": {
         "sweep": "it may be varied instead, so that it has no default",
         "map": "mappings know other objectives than schedules",
+        "design": "so do machines, of which --goals may say the first",
     },
     "json": {
         "explain": "a plan or a name, not a report",
         "sweep": "points",
         "map": "the result of the search",
         "run": "the losses",
+        "design": "the machines",
     },
     "csv": {
         "sweep": "a row a point, and resumed",
         "map": "a row a contraction",
+        "design": "a row a machine",
         "reuse": "a row a scope",
     },
     "plot": {
@@ -49,9 +52,10 @@ SAID_OTHERWISE: Said = {
         "explain": "a layer",
         "sweep": "points",
         "map": "the curve of the search",
+        "design": "the machines",
         "run": "the losses",
     },
-    "output": {"map": "the program with its mappings"},
+    "output": {"map": "the program with its mappings", "design": "the best machine"},
 }
 """By option the verbs whose help has words of their own for it, with the reason."""
 
