@@ -51,7 +51,6 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     "design": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
-        "mapping": "it searches a mapping for every contraction",
         "backend": "its machines are those of the backend maestro",
     },
     "opt": {

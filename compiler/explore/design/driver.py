@@ -24,6 +24,9 @@ from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machine, given_machine
 from npuc.compiler.explore.design.task import task_of
 from npuc.frontends.source import open_source
+from npuc.hardware import load_hardware
+from npuc.hardware.area import MODEL
+from npuc.hardware.levels import NODE
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 BACKEND = "maestro"
+PUBLISHED = "gamma-int8"
+"""The area formula of machines without a technology node: DiGamma's."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def design(
         module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
+        machine = _with_area(machine, say)
         task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")
         area = area_model(machine, float(task.width))
         settings = replace(settings, area_model=area.name)
@@ -92,6 +98,14 @@ def design(
         tuple(reversed(scored)),
     )
     return Designed(result, module, machine_text(designed(machine, searched.designs[0].design.size), _remark(result)))
+
+
+def _with_area(machine: Hardware, say: Say) -> Hardware:
+    """The machine, with a published formula for areas where it has no technology node for npuc's own."""
+    if machine.get(NODE, float) is not None or machine.written(MODEL):
+        return machine
+    say(f"{machine.name} has no technology node: areas by {PUBLISHED} (--set technology.node_nm=28 for npuc's own)")
+    return load_hardware({**machine.values, MODEL: PUBLISHED})
 
 
 def _goal(name: GoalName, machine: Hardware, settings: DesignSettings) -> Goal:

@@ -200,6 +200,7 @@ OWN = {
     "design --after": Case("--after lower-to-npu=cse", "--statistics"),
     "design --zero": Case("--zero", _SHARED_STEP),
     "design --pipeline": Case("-p lower-to-npu"),
+    "design --mapping": Case("--mapping rs"),
     "design --hw": Case("--hw edge"),
     "design --set": Case("--set maestro.noc_bw=16"),
     "design --output": Case("-o r.toml"),

@@ -101,7 +101,7 @@ def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
         (("--area-mm2", "1", "--goals", "area"), 2, "the smallest machine is one element"),
         (("--area-mm2", "1", "--goals", "speed"), 2, "--goals speed: expected time, energy, edp or area"),
         (("--area-mm2", "1", "--goals", "energy,time", "--objective", "time"), 2, "the first goal is the objective"),
-        (("--area-mm2", "1"), 2, "follows from a technology node, which it does not say"),
+        (("--area-mm2", "1", "--set", "technology.model=npuc"), 2, "from a technology node, which it does not say"),
         (("--area-mm2", "0.0001", *INT8), 3, "no processing element with its buffer fits into 0.0001 mm2"),
         (("--area-mm2", "0.5", "--hw", "maestro-example", *INT8, "--power-w", "1"), 2, "needs the energy of a MAC"),
         (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), 3, "takes at most 1e-09 W on average"),
@@ -114,6 +114,13 @@ def test_errors(npuc: Npuc, options: tuple[str, ...], status: int, said: str) ->
     assert outcome.status == status
     assert said in outcome.err
     assert not Path("m.toml").exists()
+
+
+def test_a_machine_without_a_node_gets_a_published_formula(npuc: Npuc) -> None:
+    outcome = npuc("design", "conv.dsl", "--budget", "3000", "--area-mm2", "0.2", "-o", "m.toml", "--json", "d.json")
+    assert "nvdla has no technology node: areas by gamma-int8" in outcome.err
+    assert json.loads(Path("d.json").read_text())["designs"] == found(npuc, "--area-mm2", "0.2", *INT8)["designs"]
+    assert 'model = "gamma-int8"' in Path("m.toml").read_text()
 
 
 def test_the_text_says_the_machine(npuc: Npuc) -> None:
