@@ -12,7 +12,7 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
 from npuc.hardware import Hardware
 from npuc.hardware.area import MODEL, chip_area
-from npuc.hardware.levels import NODE
+from npuc.hardware.level_keys import NODE
 from npuc.hardware.technology import sram_area
 
 RETICLE_MM2 = 858.0

@@ -26,7 +26,7 @@ from npuc.compiler.explore.design.task import task_of
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.area import MODEL
-from npuc.hardware.levels import NODE
+from npuc.hardware.level_keys import NODE
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say

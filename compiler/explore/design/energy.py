@@ -11,7 +11,8 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS
 from npuc.hardware import Hardware
-from npuc.hardware.levels import NODE, levels_of
+from npuc.hardware.level_keys import NODE
+from npuc.hardware.levels import levels_of
 from npuc.hardware.technology import sram_energy
 
 

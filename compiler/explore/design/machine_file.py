@@ -8,7 +8,7 @@ from typing import cast
 from npuc.compiler.core.kinds import Scalar, Value
 from npuc.compiler.explore.design.combine import MachineSize
 from npuc.hardware import Hardware, load_hardware
-from npuc.hardware.levels import LEVELS, NODE, OFF_CHIP, parts_of, rows_of
+from npuc.hardware.level_keys import LEVELS, NODE, OFF_CHIP, parts_of, rows_of
 
 DROPPED = (
     *("maestro.num_pes", "maestro.l1_size", "maestro.l2_size", "memory.spm_kib", "energy.spm_pj_per_byte"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
+from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
 from npuc.compiler.analysis.mapping.exact.steps import Bools
 from npuc.compiler.analysis.mapping.exact.volumes import tile
@@ -72,7 +72,7 @@ def _refetched(space: MapSpace, work: Contraction, role: Role, candidates: Candi
             stays = ~np.take_along_axis(indexes, last[None], axis=0)[0]
             found = found | (stays & moving.any(axis=0))
         else:
-            other: Ints = np.cumsum(moving & ~indexes, axis=0)
+            other = np.cumsum(moving & ~indexes, axis=0)
             found = found | ((outside | (other > 0)) & moving & indexes).any(axis=0)
             outside = outside | (other[-1] > 0)
         for axis in work.axes(role):

@@ -41,7 +41,7 @@ def test_a_compilation_confirms_the_best_machine(npuc: Npuc, hw: str, goals: str
     rows = [row for row in report.ops if row.kind == "matrix"]
     assert report.totals.cycles == best["cycles"] == sum(one["repeat"] * one["cycles"] for one in best["mappings"])
     assert report.totals.energy_j == best["energy_j"]
-    assert sum(row.repeat * row.native["energy_total_mac_units"] for row in rows) == pytest.approx(
+    assert sum(row.repeat * float(str(row.native["energy_total_mac_units"])) for row in rows) == pytest.approx(
         best["energy_mac_units"], rel=1e-12
     )
     assert report.warnings == [one for one in report.warnings if "other work" in one or "run together" in one]
