@@ -131,6 +131,9 @@ def command(
             raise UsageError(f"--rows {rows}: expected folded or all")
         check_rows(rows, output.json, output.csv, output.output)
         outputs = _outputs(output, optimisation.statistics_json, all_rows=rows == "all")
+        if resume == "-":
+            raise UsageError("--resume -: a record needs a file", hint="give it a name")
+        check_target(resume)
         keys = machine.keywords()
         if mode is not None:
             keys["overrides"] = _with_mode(keys.get("overrides") or {}, _chosen("--mode", mode, MODES))

@@ -20,7 +20,7 @@ import typer
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
 from npuc.compiler.core.numbers import BLANKS, integer_of, real_of
-from npuc.compiler.core.outputs import Outputs, make_folder, write_file
+from npuc.compiler.core.outputs import Outputs, make_folder, reserve, write_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -264,7 +264,8 @@ def check_rows(rows: str | None, *targets: str | None) -> None:
 
 def check_target(path: str | None) -> None:
     """
-    Raise `UsageError` when a result cannot be written to `path` since it has no folder; before work is done for it.
+    Raise `UsageError` when a result cannot be written to `path` since it has no folder, or since another result goes
+    there; before work is done for it.
     """
     if path is None or path == "-":
         return
@@ -276,6 +277,7 @@ def check_target(path: str | None) -> None:
     if not path or folder or not home:
         reason = "the name is empty" if not path else "it is a folder" if folder else "its folder does not exist"
         raise UsageError(f"cannot write '{path}': {reason}")
+    reserve(path)
 
 
 def check_folder(path: str) -> None:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.options import Optimisation
-from npuc.compiler.cli.shared import write_result
+from npuc.compiler.cli.shared import check_target, write_result
 
 if TYPE_CHECKING:
     from npuc.compiler.driver.watch.watcher import Watcher
@@ -20,6 +20,7 @@ def watching(asked: Optimisation) -> Generator[tuple[Watcher, ...]]:
     if not (asked.statistics or asked.statistics_json is not None or asked.debug_only is not None):
         yield ()
         return
+    check_target(asked.statistics_json)
     from npuc.compiler.driver.watch.rewrite_trace import RewriteTrace
     from npuc.compiler.driver.watch.statistics import Statistics
     from npuc.compiler.transforms.rewrites import observed

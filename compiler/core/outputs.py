@@ -28,6 +28,7 @@ class Outputs:
 
     _files: list[_File] = field(default_factory=list["_File"])
     _made: list[Path] = field(default_factory=list[Path])
+    _reserved: set[Path] = field(default_factory=set[Path])
 
     def __enter__(self) -> Self:
         self._before = _current.set(self)
@@ -46,8 +47,24 @@ class Outputs:
             self.discard()
 
     def add(self, path: str, data: bytes) -> None:
-        """Write a file, under a temporary name."""
-        self._files.append(_begin(path, data))
+        """Write a file, under a temporary name. Raises `UsageError` for one that is written already."""
+        file = _begin(path, data)
+        others = [one.target for one in self._files if one.temporary is not None]
+        self._files.append(file)
+        if file.temporary is not None and file.target in others:
+            raise _wanted_twice(path)
+
+    def reserve(self, path: str) -> None:
+        """Note that a result goes to a file. Raises `UsageError` where another does; devices and pipes take several."""
+        try:
+            target = Path(os.path.realpath(path))
+            if target.exists() and not target.is_file():
+                return
+        except (OSError, ValueError) as e:
+            raise cannot_write(path, e) from e
+        if target in self._reserved:
+            raise _wanted_twice(path)
+        self._reserved.add(target)
 
     def make_folder(self, path: str) -> None:
         """Make a folder if it does not exist."""
@@ -105,6 +122,17 @@ def write_file(path: str, data: bytes, *, now: bool = False) -> None:
     finally:
         if file.temporary is not None:
             unfinished.remove(file.temporary)
+
+
+def reserve(path: str) -> None:
+    """Note in the `Outputs` around it that a result goes to a file. Raises `UsageError` where another does."""
+    outputs = _current.get()
+    if outputs is not None:
+        outputs.reserve(path)
+
+
+def _wanted_twice(path: str) -> UsageError:
+    return UsageError(f"two results would be written to '{path}'", hint="give each a file of its own")
 
 
 def make_folder(path: str) -> None:

@@ -2,11 +2,12 @@
 The record of a search: what mappers were told of their candidates, so that a search can go on where it ended.
 
     # npuc map 1
-    {"search": "0f31…", "from": 2048, "costs": "AAAA…"}
+    {"search": "0f31…", "from": 2048, "costs": "AAAA…", "crc": 12345}
 
 A line has the costs, float64 in base64, of the candidates of one contraction from a number on; `search` is a hash of
-all that its candidates depend on. Mappers propose the same candidates for the same costs, so costs are all that is
-needed. Several processes append to one file; a line that was cut off when one of them was ended is left out.
+all that its candidates depend on, and `crc` the CRC-32 of what the line says. Mappers propose the same candidates for
+the same costs, so costs are all that is needed. Several processes append to one file; a line that was cut off when one
+of them was ended, or that is damaged, is left out, and its candidates are evaluated again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import base64
 import binascii
 import json
 import os
+import stat
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import Any, Self, cast
 
@@ -23,6 +26,7 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.file_lock import lock
+from npuc.compiler.core.outputs import cannot_write
 
 HEAD = "# npuc map 1\n"
 
@@ -30,12 +34,12 @@ HEAD = "# npuc map 1\n"
 def append_costs(path: str, search: str, start: int, costs: Floats) -> None:
     """Append the costs of candidates from a number on. Raises `UsageError` where the file cannot be written."""
     text = base64.b64encode(costs.astype("<f8").tobytes()).decode()
-    line = json.dumps({"search": search, "from": start, "costs": text}) + "\n"
+    line = json.dumps({"search": search, "from": start, "costs": text, "crc": _crc(search, start, text)}) + "\n"
     try:
         with open(path, "ab", buffering=0) as stream:
             stream.write(line.encode())
     except OSError as e:
-        raise _unwritable(path, e) from e
+        raise cannot_write(path, e) from e
 
 
 def read_costs(path: str) -> dict[str, Floats]:
@@ -55,10 +59,17 @@ def _lines(lines: Iterable[str]) -> Iterator[tuple[str, int, Floats]]:
             continue
         try:
             row = cast(dict[str, Any], json.loads(line))
+            if row["crc"] != _crc(row["search"], row["from"], row["costs"]):
+                continue
             costs = np.frombuffer(base64.b64decode(row["costs"], validate=True), "<f8").astype(np.float64)
             yield str(row["search"]), int(row["from"]), costs
-        except (ValueError, KeyError, TypeError, binascii.Error):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError, binascii.Error):
             continue
+
+
+def _crc(search: str, start: int, costs: str) -> int:
+    """The CRC-32 of what a line says."""
+    return zlib.crc32(f"{search} {start} {costs}".encode("utf-8", "replace"))
 
 
 class RecordFile:
@@ -76,9 +87,11 @@ class RecordFile:
     def __enter__(self) -> Self:
         try:
             self._stream = open(self.path, "a+b")
-        except OSError as e:
-            raise _unwritable(self.path, e) from e
+        except (OSError, ValueError) as e:
+            raise cannot_write(self.path, e) from e
         try:
+            if not stat.S_ISREG(os.fstat(self._stream.fileno()).st_mode):
+                raise UsageError(f"--resume {self.path}: a record needs a file", hint="give --resume a new name")
             lock(
                 self._stream.fileno(),
                 UsageError(
@@ -123,7 +136,3 @@ class RecordFile:
 def damaged(reason: str) -> UsageError:
     """The error of a record whose costs are not those of its candidates."""
     return UsageError(f"the record of --resume is damaged: {reason}", hint="give --resume a new name")
-
-
-def _unwritable(path: str, error: OSError) -> UsageError:
-    return UsageError(f"cannot write '{path}': {error.strerror or error}")

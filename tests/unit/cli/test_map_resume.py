@@ -1,5 +1,6 @@
 """Searches of mappings that are interrupted, killed and resumed, and those of several processes."""
 
+import base64
 import json
 import os
 import pickle
@@ -8,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from npuc.compiler.core.interrupts import Terminated
@@ -245,3 +248,42 @@ def test_what_workers_get_can_be_sent(npuc: Npuc, monkeypatch: pytest.MonkeyPatc
     assert [searcher.key_of(task, again.settings) for task in again.tasks] == [
         searcher.key_of(task, one.settings) for task in one.tasks
     ]
+
+
+@pytest.mark.parametrize("change", ["costs", "from", "search", "crc", "infinity", "nested"])
+def test_damaged_lines_are_evaluated_again(npuc: Npuc, change: str) -> None:
+    expected = result(npuc, *options("random"))
+    assert result(npuc, *options("random", "--resume", "a.record")) == expected
+    lines = Path("a.record").read_text().splitlines()
+    row: dict[str, Any] = json.loads(lines[2])
+    more_costs = base64.b64encode(np.full(len(base64.b64decode(row["costs"])) // 8, np.inf).tobytes()).decode()
+    other = {"costs": more_costs, "from": row["from"] + 1, "search": lines[1][12:44], "crc": row["crc"] ^ 1}
+    if change == "infinity":
+        row |= {"from": float("inf"), "crc": zlib.crc32(f"{row['search']} inf {row['costs']}".encode())}
+    elif change != "nested":
+        row[change] = other[change]
+    lines[2] = '{"a": ' + "[" * 100_000 if change == "nested" else json.dumps(row)
+    Path("a.record").write_text("\n".join(lines) + "\n")
+    for _ in range(2):
+        assert result(npuc, *options("random", "--resume", "a.record")) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("-", "--resume -: a record needs a file"),
+        ("/dev/null", "--resume /dev/null: a record needs a file"),
+        ("a\0b", r"cannot write 'a\x00b': embedded null byte"),
+        (".", "cannot write '.': it is a folder"),
+        ("no/a", "cannot write 'no/a': its folder does not exist"),
+        ("two.dsl", "'two.dsl' is no record of a search"),
+        ("a.json", "two results would be written to 'a.json'"),
+    ],
+)
+def test_names_that_no_record_can_have(npuc: Npuc, name: str, message: str) -> None:
+    before = sorted(Path().iterdir())
+    outcome = npuc(*options("random", "--resume", name, "--json", "a.json"))
+    assert (outcome.status, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"npuc: error: {message}")
+    assert sorted(Path().iterdir()) == before
+    assert Path("two.dsl").read_text() == NET

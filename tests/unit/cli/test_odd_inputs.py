@@ -140,3 +140,31 @@ def test_an_unknown_operation_does_not_list_all_that_are_known(capsys: pytest.Ca
 
 def test_statistics_to_a_name_that_no_file_has(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot write" in message(capsys, 2, "compile", "n.dsl", "--statistics-json", "s\0.json")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compile", "n.dsl", "--json", "a.x", "--csv", "a.x"),
+        ("compile", "n.dsl", "--json", "a.x", "-o", "./a.x"),
+        ("compile", "n.dsl", "--json", "a.svg", "--plot", "a.svg"),
+        ("compile", "n.dsl", "--json", "a.x", "--statistics-json", "a.x"),
+        ("opt", "n.dsl", "-p", "autodiff", "-o", "a.x", "--statistics-json", "a.x"),
+        ("sweep", "n.dsl", "--vary", "batch=2,4", "--json", "a.x", "--csv", "a.x"),
+        ("map", "n.dsl", "--hw", "nvdla", "--budget", "4", "--json", "a.x", "--csv", "a.x"),
+        ("run", "n.dsl", "--outputs", "a.x", "--json", "a.x"),
+        ("reuse", "n.dsl", "--json", "a.x", "--csv", "a.x"),
+        ("explain", "n.dsl", "linear", "--json", "a.svg", "--plot", "a.svg"),
+        ("machine", "nvdla", "--json", "a.svg", "--plot", "a.svg"),
+    ],
+)
+def test_two_results_in_one_file(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    found = message(capsys, 2, *arguments)
+    assert "two results would be written to" in found
+    assert sorted(path.name for path in Path().iterdir()) == ["n.dsl"]
+
+
+def test_two_results_in_a_device(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["machine", "nvdla", "--json", os.devnull, "--plot", f"{os.devnull}"]) == 2  # no kind of picture
+    assert "cannot tell the kind of picture" in capsys.readouterr().err
+    assert run_command(["reuse", "n.dsl", "-q", "--json", os.devnull, "--csv", os.devnull]) == 0
