@@ -72,7 +72,7 @@ class CompileOutputs:
     @property
     def files(self) -> list[str | None]:
         """Those that are one file each."""
-        return [self.json, self.csv, None if self.emitter.folder else self.program, self.statistics]
+        return [self.json, self.csv, None if self.emitter.folder else self.program]
 
     def check(self, backends: Sequence[str]) -> None:
         """Raise `UsageError` for outputs that cannot be, before any work is done."""
