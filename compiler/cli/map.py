@@ -93,7 +93,7 @@ def command(
     seed: Annotated[int, typer.Option("--seed", metavar="N", parser=whole(), help="Seed of the random numbers.")] = 0,
     mapper: Annotated[
         str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")
-    ] = "random",
+    ] = "genetic",
     levels: Annotated[
         int, typer.Option("--levels", metavar="N", parser=whole(), help="Levels of a mapping, 1 to 3.")
     ] = 2,

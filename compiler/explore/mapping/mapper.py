@@ -23,7 +23,7 @@ from npuc.compiler.explore.mapping.candidates import Candidates, Mapper
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.space import MapSpace
 
-DEFAULT = "random"
+DEFAULT = "genetic"
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,7 @@ def test_a_larger_budget_goes_on(npuc: Npuc) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [("--seed", "1"), ("--mapper", "genetic"), ("--levels", "1"), ("--set", "maestro.noc_bw=8"), ("-D", "batch=8")],
+    [("--seed", "1"), ("--mapper", "random"), ("--levels", "1"), ("--set", "maestro.noc_bw=8"), ("-D", "batch=8")],
 )
 def test_a_record_of_another_search_is_refused(npuc: Npuc, change: tuple[str, str]) -> None:
     ask = ("map", "two.dsl", *ON_16, "--budget", "20", "--resume", "two.costs", "-q")

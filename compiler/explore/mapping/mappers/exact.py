@@ -174,7 +174,7 @@ class ExactMapper:
 
     def __init__(self, request: MapRequest, bound: CostBound):
         self._tree = BranchTree(request, bound)
-        self._genetic = GeneticMapper(request.space, request.seed, request.capacity)
+        self._genetic = GeneticMapper(request.space, request.seed, request.capacity, bound=bound)
         self._told = 0
         self._open = inf  # the least bound among branches that are taken, but not evaluated to the end
         self._is_genetic = False

@@ -5,7 +5,8 @@ A generation is the best of all before (elites) and children of the better ones.
 at all levels from a second parent (crossover), has two loops of a level swapped (reorder), some tiles drawn anew
 (mutation), the spread dimensions of two levels exchanged, a level spread otherwise, or clusters of another size; a
 level grows or vanishes as clusters of one element, or one cluster of all, are chosen. Every child is repaired, so that
-it is legal and fits the buffers; equal ones are scored once. Operators work on whole generations at once.
+it is legal and fits the buffers; equal ones are scored once. Where costs have a lower bound, several times as many are
+bred, and of each group the one with the least bound is scored. Operators work on whole generations at once.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import numpy as np
 from numpy.random import Generator
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
+from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes, Hashes, hashes_of, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
 from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of, generator
+from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
 
 
@@ -44,6 +47,8 @@ class Rates:
 RATES = Rates()
 FIRST = 256
 """The number of random genomes to begin with."""
+DRAWN, BRED = 32, 4
+"""How many genomes are drawn at first, and bred later, for each one that is proposed, where there is a lower bound."""
 LEAST, MOST, SHARE = 128, 1024, 8
 """The least and the largest number of children of a generation, which is one of so many of all mappings so far."""
 PARENTS, LEAST_PARENTS = 0.4, 32
@@ -141,8 +146,16 @@ class GeneticMapper:
     search goes on in several.
     """
 
-    def __init__(self, space: MapSpace, seed: int, capacity: BufferCapacity, rates: Rates = RATES):
+    def __init__(
+        self,
+        space: MapSpace,
+        seed: int,
+        capacity: BufferCapacity,
+        rates: Rates = RATES,
+        bound: CostBound | None = None,
+    ):
         random = generator(seed, *content_of(space), "genetic")
+        self._screen = None if bound is None else Screen(space, bound, capacity)
         self._source = RandomGenomes(space, random)
         self._operators = Operators(space, random, self._source, rates)
         self._expression = Expression(space, capacity)
@@ -150,7 +163,7 @@ class GeneticMapper:
         self._seen: Hashes = np.zeros(0, np.uint64)
         self._still = 0
         self._next, self._told = 0, list[Floats]()
-        self._generation = self._new(self._source.draw(FIRST))
+        self._generation = self._new(self._source.draw(FIRST * self._among(DRAWN)), self._among(DRAWN))
 
     def propose(self, most: int) -> Candidates | None:
         """The next candidates; None when nothing new is found."""
@@ -172,32 +185,46 @@ class GeneticMapper:
         """The number of children of the next generation."""
         return int(np.clip(len(self._seen) // SHARE, LEAST, MOST))
 
+    def _among(self, count: int) -> int:
+        """Of how many mappings one is proposed."""
+        return 1 if self._screen is None else count
+
     def _breed(self) -> _Generation | None:
         """The next generation: children of the pool and, where it has not improved for long, as many random genomes."""
         assert self._pool is not None
         stuck = self._still >= PATIENCE
         self._still = 0 if stuck else self._still
         for attempt in range(ATTEMPTS):
-            children = self._operators.children(self._pool.genomes, self._size)
+            count = self._size * self._among(BRED)
+            children = self._operators.children(self._pool.genomes, count)
             if stuck or attempt:
-                children = children.joined(self._source.draw(self._size))
-            found = self._new(children)
+                children = children.joined(self._source.draw(count))
+            found = self._new(children, self._among(BRED))
             if found is not None:
                 return found
         return None
 
-    def _new(self, genomes: Genomes) -> _Generation | None:
-        """A generation of those genomes that express mappings which were not proposed before."""
+    def _new(self, genomes: Genomes, among: int) -> _Generation | None:
+        """A generation of those genomes that express mappings which were not proposed before, one among so many."""
         candidates = self._expression.candidates(genomes)
         hashes = mapping_hashes(candidates, self._expression.space.dims)
         fresh, firsts = np.unique(hashes, return_index=True)
         known = np.isin(fresh, self._seen, assume_unique=True)
         rows = np.sort(firsts[~known])
+        rows = self._screened(candidates, rows, len(genomes) // among)
         if not len(rows):
             return None
-        self._seen = np.concatenate([self._seen, fresh[~known]])
+        self._seen = np.concatenate([self._seen, hashes[rows]])
         self._next, self._told = 0, []
         return _Generation(genomes.at(rows), candidates.at(rows))
+
+    def _screened(self, candidates: Candidates, rows: Ints, most: int) -> Ints:
+        """At most so many candidates, each the one with the least bound of a group."""
+        if self._screen is None or len(rows) <= most:
+            return rows
+        group = np.arange(len(rows)) % most
+        order = np.lexsort((self._screen.costs(candidates.at(rows)), group))
+        return np.sort(rows[order[np.searchsorted(group[order], np.arange(most))]])
 
     def _select(self, generation: _Generation) -> None:
         """Keep the best of the pool and of the last generation, and not too many of a niche."""
@@ -258,7 +285,7 @@ class Genetic(Algorithm):
     """Generations of mappings by the operators of GAMMA, as many as the budget allows."""
 
     def mapper(self, request: MapRequest) -> GeneticMapper:
-        return GeneticMapper(request.space, request.seed, request.capacity)
+        return GeneticMapper(request.space, request.seed, request.capacity, bound=request.bound)
 
 
 MAPPER = Genetic()
