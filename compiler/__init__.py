@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.compile import compile_file, compile_source
     from npuc.compiler.driver.import_text import import_file
     from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
+    from npuc.compiler.explore.flexibility import Flexibility, flexibility_file, flexibility_source
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
     from npuc.compiler.interpreter.execute import Run
     from npuc.compiler.report import Report
@@ -39,6 +40,7 @@ former_names.install()
 _HOMES = {
     "CapacityError": "core.errors",
     "CheckError": "core.errors",
+    "Flexibility": "explore.flexibility",
     "InternalError": "core.errors",
     "Location": "core.errors",
     "NpucError": "core.errors",
@@ -52,6 +54,8 @@ _HOMES = {
     "compile_source": "driver.compile",
     "describe_file": "driver.run",
     "describe_source": "driver.run",
+    "flexibility_file": "explore.flexibility",
+    "flexibility_source": "explore.flexibility",
     "import_file": "driver.import_text",
     "plan_parallel": "distributed.chain",
     "run_file": "driver.run",
@@ -63,6 +67,7 @@ _HOMES = {
 __all__ = [
     "CapacityError",
     "CheckError",
+    "Flexibility",
     "InternalError",
     "Location",
     "NpucError",
@@ -76,6 +81,8 @@ __all__ = [
     "compile_source",
     "describe_file",
     "describe_source",
+    "flexibility_file",
+    "flexibility_source",
     "import_file",
     "plan_parallel",
     "run_file",

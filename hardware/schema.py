@@ -19,7 +19,7 @@ from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.kinds import BANDWIDTH, ENERGY, Flag, Integer, Key, Real, Rows, Scalar, Text
+from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, Key, Real, Rows, Scalar, Text
 from npuc.compiler.core.options import PRECISIONS
 from npuc.hardware.level_keys import LEVELS, wrong_rows
 from npuc.hardware.memories import MEMORIES
@@ -116,6 +116,31 @@ _OWN = (
         _GROUP,
         "groups of heterogeneous devices, equally many in each: throughput and bandwidth of one device",
     ),
+    Key(
+        "flexibility.tiles",
+        Text(("fixed", "hard", "soft")),
+        "tiles that the shared buffer takes: those of the dataflow, what fits in equal parts (hard), or in one pool",
+        "soft",
+    ),
+    Key(
+        "flexibility.order",
+        Text(("fixed", "stationary", "any")),
+        "orders of loops: that of the dataflow, one that keeps each tensor, or any",
+        "fixed",
+    ),
+    Key(
+        "flexibility.parallel",
+        Text(("fixed", "any")),
+        "dimensions that rows and columns share: those of the dataflow, or any",
+        "fixed",
+    ),
+    Key(
+        "flexibility.shape",
+        Text(("fixed", "blocks", "any")),
+        "shapes of the array: that of the dataflow, multiples of blocks, or any",
+        "fixed",
+    ),
+    Key("flexibility.block", COUNT, "rows and columns of a block"),
 )
 
 _TABLES = (
@@ -128,6 +153,7 @@ _TABLES = (
     "cycle",
     "scalesim",
     "maestro",
+    "flexibility",
     "technology",
     "energy",
     "area",

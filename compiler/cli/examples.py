@@ -69,6 +69,11 @@ EXAMPLES = {
             "half a watt at 28 nm",
         ),
     ),
+    "flexibility": (
+        ("samples:lenet --hw nvdla", "its class, its flexion, and the gain of each class"),
+        ("samples:lenet --set flexibility.order=any --budget 100", "a machine with any order of loops, sooner"),
+        ("samples:lenet --samples 10000 --csv rows.csv", "tiles by samples, as a table for programs"),
+    ),
     "study": (
         ("crosscheck --preset os", "our own models against each other"),
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),

@@ -53,6 +53,12 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "tolerance": _SEARCHED,
         "backend": "its machines are those of the backend maestro",
     },
+    "flexibility": {
+        "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
+        "tolerance": _SEARCHED,
+        "output": "it sets several mappings of each contraction side by side; npuc map -o writes the best one",
+        "backend": "its mappings are those of the backend maestro",
+    },
     "opt": {
         "mapping": "it scores nothing; the pass map of -p sets mappings",
         "verify_each": "it verifies the program after every pass; --disable-verify does not",

@@ -74,9 +74,9 @@ class Expression:
         space, count = self.space, len(genomes)
         fanouts = np.array(space.fanouts)[genomes.chosen].T
         whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), count, axis=1)
-        widths = [self._widths(fanouts[n], genomes.spread[n], genomes.share[n]) for n in range(space.levels)]
+        widths = [self.widths(fanouts[n], genomes.spread[n], genomes.share[n]) for n in range(space.levels)]
         tiles, orders = list(genomes.tiles), list(genomes.orders)
-        self._repair(tiles, whole)
+        self.repair(tiles, whole)
         if self.capacity is not None:
             least = np.full(whole.shape, np.inf)
             least[list(space.cut)] = 1.0
@@ -87,7 +87,7 @@ class Expression:
         )
         return Candidates(fanouts, levels)
 
-    def _repair(self, tiles: list[Floats], whole: Floats) -> None:
+    def repair(self, tiles: list[Floats], whole: Floats) -> None:
         """Make tiles legal in place: at most the enclosing tile, and a divisor of it where it must be."""
         given = whole
         for tile in tiles:
@@ -99,7 +99,7 @@ class Expression:
             tile[...] = fixed
             given = tile
 
-    def _widths(self, fanout: Ints, spread: Ints, share: Floats) -> Floats:
+    def widths(self, fanout: Ints, spread: Ints, share: Floats) -> Floats:
         """How many sub-clusters share each dimension, [dimension, mapping]; 1 for those that are not spread."""
         space = self.space
         widths = np.ones((len(space.dims), len(fanout)))

@@ -113,7 +113,7 @@ class ExactTask:
     def known(self) -> Iterator[tuple[Clusters, MappingCost]]:
         """The mapping that the nest has, named ones, and the one with the smallest tiles."""
         pes = self.machine.array.num_pes
-        found = [self._own()]
+        found = [self.own()]
         found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
         found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
         for one in dict.fromkeys(one for one in found if one is not None):
@@ -121,14 +121,14 @@ class ExactTask:
 
     def default(self) -> MappingCost | None:
         """The exact cost of the mapping that the nest has."""
-        own = self._own()
+        own = self.own()
         return None if own is None else self._cost(own)
 
     def _cost(self, mapping: Clusters) -> MappingCost:
         l1, _, l1_sum, l2_sum = self.machine.buffers
         return exact_cost(self.works, mapping, self.machine.array, l1, float(l2_sum), float(l1_sum))
 
-    def _own(self) -> Clusters | None:
+    def own(self) -> Clusters | None:
         """The mapping that the nest has, in cluster form, if it has one and the machine is large enough."""
         if self.has is None:
             return None

@@ -143,7 +143,8 @@ class GeneticMapper:
     Generations of candidates, none of which comes twice; the pool holds the parents of the next one, the best first.
 
     A niche is a choice of clusters with what each level spreads. The pool has a limited number of each, so that the
-    search goes on in several.
+    search goes on in several. `expression` says which mappings genomes express, else it is that of the whole space;
+    `first` are genomes to begin with, beside random ones.
     """
 
     def __init__(
@@ -153,17 +154,20 @@ class GeneticMapper:
         capacity: BufferCapacity,
         rates: Rates = RATES,
         bound: CostBound | None = None,
+        expression: Expression | None = None,
+        first: Genomes | None = None,
     ):
         random = generator(seed, *content_of(space), "genetic")
         self._screen = None if bound is None else Screen(space, bound, capacity)
         self._source = RandomGenomes(space, random)
         self._operators = Operators(space, random, self._source, rates)
-        self._expression = Expression(space, capacity)
+        self._expression = expression or Expression(space, capacity)
         self._pool: _Scored | None = None
         self._seen: Hashes = np.zeros(0, np.uint64)
         self._still = 0
         self._next, self._told = 0, list[Floats]()
-        self._generation = self._new(self._source.draw(FIRST * self._among(DRAWN)), self._among(DRAWN))
+        drawn = self._source.draw(FIRST * self._among(DRAWN))
+        self._generation = self._new(drawn if first is None else first.joined(drawn), self._among(DRAWN))
 
     def propose(self, most: int) -> Candidates | None:
         """The next candidates; None when nothing new is found."""

@@ -1,0 +1,109 @@
+"""The mappings of a class of flexibility: on each axis those that its machine supports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
+from npuc.compiler.analysis.mapping.flexibility.flexion import Choices
+from npuc.compiler.explore.flexibility.buffers import cut_tiles
+from npuc.compiler.explore.flexibility.own import OwnMapping, shared_widths
+from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.capacity import Drawn
+from npuc.compiler.explore.mapping.genomes import Expression, Genomes
+from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.mapping.task import ExactTask
+
+
+@dataclass(frozen=True)
+class ClassExpression(Expression):
+    """
+    The mappings of a class that genomes express.
+
+    On an axis that is fixed all have what `own` has; some orders are those of `choices`, some tiles those that fit in
+    equal parts of the shared buffer. The array's shapes are the clusters of the space.
+    """
+
+    choices: Choices
+    own: OwnMapping
+
+    @staticmethod
+    def of(task: ExactTask, choices: Choices, own: OwnMapping) -> ClassExpression:
+        """The mappings of a contraction on a machine with these choices."""
+        space = MapSpace(task.space.dims, choices.shapes, 1, divisors=False)
+        return ClassExpression(space, task.capacity, choices, own)
+
+    @cached_property
+    def _orders(self) -> Ints:
+        """The orders of the outer loops, [loop, order]."""
+        names = self.space.names
+        return np.array([[names.index(dim) for dim in order] for order in self.choices.orders]).T
+
+    def candidates(self, genomes: Genomes) -> Candidates:
+        """The mappings that genomes express; genes that are not free become those of the mappings."""
+        tiles_kind, order_kind, parallel_kind, _ = self.choices.supports
+        space, own = self.space, self.own
+        fanouts = np.array(space.fanouts)[genomes.chosen].T
+        whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), len(genomes), axis=1)
+        if tiles_kind == "fixed":
+            genomes.tiles[...] = own.tiles[:, :, None]
+        if order_kind == "some":
+            genomes.orders[0] = self._orders[:, genomes.orders[0, 0] % self._orders.shape[1]]
+            genomes.orders[1] = own.orders[1][:, None]
+        elif order_kind == "fixed":
+            genomes.orders[...] = own.orders[:, :, None]
+        tiles, orders = list(genomes.tiles), list(genomes.orders)
+        self.repair(tiles, whole)
+        free = parallel_kind == "any"
+        widths = self._pairs(fanouts, genomes) if free else []
+        if tiles_kind != "fixed":
+            self._cut(Drawn(tiles, orders, widths[0] if free else self._widest(fanouts[0], whole), whole, whole))
+        levels, given = list[tuple[Floats, Floats]](), whole
+        for number, one in enumerate(tiles):
+            wide = widths[number] if free else shared_widths(own.spread[number], fanouts[number], one, given)
+            levels.append((np.minimum(one * wide, given), one.copy()))
+            given = one
+        return Candidates(fanouts, tuple(level_tiles(*pair, at) for pair, at in zip(levels, orders, strict=True)))
+
+    def _pairs(self, fanouts: Ints, genomes: Genomes) -> list[Floats]:
+        """How many rows and columns share each dimension, where they share different ones."""
+        spread = genomes.spread.copy()
+        if len(spread[0]) > 1:
+            same = spread[1, 0] == spread[0, 0]
+            spread[1, 0] = np.where(same, spread[1, 1], spread[1, 0])
+        shares = genomes.share.copy()
+        if len(spread[0]) == 1:
+            shares[1] = 1.0
+        return [self.widths(fanouts[n], spread[n], shares[n]) for n in range(len(fanouts))]
+
+    def _widest(self, fanout: Ints, whole: Floats) -> Floats:
+        """As many rows as each of the dimensions that the rows share may take."""
+        widths = np.ones(whole.shape)
+        widths[list(self.own.spread[0])] = fanout
+        return widths
+
+    def _cut(self, drawn: Drawn) -> None:
+        """Cut tiles to fit the buffers as the class divides them."""
+        if self.capacity is None:
+            return
+        least = np.full(drawn.whole.shape, np.inf)
+        least[list(self.space.cut)] = 1.0
+        cut_tiles(self.capacity, self.choices.supports, replace(drawn, least=least))
+
+    def genomes(self, found: Candidates) -> Genomes:
+        """Genomes of mappings, which express them where these are of the class."""
+        space, cut = self.space, np.array(self.space.cut, np.int64)
+        shapes = {shape: number for number, shape in enumerate(space.fanouts)}
+        chosen = np.array([shapes.get(tuple(map(int, one)), 0) for one in found.fanouts.T], np.int64)
+        tiles = np.array([level.spatial for level in found.levels])
+        orders = np.array([level.order for level in found.levels])
+        spread, share = list[Ints](), list[Floats]()
+        for level in found.levels:
+            parts: NDArray[np.bool_] = level.spatial[cut] < level.temporal[cut]
+            spread.append(cut[np.argsort(~parts, axis=0, kind="stable")] if len(cut) else np.zeros((0, 1), np.int64))
+            share.append(np.where(parts.any(axis=0), 0.0, 1.0))
+        return Genomes(chosen, tiles, orders, np.array(spread), np.array(share))

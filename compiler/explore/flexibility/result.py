@@ -1,0 +1,285 @@
+"""
+The flexibility of a machine as plain data, JSON (`npuc.flexibility/1`) and CSV.
+
+Costs of a row are of one repetition; totals are over all of them. Times are in cycles, energy in MACs' worth.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum, sqrt
+
+from npuc.compiler.analysis.mapping.flexibility.axes import AXES, Supports, class_of, classes
+from npuc.compiler.analysis.mapping.flexibility.flexion import Flexion, OwnChoice
+from npuc.compiler.analysis.mapping.flexibility.tiles import Estimate
+from npuc.compiler.driver.score import version
+from npuc.compiler.explore.flexibility.classes import ClassBest
+from npuc.compiler.explore.mapping.best import MappingCost, Objective
+from npuc.compiler.explore.mapping.result import mapping_text
+from npuc.compiler.report.as_csv import csv_text
+
+SCHEMA = "npuc.flexibility/1"
+FIXED: Supports = ("fixed", "fixed", "fixed", "fixed")
+FREE: Supports = ("any", "any", "any", "any")
+
+
+@dataclass(frozen=True)
+class FlexSettings:
+    """How classes are searched and tiles counted; `samples` None: exactly where that is feasible."""
+
+    objective: Objective
+    budget: int
+    seed: int
+    samples: int | None
+
+
+@dataclass(frozen=True)
+class ContractionFlexion:
+    """
+    One distinct contraction: its sizes, the largest ones of contractions with the same dimensions, its flexion on the
+    machine, and the best mapping of each class.
+
+    `words` are the elements of the shared buffer for the tiles of a step; `bound` is the objective that no mapping on
+    the array is below; `exact` says whether its tiles are counted.
+    """
+
+    sizes: tuple[tuple[str, int], ...]
+    largest: tuple[tuple[str, int], ...]
+    words: float | None
+    own: OwnChoice
+    hardware: Flexion
+    workload: Flexion
+    exact: bool
+    best: tuple[ClassBest, ...]
+    bound: float
+
+    def of(self, supports: Supports) -> ClassBest:
+        """The best mapping of a class."""
+        return next(one for one in self.best if one.supports == supports)
+
+
+@dataclass(frozen=True)
+class FlexRow:
+    """A contraction of the program: layer, phase, repetitions, MACs, and the number of its distinct contraction."""
+
+    layer: str
+    phase: str
+    repeat: int
+    macs: int
+    number: int
+
+
+@dataclass(frozen=True)
+class Flexibility:
+    """
+    The flexibility of a machine for a program: rows in program order, and the distinct contractions that they refer to.
+
+    `supports` are the machine's, `values` the words of its description; `peak` is MACs a cycle.
+    """
+
+    title: str
+    source: str
+    hardware: str
+    dataflow: str
+    supports: Supports
+    values: tuple[str, str, str, str]
+    block: int
+    elements: int
+    peak: int
+    clock_mhz: float | None
+    settings: FlexSettings
+    rows: tuple[FlexRow, ...]
+    found: tuple[ContractionFlexion, ...]
+
+    @property
+    def flexible(self) -> str:
+        """The machine's class, four bits."""
+        return class_of(self.supports)
+
+    @property
+    def compared(self) -> tuple[Supports, ...]:
+        """What was searched: the sixteen classes, and the machine's own choices where those are none of them."""
+        return tuple(dict.fromkeys((*classes(), self.supports)))
+
+    def of(self, row: FlexRow) -> ContractionFlexion:
+        """The distinct contraction of a row."""
+        return self.found[row.number]
+
+    @cached_property
+    def phases(self) -> tuple[str, ...]:
+        """The phases of the program, in order."""
+        return tuple(dict.fromkeys(row.phase for row in self.rows))
+
+    def total(self, supports: Supports, phase: str | None = None) -> MappingCost:
+        """What the contractions, of one phase or of all, take in a class; buffers are the largest need."""
+        rows = [row for row in self.rows if phase in (None, row.phase)]
+        costs = [(row.repeat, self.of(row).of(supports).cost) for row in rows]
+        return MappingCost(
+            fsum(count * cost.cycles for count, cost in costs),
+            fsum(count * cost.energy for count, cost in costs),
+            max((cost.l1 for _, cost in costs), default=0.0),
+            max((cost.l2 for _, cost in costs), default=0.0),
+        )
+
+    def objective(self, supports: Supports, phase: str | None = None) -> float:
+        """The objective of a class, over one phase or all: the sum over its contractions."""
+        own, rows = self.settings.objective, [row for row in self.rows if phase in (None, row.phase)]
+        return fsum(row.repeat * self.of(row).of(supports).cost.of(own) for row in rows)
+
+    def gain(self, supports: Supports, phase: str | None = None) -> float:
+        """How many times less than with all axes fixed a class takes, by the objective, in one phase or all."""
+        return self.objective(FIXED, phase) / self.objective(supports, phase)
+
+    @property
+    def bound(self) -> float:
+        """The objective that no mappings of the program are below."""
+        return fsum(row.repeat * self.of(row).bound for row in self.rows)
+
+    def mean(self, *, hardware: bool) -> tuple[Estimate | None, ...]:
+        """
+        The hardware or the workload flexion of each axis, and of all together: the mean over MACs.
+
+        Contractions that no choice of an axis is of use for do not count; None where that is all of them.
+        """
+        picked = [
+            (float(row.repeat * row.macs), (self.of(row).hardware if hardware else self.of(row).workload).shares)
+            for row in self.rows
+        ]
+        return tuple(_mean((weight, shares[at]) for weight, shares in picked) for at in range(len(AXES) + 1))
+
+    def to_json(self) -> str:
+        """The result as JSON."""
+        return json_text(self)
+
+    def to_csv(self) -> str:
+        """The rows as CSV."""
+        return rows_text(self)
+
+    def seconds(self, cycles: float) -> float | None:
+        """The time of cycles; None without a clock."""
+        return None if self.clock_mhz is None else cycles / (self.clock_mhz * 1e6)
+
+
+def _mean(parts: Iterable[tuple[float, Estimate | None]]) -> Estimate | None:
+    known: Sequence[tuple[float, Estimate]] = [(weight, one) for weight, one in parts if one is not None and weight]
+    if not known:
+        return None
+    total = fsum(weight for weight, _ in known)
+    error = sqrt(fsum((weight * one.error) ** 2 for weight, one in known)) / total
+    return Estimate(fsum(weight * one.value for weight, one in known) / total, error)
+
+
+def _number(value: float) -> int | float:
+    return int(value) if float(value).is_integer() else value
+
+
+def _estimate(one: Estimate | None) -> dict[str, float] | None:
+    return None if one is None else {"value": _number(one.value), "error": one.error}
+
+
+def _flexion(flexion: Flexion) -> dict[str, object]:
+    axes = {
+        name: {"all": _estimate(axis.every), "supported": _estimate(axis.supported), "share": _estimate(axis.share)}
+        for name, axis in zip(AXES, flexion.axes, strict=True)
+    }
+    return {**axes, "together": _estimate(flexion.together)}
+
+
+def _class_json(result: Flexibility, supports: Supports) -> dict[str, object]:
+    cost = result.total(supports)
+    return {
+        "class": class_of(supports),
+        "cycles": _number(cost.cycles),
+        "seconds": result.seconds(cost.cycles),
+        "energy_mac_units": _number(cost.energy),
+        "gain": result.gain(supports),
+        "cycles_by_phase": {phase: _number(result.total(supports, phase).cycles) for phase in result.phases},
+    }
+
+
+def _contraction_json(result: Flexibility, found: ContractionFlexion) -> dict[str, object]:
+    own, objective = found.own, result.settings.objective
+    return {
+        "sizes": dict(found.sizes),
+        "largest": dict(found.largest),
+        "buffer_elements": None if found.words is None else _number(found.words),
+        "exact": found.exact,
+        "own": {"tile": dict(own.tile), "order": own.order, "parallel": own.pair, "shape": own.shape},
+        "hardware_flexion": _flexion(found.hardware),
+        "workload_flexion": _flexion(found.workload),
+        "bound": _number(found.bound),
+        "best": [
+            {
+                "class": class_of(one.supports),
+                "own": one.supports == result.supports,
+                "cycles": _number(one.cost.cycles),
+                "energy_mac_units": _number(one.cost.energy),
+                "gap": one.cost.of(objective) / found.bound - 1,
+                "evaluations": one.evaluations,
+                "mapping": mapping_text(one.mapping),
+            }
+            for one in found.best
+        ],
+    }
+
+
+def json_text(result: Flexibility) -> str:
+    """The result as JSON."""
+    settings = result.settings
+    means = {
+        kind: result.mean(hardware=kind == "hardware_flexion") for kind in ("hardware_flexion", "workload_flexion")
+    }
+    document = {
+        "schema": SCHEMA,
+        "npuc": version(),
+        "source": result.source,
+        "network": result.title,
+        "hardware": result.hardware,
+        "dataflow": result.dataflow,
+        "class": result.flexible,
+        "supports": dict(zip(AXES, result.values, strict=True)),
+        "block": result.block,
+        "elements": result.elements,
+        "objective": settings.objective,
+        "budget": settings.budget,
+        "seed": settings.seed,
+        "samples": settings.samples,
+        **{
+            kind: {name: _estimate(one) for name, one in zip((*AXES, "together"), shares, strict=True)}
+            for kind, shares in means.items()
+        },
+        "own": _class_json(result, result.supports),
+        "classes": [_class_json(result, supports) for supports in classes()],
+        "bound": _number(result.bound),
+        "rows": [
+            {"layer": one.layer, "phase": one.phase, "repeat": one.repeat, "macs": one.macs, "contraction": one.number}
+            for one in result.rows
+        ],
+        "contractions": [_contraction_json(result, found) for found in result.found],
+    }
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def rows_text(result: Flexibility) -> str:
+    """A row for each contraction of the program: its flexion, then the cycles of each class and of the machine."""
+    names = (*AXES, "together")
+    head = ["layer", "phase", "repeat", "macs", "contraction", "sizes", "buffer_elements", "exact"]
+    for kind in ("hardware", "workload"):
+        head += [f"{kind}_{name}{what}" for name in names for what in ("", "_error")]
+    head += [f"cycles_{class_of(supports)}" for supports in classes()] + ["cycles_own", "bound"]
+    return csv_text(head, *(_cells(result, row) for row in result.rows))
+
+
+def _cells(result: Flexibility, row: FlexRow) -> list[object]:
+    found = result.of(row)
+    sizes = " ".join(f"{name}={size}" for name, size in found.sizes)
+    words = "" if found.words is None else _number(found.words)
+    cells: list[object] = [row.layer, row.phase, row.repeat, row.macs, row.number, sizes, words, found.exact]
+    for flexion in (found.hardware, found.workload):
+        for one in flexion.shares:
+            cells += ["", ""] if one is None else [one.value, one.error]
+    cycles = [found.of(supports).cost.cycles for supports in (*classes(), result.supports)]
+    return [*cells, *map(_number, cycles), _number(found.bound)]
