@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -117,10 +118,17 @@ def _find(
         with progress(VERB, count, bar=not quiet) as (advance, _):
             yield advance
 
+    start = time.monotonic()
     with watching(optimisation) as watchers:
         answer = find_flexibility(open_source(source), options, *asked, say=say, watchers=watchers, progress=shown)
     for warning in answer.warnings:
         say(f"warning: {warning}")
+    seconds, found = time.monotonic() - start, answer.result.found
+    count = sum(best.evaluations for one in found for best in one.best)
+    say(
+        f"{count:,} mappings of {len(found):,} distinct contractions in {seconds:.1f} s, "
+        f"{count / max(seconds, 1e-9):,.0f} a second"
+    )
     return answer.result
 
 

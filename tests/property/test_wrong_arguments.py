@@ -70,6 +70,11 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("text", "format", "vary", "jobs", "backend", *CompileKeywords.__annotations__),
     ),
     "sweep_file": ({"path": "samples:mlp", "vary": {"batch": [2, 4]}}, ("path", "vary")),
+    "flexibility_source": (
+        {"text": NET, "budget": 1},
+        ("text", "format", "budget", "seed", "samples", *CompileKeywords.__annotations__),
+    ),
+    "flexibility_file": ({"path": "samples:mlp", "budget": 1}, ("path",)),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }
 CASES = [(function, name) for function, (_, names) in GIVEN.items() for name in names]
@@ -84,7 +89,7 @@ def test_every_public_function_is_here() -> None:
 def test_any_value(function: str, name: str) -> None:
     call: Callable[..., Any] = getattr(compiler, function)
     for value in POOL:
-        if name in ("max_ops", "steps", "jobs") and isinstance(value, int) and value > 1:
+        if name in ("max_ops", "steps", "jobs", "budget", "samples") and isinstance(value, int) and value > 1:
             continue  # right, and without an end
         try:
             result = call(**{**GIVEN[function][0], name: value})
@@ -114,6 +119,7 @@ def test_any_value(function: str, name: str) -> None:
         ("compile_source", "zero", "1", "zero: expected True or False or an integer, got the str '1'"),
         ("run_source", "seed", "1", "seed: expected an integer, got the str '1'"),
         ("sweep_source", "jobs", None, "jobs: expected an integer, got None"),
+        ("flexibility_source", "samples", 2.5, "samples: expected an integer or None, got the float 2.5"),
         ("compile_file", "path", b"net.dsl", "path: expected a string or a path, got the bytes b'net.dsl'"),
         ("plan_parallel", "layers", [3], "layers: expected a sequence of mappings with strings as keys, got a value"),
     ],

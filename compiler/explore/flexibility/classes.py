@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from npuc.compiler.analysis.mapping.flexibility.axes import SUPPORTS, Supports, classes, is_within
-from npuc.compiler.analysis.mapping.flexibility.flexion import Choices
+from npuc.compiler.analysis.mapping.flexibility.flexion import AxisChoices
 from npuc.compiler.explore.flexibility.buffers import class_costs
 from npuc.compiler.explore.flexibility.expression import ClassExpression
 from npuc.compiler.explore.flexibility.own import OwnMapping, whole_of
@@ -43,7 +43,7 @@ class ClassSearch:
     def run(
         self,
         task: ExactTask,
-        choices: Choices,
+        choices: AxisChoices,
         own: OwnMapping,
         wanted: Sequence[Supports],
         advance: Callable[[int], None],
@@ -65,7 +65,7 @@ class ClassSearch:
     def _best(
         self,
         task: ExactTask,
-        choices: Choices,
+        choices: AxisChoices,
         own: OwnMapping,
         subsets: Sequence[BestMapping],
         advance: Callable[[int], None],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
-from npuc.compiler.analysis.mapping.flexibility.flexion import Choices
+from npuc.compiler.analysis.mapping.flexibility.flexion import AxisChoices
 from npuc.compiler.explore.flexibility.buffers import cut_tiles
 from npuc.compiler.explore.flexibility.own import OwnMapping, shared_widths
 from npuc.compiler.explore.mapping.candidates import Candidates
@@ -28,11 +28,11 @@ class ClassExpression(Expression):
     equal parts of the shared buffer. The array's shapes are the clusters of the space.
     """
 
-    choices: Choices
+    choices: AxisChoices
     own: OwnMapping
 
     @staticmethod
-    def of(task: ExactTask, choices: Choices, own: OwnMapping) -> ClassExpression:
+    def of(task: ExactTask, choices: AxisChoices, own: OwnMapping) -> ClassExpression:
         """The mappings of a contraction on a machine with these choices."""
         space = MapSpace(task.space.dims, choices.shapes, 1, divisors=False)
         return ClassExpression(space, task.capacity, choices, own)

@@ -9,7 +9,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
-from npuc.compiler.analysis.mapping.flexibility.flexion import Choices, hardware_flexion, workload_flexion
+from npuc.compiler.analysis.mapping.flexibility.flexion import AxisChoices, hardware_flexion, workload_flexion
 from npuc.compiler.analysis.mapping.flexibility.tiles import TileBuffer, TileCounts, count_tiles
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
@@ -153,7 +153,7 @@ def _key(task: ExactTask) -> Hashable:
     return task.works, task.has, machine.l2_size, machine.sum_size, machine.array
 
 
-def choices_of(task: ExactTask, machine: FlexibleMachine, own: OwnMapping) -> Choices:
+def choices_of(task: ExactTask, machine: FlexibleMachine, own: OwnMapping) -> AxisChoices:
     """
     The choices of a machine for a contraction.
 
@@ -163,4 +163,4 @@ def choices_of(task: ExactTask, machine: FlexibleMachine, own: OwnMapping) -> Ch
     words = None if capacity.l2 is None else capacity.l2 / 2
     buffer = TileBuffer(task.works, words, capacity.sum_size)
     choice = own.choice(task.space.names, whole_of(task))
-    return Choices(buffer, machine.mapped.array.num_pes, machine.supports, choice, machine.block)
+    return AxisChoices(buffer, machine.mapped.array.num_pes, machine.supports, choice, machine.block)

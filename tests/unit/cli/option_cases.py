@@ -84,6 +84,7 @@ EXEMPT = {
     "explain --optimizer": "updates, which are no products that anything is said of",
     "design --optimizer": "updates, which are no products that are mapped",
     "map --optimizer": "updates, which are no products that are mapped",
+    "flexibility --optimizer": "updates, which are no products that are mapped",
     "check --seed": "other random data, on which passes agree too, and which nobody prints",
 }
 """Options that change nothing by their meaning: of all verbs, or of one."""
@@ -96,6 +97,8 @@ REFUSES = (
         f"{verb} --result"
         for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "design", "opt")
     ),
+    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "opt")),
+    "flexibility --result",
 )
 """Options that are there to refuse."""
 
@@ -160,6 +163,7 @@ _DEEP = {
     "sweep": "sweep deep.dsl --csv s.csv --vary batch=4,8",
     "map": "map deep.dsl --hw nvdla --budget 4",
     "design": f"design deep.dsl {DESIGN}",
+    "flexibility": "flexibility deep.dsl --hw nvdla --budget 4",
 }
 """Commands on a network of which something can be run again."""
 _SHARED_STEP = "--devices 4 --statistics"
@@ -177,6 +181,7 @@ BASE = {
     "plot": "plot sweep.json",
     "map": "map net.dsl --hw nvdla --budget 4",
     "design": f"design net.dsl {DESIGN}",
+    "flexibility": "flexibility net.dsl --hw nvdla --budget 4",
     "study": "study crosscheck --preset os --network net.dsl",
     "machine": "machine gemmini",
     "list": "list passes",
@@ -314,6 +319,17 @@ OWN = {
     "map --rows": Case("--rows all", command="map many.dsl --hw nvdla --budget 1"),
     "map --output": Case("-o r.mlir"),
     "map --resume": Case("--resume r.costs"),
+    "flexibility --hw": Case("--hw maestro-example", command="flexibility net.dsl --budget 4"),
+    "flexibility --set": Case("--set flexibility.order=any"),
+    "flexibility --mapping": Case("--mapping rs"),
+    "flexibility --pipeline": Case("-p lower-to-npu"),
+    "flexibility --before": Case("--before lower-to-npu=cse", "--statistics"),
+    "flexibility --after": Case("--after lower-to-npu=cse", "--statistics"),
+    "flexibility --zero": Case("--zero", _SHARED_STEP),
+    "flexibility --budget": Case("--budget 8", command="flexibility net.dsl --hw nvdla"),
+    "flexibility --seed": Case("--seed 1", LARGER, "flexibility net.dsl --hw nvdla"),
+    "flexibility --samples": Case("--samples 50", "--set flexibility.tiles=hard"),
+    "flexibility --rows": Case("--rows all", command="flexibility many.dsl --hw nvdla --budget 1"),
     "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),
     "study --network": Case("--network net.dsl", "--preset os -D hidden=16", "study crosscheck"),
     "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
@@ -489,6 +505,7 @@ OF_GRAPHS = {
     "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
     "design": f"design {GRAPH} {DESIGN}",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
+    "flexibility": f"flexibility {GRAPH} --hw nvdla --budget 4",
     "opt": f"opt {GRAPH} -p autodiff",
 }
 OWN["import -D"] = Case("-D x.0=8")

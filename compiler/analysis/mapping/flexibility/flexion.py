@@ -43,7 +43,7 @@ class OwnChoice:
 
 
 @dataclass(frozen=True)
-class Choices:
+class AxisChoices:
     """
     The sets C and A of a machine for a kind of contraction, whose dimensions `buffer` has.
 
@@ -120,29 +120,28 @@ class Flexion:
         return (*(axis.share for axis in self.axes), self.together)
 
 
-def hardware_flexion(choices: Choices, largest: dict[str, int], count: Count) -> Flexion:
-    """The share of all choices that a machine supports, for tiles of up to the largest sizes of a kind."""
-    every = order_count(len(choices.buffer.names))
-    axes = (
-        _tiles(choices, largest, count),
-        _of(every, every if choices.supports[1] == "any" else len(choices.orders)),
-        _of(len(choices.all_pairs), len(choices.pairs)),
-        _of(len(choices.all_shapes), len(choices.shapes)),
-    )
-    return Flexion(axes, _product(*(axis.share for axis in axes)))
+def hardware_flexion(choices: AxisChoices, largest: dict[str, int], count: Count) -> Flexion:
+    """
+    The share of all choices that a machine supports, for the largest sizes of a kind of contraction.
+
+    A dimension that has a single value in all of that kind is no loop, and is not spread.
+    """
+    tiles, order = _tiles(choices, largest, count), _orders(choices, largest)
+    pairs, all_pairs = _pairs(choices, largest)
+    parallel = _of(len(all_pairs), len(pairs))
+    shape = _of(len(choices.all_shapes), len(choices.shapes))
+    return Flexion((tiles, order, parallel, shape), _product(tiles.share, order.share, parallel.share, shape.share))
 
 
-def workload_flexion(choices: Choices, sizes: dict[str, int], count: Count) -> Flexion:
+def workload_flexion(choices: AxisChoices, sizes: dict[str, int], count: Count) -> Flexion:
     """
     The share of the choices that a contraction of these sizes can use that a machine supports.
 
     A contraction can use tiles no larger than itself, orders of the loops with several steps, dimensions with several
     values, and shapes whose rows and columns such dimensions have work for.
     """
-    moving = order_count(sum(size > 1 for size in sizes.values()))
-    pairs, all_pairs = (
-        [one for one in some if _has_several(one, sizes)] for some in (choices.pairs, choices.all_pairs)
-    )
+    tiles, order = _tiles(choices, sizes, count), _orders(choices, sizes)
+    pairs, all_pairs = _pairs(choices, sizes)
     shapes, all_shapes = (
         sum(any(is_usable(pair, shape, sizes) for pair in all_pairs) for shape in some)
         for some in (choices.shapes, choices.all_shapes)
@@ -151,13 +150,23 @@ def workload_flexion(choices: Choices, sizes: dict[str, int], count: Count) -> F
         sum(is_usable(pair, shape, sizes) for pair in some for shape in forms)
         for some, forms in ((pairs, choices.shapes), (all_pairs, choices.all_shapes))
     )
-    tiles = _tiles(choices, sizes, count)
-    order = _of(moving, moving if choices.supports[1] == "any" else usable_orders(choices.orders, sizes))
     axes = (tiles, order, _of(len(all_pairs), len(pairs)), _of(all_shapes, shapes))
     return Flexion(axes, _product(tiles.share, order.share, _of(all_both, both).share))
 
 
-def _tiles(choices: Choices, sizes: dict[str, int], count: Count) -> AxisFlexion:
+def _orders(choices: AxisChoices, sizes: dict[str, int]) -> AxisFlexion:
+    """The orders of the loops that have several steps."""
+    every = order_count(sum(size > 1 for size in sizes.values()))
+    return _of(every, every if choices.supports[1] == "any" else usable_orders(choices.orders, sizes))
+
+
+def _pairs(choices: AxisChoices, sizes: dict[str, int]) -> tuple[list[Pair], list[Pair]]:
+    """The pairs of dimensions with several values that the machine supports, and all of them."""
+    own, every = ([one for one in some if _has_several(one, sizes)] for some in (choices.pairs, choices.all_pairs))
+    return own, every
+
+
+def _tiles(choices: AxisChoices, sizes: dict[str, int], count: Count) -> AxisFlexion:
     counts = count(choices.buffer, sizes)
     every = counts.soft
     if choices.supports[0] == "any" or not every.value:
