@@ -43,6 +43,7 @@ NAMES = (
         "report",
         "reuse",
         "map",
+        "flexibility",
         "mapping",
         "editor",
         "glossary",

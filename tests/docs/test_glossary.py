@@ -42,6 +42,7 @@ COMMANDS = (
     "sweep samples:mlp --vary memory.spm_kib=4,64",
     "sweep samples:mlp --vary batch=32,64 --devices 4 --hw hypar16 --objective energy",
     "map samples:lenet --budget 4",
+    "flexibility samples:lenet --budget 4",
     "reuse samples:lenet",
 )
 """Commands that print every table of a report and every line below."""

@@ -86,7 +86,7 @@ class ClassSearch:
             lambda candidates: class_costs(task, candidates, choices.supports),
             best,
             self.budget,
-            advance,
+            lambda costs: advance(len(costs)),
         )
         return best
 

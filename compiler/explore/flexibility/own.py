@@ -10,7 +10,7 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, cluster_arrays, level_tiles
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.analysis.mapping.flexibility.flexion import OwnChoice
-from npuc.compiler.analysis.mapping.named.clusters import named_clusters
+from npuc.compiler.analysis.mapping.named.clusters import named_clusters, spread_dims
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.driver.mapping_file import is_mapping_file
@@ -78,17 +78,18 @@ def own_mapping(task: ExactTask, dataflow: str, supports: Supports, objective: O
     on in a step, at last all to the smallest. Raises `CapacityError` where the machine can run none of them, and
     `UsageError` for a mapping that is not in cluster form, or has more than two levels.
     """
-    found = task.own()
+    template = template_named(DEFAULT if is_mapping_file(dataflow) else dataflow)
+    found, statement = task.own(), task.nest.statements[0]
     if found is None and (task.has is None or not is_mapping_file(dataflow)):
-        template = template_named(DEFAULT if is_mapping_file(dataflow) else dataflow)
-        found = named_clusters(template, task.nest, task.nest.statements[0], task.machine.array.num_pes)
+        found = named_clusters(template, task.nest, statement, task.machine.array.num_pes)
     if found is None or len(found.levels) > LEVELS:
         raise UsageError(
             f"a mapping of {dataflow} is not one of rows and columns of the machine's elements, as cuts of dimensions",
             hint="--mapping with the name of a dataflow (npuc list mappings)",
         )
+    spread = _spread(_two_levels(found), spread_dims(template, task.nest, statement))
     limits, whole = Limits(task.capacity.l1, task.capacity.l2), whole_of(task)
-    for one in _attempts(_two_levels(found), task, supports):
+    for one in _attempts(_two_levels(found), spread, task, supports):
         if limits.fit(class_costs(task, one.candidates(whole), supports), objective)[0]:
             return one
     raise CapacityError("the machine cannot run its own dataflow, not even with the smallest tiles")
@@ -103,11 +104,21 @@ def _two_levels(mapping: Clusters) -> Clusters:
     return Clusters((*mapping.levels, *[ClusterLevel(1, ())] * (LEVELS - len(mapping.levels))))
 
 
-def _attempts(mapping: Clusters, task: ExactTask, supports: Supports) -> Iterator[OwnMapping]:
+def _spread(mapping: Clusters, named: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """
+    The dimensions that each level spreads: those of the named dataflow, also where the contraction has no work for
+    several sub-clusters, or where the mapping is another one, its own.
+    """
+    own = tuple(tuple(loop.dim for loop in level.loops if loop.parts > 1) for level in mapping.levels)
+    named = (*named, *[()] * (LEVELS - len(named)))
+    return named if all(set(some) <= set(known) for some, known in zip(own, named, strict=True)) else own
+
+
+def _attempts(
+    mapping: Clusters, dims: tuple[tuple[str, ...], ...], task: ExactTask, supports: Supports
+) -> Iterator[OwnMapping]:
     levels = cluster_arrays(task.works[0], [mapping])
-    spread = tuple(
-        tuple(int(at) for at in level.order[:, 0] if level.spatial[at, 0] < level.temporal[at, 0]) for level in levels
-    )
+    spread = tuple(tuple(map(task.space.names.index, some)) for some in dims)
     rows, columns = (level.fanout for level in mapping.levels)
     own = OwnMapping(
         np.array([level.spatial[:, 0] for level in levels]),

@@ -152,7 +152,11 @@ def _summary(result: Flexibility) -> Iterator[tuple[str, str]]:
     if exact < len(result.found):
         counted += f" of {len(result.found)} distinct contractions)"
     yield "counts", f"tiles are counted {counted}; shares are means over MACs"
-    yield "search", f"{settings.budget:,} mappings for each class and distinct contraction, seed {settings.seed}"
+    several = "" if settings.budget == 1 else "s"
+    yield (
+        "search",
+        f"{settings.budget:,} mapping{several} for each class and distinct contraction, seed {settings.seed}",
+    )
     own = result.gain(result.supports)
     free = result.gain(FREE)
     missing = result.objective(result.supports) / result.objective(FREE)

@@ -32,6 +32,17 @@ def named_clusters(template: Template, nest: Nest, statement: Statement, num_pes
     return Clusters(tuple(levels))
 
 
+def spread_dims(template: Template, nest: Nest, statement: Statement) -> tuple[tuple[str, ...], ...]:
+    """The dimensions that each level of a dataflow spreads, in the order in which they take its sub-clusters."""
+    roles = roles_of(nest, statement)
+    found: list[tuple[str, ...]] = []
+    for number, parts in enumerate(template.levels(depthwise=roles.depthwise)):
+        maps = _with_outer(parts, roles) if number == 0 else list(parts)
+        merged = _merged(maps, roles, template.cluster)
+        found.append(tuple(dim for dims, _, spatial in merged if spatial for dim in reversed(dims)))
+    return tuple(found)
+
+
 def _cluster_sizes(template: Template, roles: Roles, nest: Nest, num_pes: int) -> list[int]:
     found: list[int] = []
     left = num_pes

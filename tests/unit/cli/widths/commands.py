@@ -21,6 +21,7 @@ COMMANDS = (
     "explain samples:lenet_c fc1 --devices 4 --convention physical -q",
     "sweep samples:mlp --vary memory.spm_kib=64,128 --vary dram.gb_per_s=75,150 -q",
     "map samples:lenet -q",
+    "flexibility samples:lenet --hw nvdla --budget 20 -q",
     "reuse samples:lenet -q",
     "study crosscheck --preset os -q",
     "list hardware",
