@@ -97,7 +97,6 @@ REFUSES = (
         f"{verb} --result"
         for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "design", "opt")
     ),
-    *(f"{verb} --result" for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "opt")),
     "flexibility --result",
 )
 """Options that are there to refuse."""

@@ -65,7 +65,10 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [
-        (("fmt", "net.dsl", "--zero"), "npuc compile, design, explain, run, check, opt, sweep and map take it"),
+        (
+            ("fmt", "net.dsl", "--zero"),
+            "npuc compile, design, explain, run, check, opt, sweep, map and flexibility take it",
+        ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (
             ("check", "net.dsl", "--mapping", "rs"),
