@@ -57,7 +57,6 @@ app = typer.Typer(
 )
 for verb in (
     compile,
-    design,
     explain,
     run,
     check,
@@ -69,6 +68,7 @@ for verb in (
     sweep,
     map,
     flexibility,
+    design,
     study,
     plot,
     machine,

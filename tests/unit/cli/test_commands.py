@@ -325,7 +325,7 @@ def test_a_promise_without_its_unit(npuc: Npuc, folder: Path) -> None:
 def test_run_and_check_on_a_machine(npuc: Npuc) -> None:
     machine = ("--hw", "igo-small", "--set", "array.accumulator_bits=16", "--inference")
     assert npuc("check", "net.dsl", *machine).status == 0
-    assert "no value for input 'x'" in npuc("run", "net.dsl", *machine).err
+    assert npuc("run", "net.dsl", *machine).status == 0
     for verb in ("run", "check"):
         wrong = npuc(verb, "net.dsl", "--set", "array.accumulator_bit=16")
         assert wrong.status == 2

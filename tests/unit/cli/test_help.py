@@ -67,7 +67,7 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
     [
         (
             ("fmt", "net.dsl", "--zero"),
-            "npuc compile, design, explain, run, check, opt, sweep, map and flexibility take it",
+            "npuc compile, explain, run, check, opt, sweep, map, flexibility and design take it",
         ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (

@@ -30,7 +30,7 @@ def test_bars_are_ours_and_marks_the_papers() -> None:
         assert marks == [row.published for own in rows for row in own.values() if row.published is not None]
         assert len(marks) == 7
     assert heights(means)[-1] == [study.of(setting, STEPS[-1])["avg"].ours for setting in (LARGE, SMALL)]
-    assert [text.get_text() for text in figures[0].legends[0].get_texts()][-1] == "published"
+    assert [text.get_text() for text in figures[0].subfigs[-1].legends[0].get_texts()][-1] == "published"
     assert "Interleaved gradients: time over the sequential program's (preset lru)" in texts_of(data)
 
 
