@@ -14,16 +14,16 @@ ALL_STEPS, SOME_STEPS = 20, 11
 
 
 def result_lines(run: Run) -> Iterator[str]:
-    """The losses, or the shape and mean of each output where there is no loss."""
+    """The losses, or the shape and mean of each output where there is no loss, to six digits."""
     if not run.losses:
         for name, array in run.outputs.items():
             mean = float(array.mean()) if array.size else 0.0
-            yield f"{name}: {array.dtype} {list(array.shape)}, mean {mean!r}"
+            yield f"{name}: {array.dtype} {list(array.shape)}, mean {mean:.6g}"
         return
     count, wide = len(run.losses), len(str(len(run.losses) - 1))
     for step in shown_steps(count):
         right = f", accuracy {run.accuracies[step]:.1%}" if run.accuracies else ""
-        yield (f"step {step:>{wide}}: " if count > 1 else "") + f"loss {run.losses[step]!r}{right}"
+        yield (f"step {step:>{wide}}: " if count > 1 else "") + f"loss {run.losses[step]:.6g}{right}"
     if run.held_out is not None:
         yield f"accuracy {run.held_out:.1%} on held-out data, after the last step"
 

@@ -48,7 +48,7 @@ def test_losses_are_printed_and_written(npuc: Npuc, net: str, tmp_path: Path) ->
     assert document["source"] == "net.dsl"
     losses, accuracies = document["losses"], document["accuracies"]
     assert len(losses) == len(accuracies) == 30
-    expected = [f"step {n:>2}: loss {losses[n]!r}, accuracy {accuracies[n]:.1%}" for n in shown_steps(30)]
+    expected = [f"step {n:>2}: loss {losses[n]:.6g}, accuracy {accuracies[n]:.1%}" for n in shown_steps(30)]
     assert out.splitlines() == expected
     assert max(map(len, out.splitlines())) <= 60
     assert f"npuc: {document['data']}" in err
