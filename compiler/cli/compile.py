@@ -150,7 +150,7 @@ def command(
         outputs = replace(
             _outputs(output, csv_format, emit, depth, view, rows=shown), statistics=optimisation.statistics_json
         )
-        check_rows(rows, *outputs.files)
+        check_rows(rows, *outputs.files, outputs.statistics)
         if check and devices.plan_objective == "time":
             raise UsageError(
                 "--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time"
@@ -285,7 +285,7 @@ def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None
         write_result(outputs.csv, to_csv(reports))
     if outputs.program is not None and emitted is not None and isinstance(emitted.content, str):
         write_result(outputs.program, emitted.content)
-    if "-" not in outputs.files:
+    if "-" not in (*outputs.files, outputs.statistics):
         from npuc.backends.registry import get_backend
         from npuc.compiler.report.text.comparison import print_comparison
         from npuc.compiler.report.text.table import print_report

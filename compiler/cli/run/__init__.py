@@ -130,10 +130,9 @@ def command(
 
 def _picture(plot: str | None, steps: int) -> PictureTarget | None:
     """The picture that is asked for. Raises `UsageError` where there is no curve to draw."""
-    picture = picture_target(plot)
-    if picture is not None and steps < 2:
+    if plot is not None and steps < 2:
         raise UsageError("--plot draws the loss over steps, and there is one", hint="add --steps 50")
-    return picture
+    return picture_target(plot)
 
 
 def _check_mapping(machine: Machine, backends: list[str] | None) -> None:

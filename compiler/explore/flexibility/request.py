@@ -80,7 +80,7 @@ def _settings(options: CompileKeywords, budget: int, seed: int, samples: int | N
         number = argument(name, value, int | None if name == "samples" else int)
         if number is not None and number < least:
             raise UsageError(f"--{name} {number}: expected {least} or more")
-    wanted = objective_named(str(argument("objective", options.get("objective", "time"), str)))
+    wanted = objective_named(str(argument("objective", {"objective": "time", **options}["objective"], str)))
     for known in OBJECTIVES:
         if known == wanted:
             return FlexSettings(known, budget, seed, samples)

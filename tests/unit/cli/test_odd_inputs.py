@@ -159,6 +159,8 @@ def test_statistics_to_a_name_that_no_file_has(capsys: pytest.CaptureFixture[str
     ],
 )
 def test_two_results_in_one_file(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    if "--plot" in arguments:
+        pytest.importorskip("matplotlib")
     found = message(capsys, 2, *arguments)
     assert "two results would be written to" in found
     assert sorted(path.name for path in Path().iterdir()) == ["n.dsl"]

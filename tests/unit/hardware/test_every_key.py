@@ -200,6 +200,10 @@ NO_REPORT = {
     "name": "the name of the machine, which every report tells",
     "scalesim.sparsity": "of layers of SCALE-Sim's topologies that have an N:M: tests/unit/cycle has them",
     "scalesim.sparse_rep": "of layers of SCALE-Sim's topologies that have an N:M: tests/unit/cycle has them",
+    **dict.fromkeys(
+        (f"flexibility.{axis}" for axis in ("tiles", "order", "parallel", "shape", "block")),
+        "of npuc flexibility: tests/unit/cli/test_flexibility.py has them",
+    ),
     "network.groups": "of plans for heterogeneous devices, which no backend scores: tests/unit/parallel has them",
 }
 """Keys that the reports of this network cannot show, with the reason."""
