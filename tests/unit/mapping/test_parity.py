@@ -79,7 +79,8 @@ def rows() -> list[Row]:
 
 def _row(row: dict[str, str]) -> Row:
     machine = ("num_pes", "noc_bw", "noc_hop_latency", "offchip_bw", "num_simd_lanes")
-    array = PeArray(*(int(row[name]) for name in machine))
+    pes, noc_bw, latency, offchip_bw, lanes = (int(row[name]) for name in machine)
+    array = PeArray(pes, noc_bw, latency, offchip_bw, lanes)
     return Row(mappings(row["mapping_file"])[int(row["layer_index"])], array, row["status"], row)
 
 
