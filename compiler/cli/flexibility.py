@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,12 +14,10 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress, said
-from npuc.compiler.cli.shared import Verb, check_rows, check_target, make_console, whole, write_result
+from npuc.compiler.cli.searching import Searching, SearchTargets, all_rows, search_targets
+from npuc.compiler.cli.shared import Verb, check_rows, make_console, whole, write_result
 from npuc.compiler.cli.verbs.absent import without
-from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
-from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -26,7 +25,25 @@ if TYPE_CHECKING:
     from npuc.compiler.explore.flexibility.result import Flexibility
 
 VERB = "flexibility"
-BUDGET = 500
+
+
+@dataclass(frozen=True)
+class FlexSearch(Searching):
+    """How choices are counted, and how the best mappings are searched."""
+
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            "--samples",
+            metavar="N",
+            parser=whole(),
+            help="Count tiles by so many samples (default: exactly where feasible).",
+        ),
+    ] = None
+    rows: Annotated[
+        str | None,
+        typer.Option("--rows", metavar="folded|all", help="Rows of the table: the costliest contractions, or all."),
+    ] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -36,6 +53,14 @@ def register(app: typer.Typer) -> None:
 
 def command(
     program: Program,
+    asked: Annotated[
+        FlexSearch,
+        Takes(
+            without=("levels", "tiles"),
+            help={"budget": "Mappings to try for each class and distinct contraction."},
+            default={"budget": 500},
+        ),
+    ],
     machine: Machine,
     optimisation: Annotated[
         Optimisation,
@@ -56,47 +81,20 @@ def command(
             },
         ),
     ],
-    budget: Annotated[
-        int,
-        typer.Option(
-            "--budget", metavar="N", parser=whole(), help="Mappings to try for each class and distinct contraction."
-        ),
-    ] = BUDGET,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", parser=whole(), help="Seed of the random numbers.")] = 0,
-    samples: Annotated[
-        int | None,
-        typer.Option(
-            "--samples",
-            metavar="N",
-            parser=whole(),
-            help="Count tiles by so many samples (default: exactly where feasible).",
-        ),
-    ] = None,
-    rows: Annotated[
-        str | None,
-        typer.Option("--rows", metavar="folded|all", help="Rows of the table: the costliest contractions, or all."),
-    ] = None,
 ) -> None:
     """Compare a machine's choices of mappings with all that there are, and the sixteen classes of machines."""
     with Verb(output.debug):
-        if rows not in (None, "folded", "all"):
-            raise UsageError(f"--rows {rows}: expected folded or all")
-        check_rows(rows, output.json, output.csv)
-        shows = not check_one_on_stdout(json=output.json, csv=output.csv, statistics_json=optimisation.statistics_json)
-        for path in (output.json, output.csv, output.plot):
-            check_target(path)
-        kind = None
-        if output.plot is not None:
-            from npuc.compiler.core.drawing.figure import check_format
-
-            kind = check_format(output.plot)
+        every = all_rows(asked.rows)
+        check_rows(asked.rows, output.json, output.csv)
+        targets = search_targets(output, optimisation.statistics_json)
         options: CompileKeywords = {**machine.keywords(), **collected(program, optimisation), **devices.shared()}
-        result = _find(program.source, options, optimisation, (budget, seed, samples), quiet=output.quiet)
-        _write(result, output, kind)
-        if shows:
+        numbers = asked.budget, asked.seed, asked.samples
+        result = _find(program.source, options, optimisation, numbers, quiet=output.quiet)
+        _write(result, targets)
+        if targets.shows:
             from npuc.compiler.explore.flexibility.table import print_flexibility
 
-            print_flexibility(result, make_console(), all_rows=rows == "all")
+            print_flexibility(result, make_console(), all_rows=every)
 
 
 def _find(
@@ -132,12 +130,12 @@ def _find(
     return answer.result
 
 
-def _write(result: Flexibility, output: Output, kind: str | None) -> None:
-    if output.json is not None:
-        write_result(output.json, result.to_json())
-    if output.csv is not None:
-        write_result(output.csv, result.to_csv())
-    if output.plot is not None and kind is not None:
+def _write(result: Flexibility, targets: SearchTargets) -> None:
+    if targets.json is not None:
+        write_result(targets.json, result.to_json())
+    if targets.csv is not None:
+        write_result(targets.csv, result.to_csv())
+    if targets.picture is not None:
         from npuc.compiler.explore.flexibility.picture import draw
 
-        write_file(output.plot, draw(result, kind))
+        targets.picture.write(draw(result, targets.picture.kind))

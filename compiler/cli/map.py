@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +13,17 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress, said
+from npuc.compiler.cli.searching import (
+    BACKEND,
+    MOST_LEVELS,
+    Searching,
+    SearchTargets,
+    all_rows,
+    check_count,
+    chosen,
+    search_targets,
+    write_program,
+)
 from npuc.compiler.cli.shared import (
     Verb,
     aside,
@@ -24,13 +34,11 @@ from npuc.compiler.cli.shared import (
     write_result,
 )
 from npuc.compiler.cli.verbs.absent import without
-from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core import interrupts
-from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.numbers import integer_of
 from npuc.compiler.core.options import objective_named
-from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -39,11 +47,36 @@ if TYPE_CHECKING:
     from npuc.compiler.explore.mapping.result import SearchResult, Settings
     from npuc.compiler.explore.mapping.search import Ended, Search
 
-BACKEND = "maestro"
-TILES = ("divisors", "any")
 MODES = ("exact", "parity")
-MOST_LEVELS = 3
-BUDGET = 10_000
+
+
+@dataclass(frozen=True)
+class MapSearch(Searching):
+    """How mappings are searched, by which algorithm, and where a search goes on."""
+
+    mapper: Annotated[str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")] = (
+        "genetic"
+    )
+    spread: Annotated[
+        int | None,
+        typer.Option(
+            "--spread", metavar="N", parser=whole(), help="Most dimensions that a level spreads, 1 to 3 (default: 1)."
+        ),
+    ] = None
+    mode: Annotated[
+        str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
+    ] = None
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="FILE", help="Keep the search's progress in FILE, and go on from there."),
+    ] = None
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = 1
+    rows: Annotated[
+        str | None,
+        typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all."),
+    ] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -51,22 +84,9 @@ def register(app: typer.Typer) -> None:
     app.command("map")(expanded(command))
 
 
-@dataclass(frozen=True)
-class MapOutputs:
-    """Where results go: `-` is standard output, None nowhere."""
-
-    json: str | None
-    csv: str | None
-    program: str | None
-    plot: str | None
-    picture: str | None
-    all_rows: bool
-    shows: bool
-    """Whether standard output is free for the table."""
-
-
 def command(
     program: Program,
+    asked: Annotated[MapSearch, Takes(help={"budget": "Mappings to try for each contraction."})],
     machine: Machine,
     optimisation: Annotated[
         Optimisation,
@@ -87,70 +107,45 @@ def command(
             }
         ),
     ],
-    budget: Annotated[
-        int, typer.Option("--budget", metavar="N", parser=whole(), help="Mappings to try for each contraction.")
-    ] = BUDGET,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", parser=whole(), help="Seed of the random numbers.")] = 0,
-    mapper: Annotated[
-        str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")
-    ] = "genetic",
-    levels: Annotated[
-        int, typer.Option("--levels", metavar="N", parser=whole(), help="Levels of a mapping, 1 to 3.")
-    ] = 2,
-    spread: Annotated[
-        int | None,
-        typer.Option(
-            "--spread", metavar="N", parser=whole(), help="Most dimensions that a level spreads, 1 to 3 (default: 1)."
-        ),
-    ] = None,
-    tiles: Annotated[
-        str,
-        typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
-    ] = "divisors",
-    mode: Annotated[
-        str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
-    ] = None,
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="FILE", help="Keep the search's progress in FILE, and go on from there."),
-    ] = None,
-    jobs: Annotated[
-        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
-    ] = 1,
-    rows: Annotated[
-        str | None,
-        typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all."),
-    ] = None,
 ) -> None:
     """Search for the best mapping of every contraction. Mappings place its loops on processing elements."""
     quiet = output.quiet
     with Verb(output.debug):
-        spread, devices = _spread(spread, devices, quiet=quiet)
-        settings = _settings(optimisation.objective, mapper, budget, seed, levels, spread, tiles)
-        if rows not in (None, "folded", "all"):
-            raise UsageError(f"--rows {rows}: expected folded or all")
-        check_rows(rows, output.json, output.csv, output.output)
-        outputs = _outputs(output, optimisation.statistics_json, all_rows=rows == "all")
-        if resume == "-":
-            raise UsageError("--resume -: a record needs a file", hint="give it a name")
-        check_target(resume)
+        spread, devices = _spread(asked.spread, devices, quiet=quiet)
+        settings = _settings(optimisation.objective, asked, spread)
+        every = all_rows(asked.rows)
+        check_rows(asked.rows, output.json, output.csv, output.output)
+        targets = search_targets(output, optimisation.statistics_json)
+        _check_record(asked.resume)
         keys = machine.keywords()
-        if mode is not None:
-            keys["overrides"] = _with_mode(keys.get("overrides") or {}, _chosen("--mode", mode, MODES))
+        if asked.mode is not None:
+            keys["overrides"] = _with_mode(keys.get("overrides") or {}, chosen("--mode", asked.mode, MODES))
         options: CompileKeywords = {**keys, **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:
-            course = _Course(jobs, resume, watchers)
+            course = _Course(asked.jobs, asked.resume, watchers)
             search, ended = _search(program.source, options, settings, course, quiet=quiet)
-        _write(search, ended.result, outputs)
-        if outputs.program is not None and ended.result.mode == "parity" and not quiet:
+        _write(search, ended.result, targets, every=every)
+        if targets.output is not None and ended.result.mode == "parity" and not quiet:
             aside("the program does not record its mode: compile it with --set maestro.mode=parity")
         if ended.interrupt is not None:
-            count = f"{ended.result.evaluations:,} mappings"
-            further = "--resume FILE would go on" if resume is None else "the same command goes on"
-            last = interrupts.WithResult(ended.interrupt)
-            last.add_note(f"the result is the best of {count}; {further}")
-            raise last
+            raise _last(ended, asked.resume)
+
+
+def _check_record(resume: str | None) -> None:
+    """Raise `UsageError` for a record that cannot be written."""
+    if resume == "-":
+        raise UsageError("--resume -: a record needs a file", hint="give it a name")
+    check_target(resume)
+
+
+def _last(ended: Ended, resume: str | None) -> BaseException:
+    """What ends an interrupted search, whose result has been written."""
+    assert ended.interrupt is not None
+    last = interrupts.WithResult(ended.interrupt)
+    further = "--resume FILE would go on" if resume is None else "the same command goes on"
+    last.add_note(f"the result is the best of {ended.result.evaluations:,} mappings; {further}")
+    return last
 
 
 def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
@@ -176,47 +171,18 @@ def _spread(spread: int | None, devices: Devices, *, quiet: bool) -> tuple[int, 
     return former, replace(devices, parallel=None)
 
 
-def _chosen(option: str, value: str, known: tuple[str, ...]) -> str:
-    if value not in known:
-        text = f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}"
-        raise UsageError(text, hint=did_you_mean(value, known))
-    return value
-
-
-def _settings(objective: str, mapper: str, budget: int, seed: int, levels: int, spread: int, tiles: str) -> Settings:
+def _settings(objective: str, asked: MapSearch, spread: int) -> Settings:
     """What was asked for. Raises `UsageError`."""
     from npuc.compiler.explore.mapping.best import OBJECTIVES
     from npuc.compiler.explore.mapping.mapper import ALGORITHMS
     from npuc.compiler.explore.mapping.result import Settings
 
-    wanted = objective_named(objective)
-    _chosen("--objective", wanted, OBJECTIVES)
-    _chosen("--mapper", mapper, ALGORITHMS.names())
-    _chosen("--tiles", tiles, TILES)
-    for option, value, least, most in (
-        ("--budget", budget, 1, None),
-        ("--seed", seed, 0, None),
-        ("--levels", levels, 1, MOST_LEVELS),
-        ("--spread", spread, 1, MOST_LEVELS),
-    ):
-        if value < least or (most is not None and value > most):
-            raise UsageError(f"{option} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
-    chosen: Objective = next(known for known in OBJECTIVES if known == wanted)
-    return Settings(chosen, mapper, budget, seed, levels, spread, tiles)
-
-
-def _outputs(asked: Output, statistics: str | None, *, all_rows: bool) -> MapOutputs:
-    """Where results go. Raises `UsageError` before any work is done."""
-    json, csv, program, plot = asked.json, asked.csv, asked.output, asked.plot
-    shows = not check_one_on_stdout(json=json, csv=csv, o=program, statistics_json=statistics)
-    for path in (json, csv, program, plot):
-        check_target(path)
-    picture = None
-    if plot is not None:
-        from npuc.compiler.core.drawing.figure import check_format
-
-        picture = check_format(plot)
-    return MapOutputs(json, csv, program, plot, picture, all_rows, shows)
+    wanted = chosen("--objective", objective_named(objective), OBJECTIVES)
+    chosen("--mapper", asked.mapper, ALGORITHMS.names())
+    asked.check()
+    check_count("--spread", spread, 1, MOST_LEVELS)
+    known: Objective = next(one for one in OBJECTIVES if one == wanted)
+    return Settings(known, asked.mapper, asked.budget, asked.seed, asked.levels, spread, asked.tiles)
 
 
 @dataclass(frozen=True)
@@ -270,25 +236,20 @@ def _search(
     return found, ended
 
 
-def _write(search: Search, result: SearchResult, outputs: MapOutputs) -> None:
+def _write(search: Search, result: SearchResult, targets: SearchTargets, *, every: bool) -> None:
     from npuc.compiler.driver.score import version
     from npuc.compiler.explore.mapping.result import to_csv, to_json
 
-    if outputs.json is not None:
-        write_result(outputs.json, to_json(result, version()))
-    if outputs.csv is not None:
-        write_result(outputs.csv, to_csv(result))
-    if outputs.program is not None:
-        from xdsl.printer import Printer
-
-        text = io.StringIO()
-        Printer(text).print_op(search.module)
-        write_result(outputs.program, text.getvalue() + "\n")
-    if outputs.plot is not None and outputs.picture is not None:
+    if targets.json is not None:
+        write_result(targets.json, to_json(result, version()))
+    if targets.csv is not None:
+        write_result(targets.csv, to_csv(result))
+    write_program(targets.output, search.module)
+    if targets.picture is not None:
         from npuc.compiler.explore.mapping.picture import draw
 
-        write_file(outputs.plot, draw(result, outputs.picture))
-    if outputs.shows:
+        targets.picture.write(draw(result, targets.picture.kind))
+    if targets.shows:
         from npuc.compiler.explore.mapping.table import print_result
 
-        print_result(result, make_console(), all_rows=outputs.all_rows)
+        print_result(result, make_console(), all_rows=every)

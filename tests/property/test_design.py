@@ -15,7 +15,7 @@ from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import AreaModel, Budget
 from npuc.compiler.explore.design.clusters import least_times, neighbours
-from npuc.compiler.explore.design.combine import designs, pareto
+from npuc.compiler.explore.design.combine import Machines, designs, pareto, totals
 from npuc.compiler.explore.design.costs import Needs, Work, needs_of
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.mapping.best import exact_costs
@@ -28,6 +28,7 @@ from npuc.dialects.mapping import Problem
 ARRAYS = st.builds(
     PeArray, st.just(1), st.integers(1, 20), st.integers(0, 2), st.integers(1, 9), st.just(1), st.integers(1, 3)
 )
+ENERGY = AccessEnergy(1.0, None, 2.0, 3.0)
 FANOUTS = st.tuples(st.integers(1, 4), st.integers(1, 5))
 SIZES = st.integers(1, 12)
 
@@ -105,13 +106,11 @@ def test_the_best_machine_of_known_mappings_is_the_best_of_all_choices(
     seed: int, count: int, known: int, limit: int, price: float
 ) -> None:
     rng = np.random.default_rng(seed)
-    statement = contraction_of(Problem("GEMM", (("M", 2), ("N", 1), ("K", 1))))
-    works = [Work((statement,), int(rng.integers(1, 4)), PeArray(1), Fraction(1), Fraction(1)) for _ in range(count)]
+    works = works_of(rng, count)
     elites = [elites_of(rng, known) for _ in works]
     model = AreaModel("toy", lambda elements, l1: elements * (1 + l1), 2.0, 1.0)
     budget, fanouts = Budget(model, float(limit)), (3, 2)
-    energy = AccessEnergy(1.0, None, 2.0, 3.0)
-    found = designs(works, elites, fanouts, budget, energy, [price])
+    found = designs(works, elites, fanouts, budget, ENERGY, [price])
     best = inf
     for rows in product(range(known), repeat=count):
         chosen = [one.needs.at(np.array([row])) for one, row in zip(elites, rows, strict=True)]
@@ -129,11 +128,57 @@ def test_the_best_machine_of_known_mappings_is_the_best_of_all_choices(
     assert min((value_of(one.cycles, one.energy, price) for one in found), default=inf) == best
 
 
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 8), st.sampled_from((0.0, inf, 0.5)))
+def test_each_contraction_runs_the_best_mapping_that_fits(seed: int, count: int, known: int, price: float) -> None:
+    """The least by the price, and of equal ones that with less of the other measure."""
+    rng = np.random.default_rng(seed)
+    works, elites, energy = works_of(rng, count), [elites_of(rng, known) for _ in range(count)], ENERGY
+    machines = Machines((2, 3), *rng.integers(1, 9, size=(2, 4)).astype(float))
+    found = totals(works, elites, machines, energy, price)
+    for at, (l1, l2) in enumerate(zip(machines.l1, machines.l2, strict=True)):
+        for number, (work, one) in enumerate(zip(works, elites, strict=True)):
+            costs = energy.costs(work.width, np.full(known, l1), np.full(known, l2))
+            keys = [
+                (value_of(time, spent, price), time if price else spent)
+                for time, spent in zip(one.needs.cycles, work.energy(one.needs, costs), strict=True)
+            ]
+            fits = one.within((2, 3)) & (one.needs.l1 <= l1) & (one.needs.l2 <= l2)
+            if fits.any():
+                assert keys[found.rows[number, at]] == min(key for key, fit in zip(keys, fits, strict=True) if fit)
+            else:
+                assert found.cycles[at] == inf
+
+
+@given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 5))
+def test_smaller_machines_are_a_whole_front(seed: int, count: int, known: int) -> None:
+    """What no choice of known mappings beats in cycles and area."""
+    rng = np.random.default_rng(seed)
+    works, elites, fanouts = works_of(rng, count), [elites_of(rng, known) for _ in range(count)], (3, 2)
+    budget = Budget(AreaModel("toy", lambda elements, l1: elements * (1 + l1), 2.0, 1.0), 70.0)
+    points: list[tuple[float, float]] = []
+    for rows in product(range(known), repeat=count):
+        chosen = [one.needs.at(np.array([row])) for one, row in zip(elites, rows, strict=True)]
+        if all(one.within(fanouts)[row] for one, row in zip(elites, rows, strict=True)):
+            l1, l2 = (max(float(getattr(one, name)[0]) for one in chosen) for name in ("l1", "l2"))
+            area = budget.area_mm2(prod(fanouts), l1, l2)
+            points += [(value(works, chosen, 0.0), area)] if area <= budget.limit_mm2 else []
+    found = [(one.cycles, one.area_mm2) for one in designs(works, elites, fanouts, budget, ENERGY, [0.0], smaller=True)]
+    assert front_of(found) == front_of(points)
+
+
+def front_of(points: list[tuple[float, float]]) -> set[tuple[float, float]]:
+    return {points[int(row)] for row in pareto(np.array(points))} if points else set()
+
+
+def works_of(rng: np.random.Generator, count: int) -> list[Work]:
+    statement = contraction_of(Problem("GEMM", (("M", 2), ("N", 1), ("K", 1))))
+    return [Work((statement,), int(rng.integers(1, 4)), PeArray(1), Fraction(1), Fraction(1)) for _ in range(count)]
+
+
 def value(works: list[Work], chosen: list[Needs], price: float) -> float:
-    energy = AccessEnergy(1.0, None, 2.0, 3.0)
     cycles = sum(work.repeat * float(one.cycles[0]) for work, one in zip(works, chosen, strict=True))
     spent = sum(
-        work.repeat * float(work.energy(one, energy.costs(work.width, one.l1, one.l2))[0])
+        work.repeat * float(work.energy(one, ENERGY.costs(work.width, one.l1, one.l2))[0])
         for work, one in zip(works, chosen, strict=True)
     )
     return value_of(cycles, spent, price)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 
 import typer
 
-from npuc.compiler.cli.groups import Takes, collected, expanded
+from npuc.compiler.cli.groups import Group, Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import said, stages, warnings_shown
@@ -28,6 +29,34 @@ if TYPE_CHECKING:
     from npuc.frontends.source import Source
 
 
+@dataclass(frozen=True)
+class RunData(Group):
+    """What a run computes on, how far, and where its arrays go."""
+
+    title: ClassVar[str] = "Run"
+
+    inputs: Annotated[
+        str | None,
+        typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name (default: random ones)."),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="digits", help="Train on images of digits, which come with scikit-learn."),
+    ] = None
+    outputs: Annotated[
+        str | None, typer.Option("--outputs", metavar="F.npz", help="Write losses, outputs, parameters and gradients.")
+    ] = None
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", metavar="float32|float64", help="Compute every float in this type.")
+    ] = None
+    steps: Annotated[int, typer.Option("--steps", metavar="N", parser=whole(), help="Training steps to run.")] = 1
+    seed: Annotated[
+        int,
+        typer.Option("--seed", metavar="S", parser=whole(0), help="Seed of data and parameters that are not given."),
+    ] = 0
+    level: Annotated[str | None, typer.Option("--level", metavar="train|npu|tiles", help="IR level to execute.")] = None
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb."""
     app.command("run")(expanded(command))
@@ -35,6 +64,7 @@ def register(app: typer.Typer) -> None:
 
 def command(
     program: Annotated[Program, Takes(without=without("run", Program))],
+    asked: RunData,
     machine: Annotated[
         Machine,
         Takes(
@@ -51,28 +81,6 @@ def command(
             help={"plot": "Draw the loss by step: .svg, .png or .pdf.", "json": "Write the losses as JSON."},
         ),
     ],
-    inputs: Annotated[
-        str | None,
-        typer.Option("--inputs", metavar="F.npz", help="Read inputs and parameters by name (default: random ones)."),
-    ] = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option("--dataset", metavar="digits", help="Train on images of digits, which come with scikit-learn."),
-    ] = None,
-    outputs: Annotated[
-        str | None, typer.Option("--outputs", metavar="F.npz", help="Write losses, outputs, parameters and gradients.")
-    ] = None,
-    dtype: Annotated[
-        str | None, typer.Option("--dtype", metavar="float32|float64", help="Compute every float in this type.")
-    ] = None,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", parser=whole(), help="Training steps to run.")] = 1,
-    seed: Annotated[
-        int,
-        typer.Option("--seed", metavar="S", parser=whole(0), help="Seed of data and parameters that are not given."),
-    ] = 0,
-    level: Annotated[
-        str | None, typer.Option("--level", metavar="train|npu|tiles", help="IR level to execute.")
-    ] = None,
     backend: Backends = None,
 ) -> None:
     """
@@ -84,19 +92,12 @@ def command(
         from npuc.compiler.driver.running.options import RunKeywords, is_lowered, run_options
         from npuc.frontends.source import open_source
 
-        check_target(outputs)
+        check_target(asked.outputs)
         check_target(messages.json)
         printed = not check_one_on_stdout(json=messages.json, statistics_json=optimisation.statistics_json)
-        picture = _picture(messages.plot, steps)
+        picture = _picture(messages.plot, asked.steps)
         _check_mapping(machine, backend)
-        own: RunKeywords = {
-            "inputs": {} if inputs is None else read_arrays(inputs),
-            "dtype": dtype,
-            "steps": steps,
-            "seed": seed,
-            "level": level,
-            "dataset": dataset,
-        }
+        own = _own(asked)
         shared = devices.shared()
         given = collected(program, machine, optimisation, known=RunKeywords.__annotations__)
         options = cast("RunKeywords", {**own, **given, **shared})
@@ -111,21 +112,40 @@ def command(
             if clocks and not is_lowered(run_options(options)):
                 options = _without_goals(options)
             result = run_program(opened, options, said(line, quiet=messages.quiet), watchers=watchers)
-        if picture is not None and not result.losses:
-            raise UsageError("--plot draws losses, and the program has none", hint="leave out --plot")
-        training = _training(opened, result, steps, seed, dataset, clocks)
-        if outputs is not None:
-            write_file(outputs, packed(result))
-        if picture is not None:
-            from npuc.compiler.report.training.picture import draw_training
-
-            picture.write(draw_training(training, picture.kind))
-        if messages.json is not None:
-            write_result(messages.json, training.to_json())
+        training = _training(opened, result, asked, clocks)
+        _write(result, training, asked.outputs, messages.json, picture)
         for text in () if messages.quiet else remarks(result, training):
             aside(text)
         for text in (*result_lines(result), *clock_lines(training)) if printed else ():
             print(text)
+
+
+def _own(asked: RunData) -> RunKeywords:
+    """The keywords of a run itself, with the arrays of `--inputs`. Raises `UsageError`."""
+    return {
+        "inputs": {} if asked.inputs is None else read_arrays(asked.inputs),
+        "dtype": asked.dtype,
+        "steps": asked.steps,
+        "seed": asked.seed,
+        "level": asked.level,
+        "dataset": asked.dataset,
+    }
+
+
+def _write(
+    result: Run, training: Training, outputs: str | None, json: str | None, picture: PictureTarget | None
+) -> None:
+    """Write arrays, losses and picture where they are wanted. Raises `UsageError` for a picture without losses."""
+    if picture is not None and not result.losses:
+        raise UsageError("--plot draws losses, and the program has none", hint="leave out --plot")
+    if outputs is not None:
+        write_file(outputs, packed(result))
+    if picture is not None:
+        from npuc.compiler.report.training.picture import draw_training
+
+        picture.write(draw_training(training, picture.kind))
+    if json is not None:
+        write_result(json, training.to_json())
 
 
 def _picture(plot: str | None, steps: int) -> PictureTarget | None:
@@ -164,12 +184,12 @@ def _without_goals(options: RunKeywords) -> RunKeywords:
     return cast("RunKeywords", {k: v for k, v in options.items() if k not in ("objective", "tolerance")})
 
 
-def _training(source: Source, result: Run, steps: int, seed: int, dataset: str | None, clocks: list[Clock]) -> Training:
+def _training(source: Source, result: Run, asked: RunData, clocks: list[Clock]) -> Training:
     """The document of a run."""
     from npuc.compiler.report.training.document import SCHEMA, Training, finite
 
-    told, losses = (dataset, result.data, result.held_out), finite(result.losses)
-    return Training(SCHEMA, source.shown, steps, seed, *told, losses, result.accuracies, clocks)
+    told, losses = (asked.dataset, result.data, result.held_out), finite(result.losses)
+    return Training(SCHEMA, source.shown, asked.steps, asked.seed, *told, losses, result.accuracies, clocks)
 
 
 def warn_of_unread(options: RunOptions, *, lowered: bool, quiet: bool) -> None:

@@ -46,9 +46,9 @@ class Screen:
         for work in self.capacity.works:
             need = np.zeros(len(candidates))
             for role in ROLES:
-                need += (
-                    2 * tile(work, role, candidates.levels[0].spatial) * _refetched(self.space, work, role, candidates)
-                )
+                size = self.capacity.l1_sum_size if role == "O" else 1.0
+                kept = 2 * size * tile(work, role, candidates.levels[0].spatial)
+                need += kept * _refetched(self.space, work, role, candidates)
             fine &= need <= most
         return fine
 

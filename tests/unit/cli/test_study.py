@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from npuc.studies.igo import networks, settings
+from npuc.studies.igo import settings
+from tests.support.studies import short_study
 from tests.unit.cli.test_commands import Npuc
 
 NO_WEIGHTS = """
@@ -39,13 +40,10 @@ PASSES = {"one-nest": OneNest}
 
 
 @pytest.fixture
-def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def short() -> Iterator[None]:
     """A study of a moment."""
-    monkeypatch.setattr(settings, "SETTINGS", (settings.LARGE,))
-    monkeypatch.setattr(networks, "MODELS", {"ncf": "ncf"})
-    networks.study_networks.cache_clear()
-    yield
-    networks.study_networks.cache_clear()
+    with short_study((settings.LARGE,)):
+        yield
 
 
 @pytest.mark.usefixtures("short")

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import pytest
 
 from npuc.studies.base import STUDIES, Asked
-from npuc.studies.igo import networks, settings
+from npuc.studies.igo import settings
+from tests.support.studies import short_study
 
 
 @pytest.mark.parametrize(
@@ -18,13 +19,10 @@ from npuc.studies.igo import networks, settings
         ("thesis", "thesis", ["samples:mlp"]),
     ],
 )
-def test_as_many_points_are_done_as_are_planned(
-    monkeypatch: pytest.MonkeyPatch, study: str, preset: str, sources: Sequence[str]
-) -> None:
-    monkeypatch.setattr(settings, "SETTINGS", (settings.LARGE, settings.Setting("large", cores=2)))
-    monkeypatch.setattr(networks, "MODELS", {"ncf": "ncf"})
+def test_as_many_points_are_done_as_are_planned(study: str, preset: str, sources: Sequence[str]) -> None:
     own = ["mine=autodiff,lower-to-npu,schedule"] if study == "igo" and sources else []
-    plan = STUDIES.get(study).plan(Asked(preset, networks=sources, pipelines=own))
-    counts: list[int] = []
-    plan.run(lambda name, count: counts.append(count))
-    assert sum(counts) == plan.points > 0
+    with short_study((settings.LARGE, settings.Setting("large", cores=2))):
+        plan = STUDIES.get(study).plan(Asked(preset, networks=sources, pipelines=own))
+        counts: list[int] = []
+        plan.run(lambda name, count: counts.append(count))
+        assert sum(counts) == plan.points > 0

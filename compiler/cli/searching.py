@@ -1,0 +1,103 @@
+"""What the verbs that search mappings have in common: `map`, `design`, `flexibility`."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from npuc.compiler.cli.groups import Group
+from npuc.compiler.cli.options import Output
+from npuc.compiler.cli.plot.target import PictureTarget, picture_target
+from npuc.compiler.cli.shared import check_target, whole, write_result
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.core.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+BACKEND = "maestro"
+TILES = ("divisors", "any")
+MOST_LEVELS = 3
+
+
+@dataclass(frozen=True)
+class Searching(Group):
+    """How mappings are searched."""
+
+    title: ClassVar[str] = "Search"
+
+    budget: Annotated[int, typer.Option("--budget", metavar="N", parser=whole(), help="Mappings to try.")] = 10_000
+    seed: Annotated[int, typer.Option("--seed", metavar="N", parser=whole(), help="Seed of the random numbers.")] = 0
+    levels: Annotated[
+        int, typer.Option("--levels", metavar="N", parser=whole(), help="Levels of a mapping, 1 to 3.")
+    ] = 2
+    tiles: Annotated[
+        str,
+        typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
+    ] = "divisors"
+
+    def check(self) -> None:
+        """Raise `UsageError` for a value that no search has."""
+        chosen("--tiles", self.tiles, TILES)
+        check_count("--budget", self.budget, 1)
+        check_count("--seed", self.seed, 0)
+        check_count("--levels", self.levels, 1, MOST_LEVELS)
+
+
+def chosen(option: str, value: str, known: Sequence[str]) -> str:
+    """A value that is one of some words. Raises `UsageError`."""
+    if value not in known:
+        text = f"{option} {value}: expected {', '.join(known[:-1])} or {known[-1]}"
+        raise UsageError(text, hint=did_you_mean(value, known))
+    return value
+
+
+def check_count(option: str, value: int, least: int, most: int | None = None) -> None:
+    """Raise `UsageError` for a number out of its range."""
+    if value < least or (most is not None and value > most):
+        raise UsageError(f"{option} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
+
+
+def all_rows(rows: str | None) -> bool:
+    """Whether `--rows` asks for all rows of the table. Raises `UsageError` for another word."""
+    if rows not in (None, "folded", "all"):
+        raise UsageError(f"--rows {rows}: expected folded or all")
+    return rows == "all"
+
+
+@dataclass(frozen=True)
+class SearchTargets:
+    """
+    Where results go: `-` is standard output, None nowhere. `output` is what the verb's -o writes.
+
+    `shows`: whether standard output is free for the table.
+    """
+
+    json: str | None
+    csv: str | None
+    output: str | None
+    picture: PictureTarget | None
+    shows: bool
+
+
+def search_targets(asked: Output, statistics: str | None, **more: str | None) -> SearchTargets:
+    """Where results go, and `more` by the names of their options. Raises `UsageError` before any work is done."""
+    program = {} if asked.output is None else {"o": asked.output}
+    shows = not check_one_on_stdout(json=asked.json, csv=asked.csv, **program, **more, statistics_json=statistics)
+    for path in (asked.json, asked.csv, asked.output, *more.values()):
+        check_target(path)
+    return SearchTargets(asked.json, asked.csv, asked.output, picture_target(asked.plot), shows)
+
+
+def write_program(path: str | None, module: ModuleOp) -> None:
+    """Write a program as text, where somebody wants it."""
+    if path is not None:
+        from xdsl.printer import Printer
+
+        text = io.StringIO()
+        Printer(text).print_op(module)
+        write_result(path, text.getvalue() + "\n")
