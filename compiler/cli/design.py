@@ -90,7 +90,7 @@ def command(
     """Design a machine for a network: its elements, clusters and buffers, with a mapping of every contraction."""
     with Verb(output.debug):
         settings = _settings(_goals(asked.goals, optimisation.objective), asked)
-        targets = search_targets(output, optimisation.statistics_json, mapped=asked.mapped)
+        targets = search_targets(output, optimisation.statistics_json, o=output.output, mapped=asked.mapped)
         options: CompileKeywords = {**machine.keywords(), **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:

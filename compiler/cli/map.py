@@ -115,7 +115,7 @@ def command(
         settings = _settings(optimisation.objective, asked, spread)
         every = all_rows(asked.rows)
         check_rows(asked.rows, output.json, output.csv, output.output)
-        targets = search_targets(output, optimisation.statistics_json)
+        targets = search_targets(output, optimisation.statistics_json, o=output.output)
         _check_record(asked.resume)
         keys = machine.keywords()
         if asked.mode is not None:

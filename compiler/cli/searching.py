@@ -85,10 +85,13 @@ class SearchTargets:
 
 
 def search_targets(asked: Output, statistics: str | None, **more: str | None) -> SearchTargets:
-    """Where results go, and `more` by the names of their options. Raises `UsageError` before any work is done."""
-    program = {} if asked.output is None else {"o": asked.output}
-    shows = not check_one_on_stdout(json=asked.json, csv=asked.csv, **program, **more, statistics_json=statistics)
-    for path in (asked.json, asked.csv, asked.output, *more.values()):
+    """
+    Where results go; `more` are those that not all of these verbs have, by the names of their options.
+
+    Raises `UsageError` before any work is done.
+    """
+    shows = not check_one_on_stdout(json=asked.json, csv=asked.csv, **more, statistics_json=statistics)
+    for path in (asked.json, asked.csv, *more.values()):
         check_target(path)
     return SearchTargets(asked.json, asked.csv, asked.output, picture_target(asked.plot), shows)
 
