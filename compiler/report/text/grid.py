@@ -25,6 +25,8 @@ NARROWEST = 16
 _FEWEST_WORDS = 20
 """Below a table, sentences have at least this much room."""
 _GLUE = "\x00"
+_PIECE_ENDS = re.compile(r"(?<=[. ])|(?<=,)(?!\d{3}\b)")
+"""Where a name may be broken: behind points, blanks, and commas that do not part the digits of a number."""
 _UNIT = re.compile(r"(?<=\d) (?=(?:[mµn]?[sJ]|[KMGT]iB|B|[kMGTP]|%)(?!\w))")
 
 
@@ -105,7 +107,7 @@ def broken_name(name: str, room: int) -> str:
     if len(name) <= room:
         return name
     lines = [""]
-    for piece in re.split(r"(?<=[., ])", name):
+    for piece in _PIECE_ENDS.split(name):
         if lines[-1].strip() and len(lines[-1] + piece.rstrip()) > room:
             lines.append("  ")
         lines[-1] += piece

@@ -3,7 +3,7 @@
 from io import StringIO
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -103,6 +103,7 @@ def test_a_long_name_continues_below() -> None:
     st.lists(st.integers(0, 3), min_size=4, max_size=4),
     st.integers(20, 100),
 )
+@example([[10**12, 0, 0, 0]], [0, 0, 0, 0], 20)
 def test_numbers_are_never_cut(rows: list[list[int]], ranks: list[int], width: int) -> None:
     texts = [["name", "a", "b", "c"], *([f"{n:,}" for n in row] for row in rows)]
     columns = columns_of(texts, ranks=dict(enumerate([0, *ranks[1:]])))
