@@ -105,7 +105,9 @@ def _with_area(machine: Hardware, say: Say) -> Hardware:
     if machine.get(NODE, float) is not None or machine.written(MODEL):
         return machine
     say(f"{machine.name} has no technology node: areas by {PUBLISHED} (--set technology.node_nm=28 for npuc's own)")
-    return load_hardware({**machine.values, MODEL: PUBLISHED})
+    found = load_hardware({**machine.values, MODEL: PUBLISHED})
+    found.reads.update(machine.reads)  # what lowering has read is not without effect
+    return found
 
 
 def _goal(name: GoalName, machine: Hardware, settings: DesignSettings) -> Goal:

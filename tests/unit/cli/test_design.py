@@ -123,6 +123,12 @@ def test_a_machine_without_a_node_gets_a_published_formula(npuc: Npuc) -> None:
     assert 'model = "gamma-int8"' in Path("m.toml").read_text()
 
 
+def test_keys_that_lowering_reads_are_not_warned_of(npuc: Npuc) -> None:
+    options = ("--budget", "500", "--area-mm2", "0.2", "--json", "-")
+    assert "no effect" not in npuc("design", "conv.dsl", *options, "--set", "maestro.mapping=rs").err
+    assert "array.fill has no effect" in npuc("design", "conv.dsl", *options, "--set", "array.fill=overlap").err
+
+
 def test_the_text_says_the_machine(npuc: Npuc) -> None:
     text = npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8).out
     assert "machines of 0.2 mm2 (area model gamma-int8) for least time" in text
