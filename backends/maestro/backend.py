@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -13,31 +11,23 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from npuc.backends.base import Answer, Backend, MachineView, Question
-from npuc.backends.maestro.cost import StatementCost
 from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.knobs import KNOBS, time_parts
-from npuc.backends.maestro.machine import NAME, MappedMachine, array_of, mapped_machine, mode_of
-from npuc.backends.maestro.rows import buffer_need, contract_row
-from npuc.backends.maestro.statements import statement_cost
+from npuc.backends.maestro.machine import NAME, array_of, mapped_machine, mode_of
+from npuc.backends.maestro.scorer import OTHERS, score_module
 from npuc.backends.maestro.words import WORDS
-from npuc.backends.operations import sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS
-from npuc.compiler.report import OpRow, Report, make_report
+from npuc.compiler.report import OpRow, Report
 from npuc.compiler.report.causes import Parts
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import (
-    Col2ImOp,
     ConstantOp,
     ContractOp,
-    Im2ColOp,
     InterleaveOp,
-    MoveOp,
-    VectorOp,
     ViewOp,
     YieldOp,
 )
-from npuc.dialects.provenance import layer_of
 from npuc.hardware import Hardware
 
 FormT = TypeVar("FormT", Mapping, Clusters)
@@ -45,7 +35,6 @@ FREE = (ViewOp, ConstantOp, YieldOp, InterleaveOp, FuncOp, ReturnOp, ModuleOp)
 """Operations without a row of their own."""
 FLOAT_BYTES = {"bf16": 2, "f16": 2, "mixed": 2}
 """Bytes of an element by the machine's precision, where they are not four."""
-OTHERS = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
 
 class MaestroBackend(Backend):
@@ -133,66 +122,7 @@ class MaestroBackend(Backend):
         Raises `UsageError` for a machine without processing elements, `SourceError` for a contraction without a
         mapping and one that cannot be analysed, `CapacityError` for clusters larger than the machine.
         """
-        scorer = _Scorer(mapped_machine(hardware))
-        for op in module.walk():
-            if isinstance(op, ContractOp):
-                scorer.add(op)
-            elif isinstance(op, OTHERS):
-                scorer.rows.append(uncosted_row(op, len(scorer.rows)))
-        sparse = sparsity_warnings(module.walk(), "MAESTRO's mappings are of dense products")
-        return make_report(self.name, hardware.as_dict(), scorer.rows, warnings=[*scorer.warnings(), *sparse])
-
-
-@dataclass
-class _Scorer:
-    """Rows under construction; equal statements under equal mappings are costed once."""
-
-    machine: MappedMachine
-    rows: list[OpRow] = field(default_factory=list[OpRow])
-    known: dict[Hashable, StatementCost] = field(default_factory=dict[Hashable, StatementCost])
-    remarks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    together: int = 0
-
-    def add(self, op: ContractOp) -> None:
-        """Append the rows of a contraction."""
-        statements = op.nest.statements
-        self.together += len(statements) > 1 or isinstance(op.parent_op(), InterleaveOp)
-        machine = self.machine.for_contraction(op)
-        for number in range(len(statements)):
-            key = (op.nest, op.mapping_attr, number, machine.array, machine.buffers)
-            if key not in self.known:
-                self.known[key] = statement_cost(op, number, machine)
-            cost = self.known[key]
-            for remark in cost.remarks:
-                self.remarks.setdefault(remark.partition(":")[0], []).append(f"{layer_of(op)}{_rest(remark)}")
-            for key_of_size, (need, size) in buffer_need(cost.columns, machine).items():
-                what = f"its mapping needs more than {key_of_size}, which a search (npuc map) never takes"
-                text = f"{layer_of(op)} needs {need:,} elements of {size:,}"
-                self.remarks.setdefault(what, []).append(text)
-            self.rows.append(contract_row(op, len(self.rows), number, cost, machine))
-
-    def warnings(self) -> list[str]:
-        """What is to be told, mistakes of one kind as one sentence with the first layer."""
-        found = [_told(kind, layers) for kind, layers in self.remarks.items()]
-        if self.together:
-            found.append(f"products that run together ({self.together:,} times) are priced one statement after another")
-        others = sum(row.kind != "matrix" for row in self.rows)
-        if others:
-            rows = f"{others:,} rows of other work have" if others != 1 else "a row of other work has"
-            found.append(f"MAESTRO models contractions alone: {rows} no cost in the totals")
-        return found
-
-
-def _rest(remark: str) -> str:
-    """What a remark says behind its colon, in brackets."""
-    rest = remark.partition(": ")[2]
-    return f" ({rest})" if rest else ""
-
-
-def _told(kind: str, layers: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(layers))
-    more = f" and {len(distinct) - 1:,} more" if len(distinct) > 1 else ""
-    return f"{distinct[0]}{more}: {kind}"
+        return score_module(module, hardware)
 
 
 BACKEND = MaestroBackend()

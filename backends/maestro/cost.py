@@ -7,7 +7,7 @@ The cost of one statement of a contraction under its mapping, in MAESTRO's colum
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -17,9 +17,9 @@ from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
-from npuc.compiler.analysis.mapping.exact.columns import columns_of, evaluate_exact, run_exact
+from npuc.compiler.analysis.mapping.exact.columns import counts_of, priced, run_exact, runtime_of
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
-from npuc.compiler.analysis.mapping.exact.refetch import refetched
+from npuc.compiler.analysis.mapping.exact.refetch import refetches_of
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import PeArray, analyse
 from npuc.dialects.mapping import Clusters, Mapping
@@ -85,12 +85,15 @@ class StatementCost:
         return self.columns["output_l2_write"]
 
 
-def _times(array: PeArray, runtime: Callable[[PeArray], int]) -> CycleBreakdown:
-    """The parts of a runtime, found by taking away one bound of the machine after another."""
+def _freed(array: PeArray) -> tuple[PeArray, PeArray, PeArray]:
+    """The array without one bound of the machine after another: off chip, the network's bandwidth, its latency."""
     near = replace(array, offchip_bw=UNLIMITED, offchip_cycles=1)
     late = replace(near, noc_bw=UNLIMITED)
-    free = replace(late, noc_latency=min(1, array.noc_latency))
-    all_of_it, on_chip, without_width, least = (runtime(machine) for machine in (array, near, late, free))
+    return near, late, replace(late, noc_latency=min(1, array.noc_latency))
+
+
+def _breakdown(all_of_it: int, on_chip: int, without_width: int, least: int) -> CycleBreakdown:
+    """The parts of a runtime: what taking away one bound after another leaves."""
     return CycleBreakdown(
         least, max(0, without_width - least), max(0, on_chip - without_width), max(0, all_of_it - on_chip)
     )
@@ -100,7 +103,7 @@ def cost_of_directives(mapping: Mapping, machine: MappedMachine) -> StatementCos
     """MAESTRO's columns of a mapping by directives. Raises `Unmappable` as MAESTRO fails."""
     array = machine.array
     found = columns(analyse(mapping, array), array, len(mapping.levels)) | {"num_levels": len(mapping.levels)}
-    times = _times(array, lambda machine: analyse(mapping, machine).runtime)
+    times = _breakdown(*(analyse(mapping, one).runtime for one in (array, *_freed(array))))
     runtime, macs = found["runtime_cycles"], found["num_macs"]
     if not runtime or runtime < 0 or not macs or macs < 0 or None in found.values():
         return StatementCost(found, times, ("MAESTRO's analysis breaks down on its mapping: its numbers mean nothing",))
@@ -112,23 +115,43 @@ def cost_of_directives(mapping: Mapping, machine: MappedMachine) -> StatementCos
 
 def cost_of_clusters(nest: Nest, statement: Statement, mapping: Clusters, machine: MappedMachine) -> StatementCost:
     """The exact columns of a mapping in cluster form. Raises `Unmappable` where it needs more processing elements."""
-    array = machine.array
-    if mapping.processing_elements > array.num_pes:
-        needed = mapping.processing_elements
-        message = f"its clusters hold {needed:,} processing elements, the machine has {array.num_pes:,}"
-        raise Unmappable(message, fits=False)
+    return costs_of_clusters(nest, statement, [mapping], [machine])[0]
+
+
+def costs_of_clusters(
+    nest: Nest, statement: Statement, mappings: Sequence[Clusters], machines: Sequence[MappedMachine]
+) -> list[StatementCost]:
+    """
+    The same for mappings of as many levels, each on its machine; all machines have the same bandwidths and sums.
+
+    Raises `Unmappable`.
+    """
+    array = machines[0].array
+    for mapping, machine in zip(mappings, machines, strict=True):
+        needed, has = mapping.processing_elements, machine.array.num_pes
+        if needed > has:
+            message = f"its clusters hold {needed:,} processing elements, the machine has {has:,}"
+            raise Unmappable(message, fits=False)
     work = contraction_of_statement(nest, statement)
-    levels = cluster_arrays(work, [mapping])
+    levels = cluster_arrays(work, mappings)
     run = run_exact(work, levels, array)
-    table = columns_of(work, levels, run, array)
-    inside = np.array([mapping.processing_elements // mapping.levels[0].fanout])
-    held = refetched(work, levels, run, array, inside, machine.l1_size, float(machine.l1_sum_size))
-    network = int(held.network[0])
-    times = _times(array, lambda machine: int(evaluate_exact(work, levels, machine)["runtime_cycles"][0]))
-    found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
-    remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > table["runtime_cycles"][0] else ()
-    incomplete = float(run.by_entry(run.steps.brought["O"])[0])
-    return StatementCost(found | {"num_levels": len(mapping.levels)}, times, remarks, incomplete)
+    counts = counts_of(work, levels, run, array)
+    inside = np.array([one.processing_elements // one.levels[0].fanout for one in mappings])
+    sizes = np.array([np.inf if one.l1_size is None else float(one.l1_size) for one in machines])
+    held = refetches_of(work, levels, run, array, inside, float(machines[0].l1_sum_size)).with_capacities(sizes)
+    near, *others = _freed(array)
+    times = [counts["runtime_cycles"], runtime_of(run, near)]
+    times += [runtime_of(run_exact(work, levels, one), one) for one in others]
+    incomplete, costs = run.by_entry(run.steps.brought["O"]), list[StatementCost]()
+    for at, (mapping, machine) in enumerate(zip(mappings, machines, strict=True)):
+        table = priced({name: values[at : at + 1] for name, values in counts.items()}, machine.array)
+        found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
+        network, runtime = int(held.network[at]), counts["runtime_cycles"][at]
+        remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > runtime else ()
+        breakdown = _breakdown(*(int(one[at]) for one in times))
+        own = found | {"num_levels": len(mapping.levels)}
+        costs.append(StatementCost(own, breakdown, remarks, float(incomplete[at])))
+    return costs
 
 
 def _number(name: str, value: float) -> int | float | None:

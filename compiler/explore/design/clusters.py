@@ -9,10 +9,12 @@ is evaluated on them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.explore.design.costs import Work
@@ -50,27 +52,39 @@ def neighbours(fanouts: Fanouts, most: int) -> list[Fanouts]:
 
 def least_times(work: Work, space: MapSpace, clusters: Sequence[Fanouts]) -> Floats:
     """The cycles that no mapping of a contraction is below on clusters of each kind, one run of it."""
-    bound = CostBound(work.statements, work.array, "time")
+    bound, spread = CostBound(work.statements, work.array, "time"), _spreads(space)
     found: list[Floats] = []
-    for some in _parts(clusters, len(space.cut), space.levels):
-        widths = np.concatenate([_widths(space, fanouts) for fanouts in some], axis=2)
+    for some in _parts(clusters, spread.shape[2]):
+        widths = np.where(spread[:, :, None], np.array(some, float).T[:, None, :, None], 1.0)
+        widths = widths.reshape(*spread.shape[:2], -1)
         none = np.zeros((0, *widths.shape[1:]))
         found.append(bound.of(widths, none).reshape(len(some), -1).min(axis=1))
     return np.concatenate(found)
 
 
-def _parts(clusters: Sequence[Fanouts], dims: int, levels: int) -> Iterator[Sequence[Fanouts]]:
-    each = max(1, MOST_COLUMNS // (dims + 1) ** levels)
+def _parts(clusters: Sequence[Fanouts], choices: int) -> Iterator[Sequence[Fanouts]]:
+    each = max(1, MOST_COLUMNS // choices)
     for start in range(0, len(clusters), each):
         yield clusters[start : start + each]
 
 
-def _widths(space: MapSpace, fanouts: Fanouts) -> Floats:
+def _spreads(space: MapSpace) -> NDArray[np.bool_]:
     """All choices of one dimension, or none, that each level spreads: [level, dimension, choice]."""
-    count, dims = (len(space.cut) + 1) ** space.levels, len(space.dims)
-    widths = np.ones((space.levels, dims, count))
-    for at, choice in enumerate(product((None, *space.cut), repeat=space.levels)):
-        for level, dim in enumerate(choice):
-            if dim is not None:
-                widths[level, dim, at] = fanouts[level]
-    return widths
+    choices = np.array(list(product((-1, *space.cut), repeat=space.levels)))
+    return choices.T[:, None] == np.arange(len(space.dims))[:, None]
+
+
+@dataclass
+class ClusterTimes:
+    """What each contraction takes at least on kinds of clusters, one run of it, found once: `times`."""
+
+    works: Sequence[Work]
+    spaces: Sequence[MapSpace]
+    times: dict[Fanouts, Floats] = field(default_factory=dict[Fanouts, Floats])
+
+    def find(self, clusters: Sequence[Fanouts]) -> None:
+        """Find the times on these clusters, too."""
+        new = [one for one in clusters if one not in self.times]
+        if new:
+            found = np.array([least_times(*pair, new) for pair in zip(self.works, self.spaces, strict=True)])
+            self.times |= {one: found[:, at] for at, one in enumerate(new)}

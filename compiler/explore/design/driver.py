@@ -21,7 +21,7 @@ from npuc.compiler.explore.design.explore import explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
-from npuc.compiler.explore.design.scored import designed_machine, given_machine
+from npuc.compiler.explore.design.scored import designed_machines, given_machine
 from npuc.compiler.explore.design.task import task_of
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
@@ -83,8 +83,7 @@ def design(
             seed=settings.seed,
             advance=advance,
         )
-        # the best one last, whose mappings stay in the module
-        scored = [designed_machine(task, one, machine, model, searched) for one in reversed(searched.designs)]
+        scored = designed_machines(task, machine, searched)
         for warning in unread_warnings(options_of(options).overrides, [(model, machine)]):
             say(f"warning: {warning}")
     result = DesignResult(
@@ -95,7 +94,7 @@ def design(
         searched.evaluations,
         searched.bound,
         searched.curve,
-        tuple(reversed(scored)),
+        tuple(scored),
     )
     return Designed(result, module, machine_text(designed(machine, searched.designs[0].design.size), _remark(result)))
 

@@ -17,6 +17,7 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.explore.design.budget import Budget
+from npuc.compiler.explore.design.clusters import ClusterTimes
 from npuc.compiler.explore.design.combine import Design, designs, pareto
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.design.goal import Goal, GoalName
@@ -69,10 +70,10 @@ def explore(
     ]
     limits = [budget.limit_mm2 / 2**half for half in range(HALVES if area else 1)]
     random = generator(seed, "design")
-    searches: list[DesignSearch] = []
+    times, searches = ClusterTimes(task.works, task.spaces), list[DesignSearch]()
     pairs = list(product(limits, goals))
     for number, (limit, goal) in enumerate(pairs):
-        search = DesignSearch(populations, replace(budget, limit_mm2=limit), goal, random)
+        search = DesignSearch(populations, replace(budget, limit_mm2=limit), goal, random, times)
         search.run(evaluations * (number + 1) // len(pairs), advance)
         searches.append(search)
     first = searches[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import fsum
 
 from npuc.backends.base import Backend
+from npuc.backends.maestro.scorer import Variant, score_variants
 from npuc.compiler.explore.design.explore import Searched
 from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignedMachine, DesignedMapping, GivenMachine
@@ -24,20 +26,30 @@ def given_machine(task: DesignTask, machine: Hardware, model: Backend) -> GivenM
     return GivenMachine(machine.name, count, chip_area(machine).chip, int(report.totals.cycles or 0), _energy(report))
 
 
-def designed_machine(
-    task: DesignTask, found: FoundDesign, machine: Hardware, model: Backend, searched: Searched
-) -> DesignedMachine:
+def designed_machines(task: DesignTask, machine: Hardware, searched: Searched) -> list[DesignedMachine]:
     """
-    A design with the cost of a step as the backend reports it; its mappings are written into the module.
+    The designs of a search with the cost of a step as the backend reports it; the mappings of the first one are
+    written into the module.
 
     The backend's cycles are those of the search, exactly.
     """
-    task.write(found)
-    hardware = designed(machine, found.design.size)
-    report = model.score(task.module, hardware)
+    # the best one last, whose mappings stay in the module
+    found = searched.designs[::-1]
+    variants = [Variant(designed(machine, one.design.size), partial(task.write, one)) for one in found]
+    reports = score_variants(task.module, variants)
+    scored = [
+        _designed_machine(task, one, variant.hardware, report, searched.bound)
+        for one, variant, report in zip(found, variants, reports, strict=True)
+    ]
+    return scored[::-1]
+
+
+def _designed_machine(
+    task: DesignTask, found: FoundDesign, hardware: Hardware, report: Report, bound: float
+) -> DesignedMachine:
     cycles = int(report.totals.cycles or 0)
     assert cycles == found.design.cycles, f"the search has {found.design.cycles:,.0f} cycles, the backend {cycles:,}"
-    size, macs = found.design.size, sum(work.macs for work in task.works)
+    size, macs = found.design.size, sum(work.repeat * work.macs for work in task.works)
     lanes = hardware.get("maestro.num_simd_lanes", int) or 1
     return DesignedMachine(
         size.fanouts,
@@ -49,18 +61,16 @@ def designed_machine(
         report.totals.seconds,
         report.totals.energy_j,
         macs / (cycles * size.elements * lanes),
-        cycles / searched.bound - 1 if searched.bound else None,
+        cycles / bound - 1 if bound else None,
         _mappings(task, found),
     )
 
 
 def _mappings(task: DesignTask, found: FoundDesign) -> tuple[DesignedMapping, ...]:
-    rows: list[DesignedMapping] = []
+    texts, rows = [mapping_text(one) for one in task.attributes(found)], list[DesignedMapping]()
     for op, number in zip(task.contracts, task.numbers, strict=True):
-        assert op.mapping_attr is not None
         cycles = int(found.mappings[number].needs.cycles[0])
-        text = mapping_text(op.mapping_attr)
-        rows.append(DesignedMapping(layer_of(op) or "", role_of(op).value, repeat_of(op), cycles, text))
+        rows.append(DesignedMapping(layer_of(op) or "", role_of(op).value, repeat_of(op), cycles, texts[number]))
     return tuple(rows)
 
 

@@ -17,10 +17,9 @@ from math import inf, prod
 
 import numpy as np
 
-from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import Budget
-from npuc.compiler.explore.design.clusters import Fanouts, clusters_of, least_times, neighbours
+from npuc.compiler.explore.design.clusters import ClusterTimes, Fanouts, clusters_of, neighbours
 from npuc.compiler.explore.design.combine import Design, MachineSize, designs
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.population import Population
@@ -52,7 +51,7 @@ class FoundDesign:
 @dataclass
 class DesignSearch:
     """
-    A search within a budget of area and power for one goal, whose populations other searches may share.
+    A search within a budget of area and power for one goal, whose populations and least times other searches may share.
 
     `best` is the best design so far, None before any; `seen` the clusters that were visited, with the goal's best
     value on them; `curve` the numbers of evaluations at which the best value fell, with the new value.
@@ -62,19 +61,20 @@ class DesignSearch:
     budget: Budget
     goal: Goal
     random: np.random.Generator
+    times: ClusterTimes
     best: FoundDesign | None = None
     seen: dict[Fanouts, float] = field(default_factory=dict[Fanouts, float])
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
-    _times: dict[Fanouts, Floats] = field(default_factory=dict[Fanouts, Floats])
 
     def __post_init__(self) -> None:
         self._works = [one.work for one in self.populations]
         self._repeat = np.array([float(work.repeat) for work in self._works])
         self.clusters: list[Fanouts] = []
+        self._ranked: set[Fanouts] = set()
         self._rank(clusters_of(self.most, self.populations[0].space.levels) if self.most else [])
         for _ in range(ROUNDS):
             near = {other for one in self.clusters[:REFINED] for other in neighbours(one, self.most)}
-            self._rank(sorted(near - self._times.keys()))
+            self._rank(sorted(near - self._ranked))
 
     @cached_property
     def least_l1(self) -> int:
@@ -136,7 +136,7 @@ class DesignSearch:
         if self.best is None or count <= VISIT:
             return list(range(count))
         cycles = np.array([float(one.needs.cycles[0]) for one in self.best.mappings])
-        excess = self._repeat * np.maximum(cycles - self._times[size.fanouts], LEAST_EXCESS * cycles)
+        excess = self._repeat * np.maximum(cycles - self.times.times[size.fanouts], LEAST_EXCESS * cycles)
         return sorted(self.random.choice(count, VISIT, replace=False, p=excess / excess.sum()).tolist())
 
     def _next(self) -> MachineSize:
@@ -146,7 +146,7 @@ class DesignSearch:
             return self._sized(self._by_rank(self.clusters))
         if self.random.random() < TRY:
             near = neighbours(self.best.design.size.fanouts, self.most)
-            self._rank([one for one in near if one not in self._times])
+            self._rank([one for one in near if one not in self._ranked])
             tried = near if self.random.random() < 0.5 else self.clusters
             new = [one for one in tried if one not in self.seen and self._hopeful(one)]
             if new:
@@ -175,12 +175,12 @@ class DesignSearch:
     def _rank(self, clusters: Sequence[Fanouts]) -> None:
         """Find the bounds of clusters, and sort all by them."""
         if clusters:
-            found = np.array([least_times(one.work, one.space, clusters) for one in self.populations])
-            self._times |= {one: found[:, at] for at, one in enumerate(clusters)}
-            self.clusters = sorted(self._times, key=lambda one: (self._total(one), one))
+            self.times.find(clusters)
+            self._ranked.update(clusters)
+            self.clusters = sorted(self._ranked, key=lambda one: (self._total(one), one))
 
     def _total(self, fanouts: Fanouts) -> float:
-        return float(self._repeat @ self._times[fanouts])
+        return float(self._repeat @ self.times.times[fanouts])
 
 
 def elites_of(populations: Sequence[Population]) -> list[Elites] | None:

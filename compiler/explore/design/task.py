@@ -15,7 +15,7 @@ from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.explore.design.costs import Work
 from npuc.compiler.explore.design.search import FoundDesign
 from npuc.compiler.explore.mapping.space import MapSpace
-from npuc.dialects.mapping import shared_mapping
+from npuc.dialects.mapping import MappingAttr, shared_mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import repeat_of
 from npuc.hardware import Hardware
@@ -40,12 +40,16 @@ class DesignTask:
         """Bytes of the widest element."""
         return max(work.width for work in self.works)
 
-    def write(self, found: FoundDesign) -> None:
-        """Write the mappings of a design into the module."""
-        attributes = [
+    def attributes(self, found: FoundDesign) -> list[MappingAttr]:
+        """The mapping of each work in a design."""
+        return [
             shared_mapping(mapping.candidates.mapping(0, space.dims))
             for mapping, space in zip(found.mappings, self.spaces, strict=True)
         ]
+
+    def write(self, found: FoundDesign) -> None:
+        """Write the mappings of a design into the module."""
+        attributes = self.attributes(found)
         for op, number in zip(self.contracts, self.numbers, strict=True):
             op.mapping_attr = attributes[number]
 

@@ -52,7 +52,17 @@ def _whole(work: Contraction, count: int) -> Floats:
 
 def columns_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray) -> dict[str, Floats]:
     """The columns of mappings that were run."""
-    table = _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
+    return priced(counts_of(work, levels, run, array), array)
+
+
+def counts_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray) -> dict[str, Floats]:
+    """What of mappings that were run depends on bandwidths alone, not on the machine's size or the cost of accesses."""
+    return _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
+
+
+def priced(counts: dict[str, Floats], array: PeArray) -> dict[str, Floats]:
+    """The columns of mappings by their counts."""
+    table = dict(counts)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
@@ -88,15 +98,24 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: 
     return table
 
 
+def runtime_of(run: ExactRun, array: PeArray) -> Floats:
+    """The cycles of mappings that were run on an array with the same network, whatever its bandwidth off chip."""
+    offchip = np.ceil(_moved(run) * array.offchip_cycles / array.offchip_bw)
+    return run.by_entry(np.maximum(run.delay, offchip))
+
+
+def _moved(run: ExactRun) -> Floats:
+    """The elements that each step brings, or those that it takes away, whichever are more."""
+    brought = run.steps.brought
+    return np.maximum(brought["I"] + brought["W"] + brought["O"], run.steps.left)
+
+
 def _times(run: ExactRun, array: PeArray) -> dict[str, Floats]:
     """Cycles, bandwidths and who takes part."""
     steps, count = run.steps, len(run.entries)
     groups, total = EntryReductions.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
-    moved = steps.brought["I"] + steps.brought["W"] + steps.brought["O"]
-    most = np.maximum(moved, steps.left)
-    delay = np.maximum(run.delay, np.ceil(most * array.offchip_cycles / array.offchip_bw))
-    table = {"runtime_cycles": run.by_entry(delay)}
-    need = most / run.compute
+    table = {"runtime_cycles": runtime_of(run, array)}
+    need = _moved(run) / run.compute
     table["noc_bw_req_peak"] = table["offchip_bw_req"] = groups.most(need)
     table["noc_bw_req_avg"] = run.by_entry(need) / total
     for name, delay in (("ingress", run.into), ("egress", run.out), ("compute", run.compute)):

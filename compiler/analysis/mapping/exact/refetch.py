@@ -55,9 +55,12 @@ class Refetches:
 
     def with_buffers(self, l1_size: int | None) -> Refetch:
         """Under the best choice of what elements keep with a buffer of `l1_size` elements each, or of any size."""
-        count = len(self.elements)
-        capacity = np.full(count, np.inf) if l1_size is None else self.elements * float(l1_size)
-        network = np.full(count, np.inf)
+        return self.with_capacities(np.full(len(self.elements), np.inf if l1_size is None else float(l1_size)))
+
+    def with_capacities(self, l1_sizes: Floats) -> Refetch:
+        """The same where the elements of each mapping have buffers of their own size."""
+        capacity = self.elements * l1_sizes
+        network = np.full(len(self.elements), np.inf)
         for need, cycles in self.choices:
             network = np.where(need <= capacity, np.minimum(network, cycles), network)
         return Refetch(np.maximum(network, self.offchip), self.refetched <= capacity)
