@@ -4,8 +4,9 @@ How entries of one kind are found: npuc's own by their files, others by what ins
     ALGORITHMS = Registry(Algorithm, "mapper", "npuc.compiler.explore.mapping.mappers", "MAPPER", "npuc.mappers")
     ALGORITHMS.get("random")
 
-An own entry is an attribute of a module in a package, under the name of its file, or of its folder where `file` says
-which one of a folder holds it. An entry point names a class, or a function without arguments, that returns an entry.
+An own entry is an attribute of a module in a package, under the name of its file (`-` for `_`), or of its folder where
+`file` says which one of a folder holds it. An entry point names a class, or a function without arguments, that returns
+an entry.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Registry(Generic[EntryT]):
         """The names of npuc's own entries: the default first, then sorted."""
         places = [Path(place) for place in import_module(self.package).__path__]
         if self.file is None:
-            found = {path.stem for place in places for path in place.glob("[!_]*.py")}
+            found = {path.stem.replace("_", "-") for place in places for path in place.glob("[!_]*.py")}
         else:
             found = {path.parent.name for place in places for path in place.glob(f"*/{self.file}.py")}
         return tuple(sorted(found, key=lambda name: (name != self.default, name)))
@@ -93,7 +94,7 @@ class Registry(Generic[EntryT]):
 
     def _found(self, name: str) -> EntryT:
         if name in self.own:
-            where = name if self.file is None else f"{name}.{self.file}"
+            where = name.replace("-", "_") if self.file is None else f"{name}.{self.file}"
             return cast(EntryT, getattr(import_module(f"{self.package}.{where}"), self.attribute))
         others = published(self.group)
         if name not in others:

@@ -61,6 +61,11 @@ class Algorithm(ABC):
         """The reason not to search a space; None to search it. Called before any search begins."""
         return None
 
+    @property
+    def version(self) -> str:
+        """What proposals depend on beside npuc's version, by which `--resume` knows records of others."""
+        return ""
+
 
 @dataclass
 class _OutsideMapper:
@@ -99,6 +104,11 @@ class _Outside(Algorithm):
     def refusal(self, request: MapRequest) -> Refusal | None:
         with _blamed(self.name):
             return self.algorithm.refusal(request)
+
+    @property
+    def version(self) -> str:
+        with _blamed(self.name):
+            return self.algorithm.version
 
 
 def _blamed(name: str) -> Foreign:

@@ -109,7 +109,7 @@ def key_of(task: SearchTask, settings: Settings) -> str:
         task.content,
         (space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole)),
         task.capacity,
-        (settings.objective, settings.mapper, settings.seed),
+        (settings.objective, settings.mapper, settings.seed, ALGORITHMS.get(settings.mapper).version),
     )
     return hashlib.sha256("\n".join(map(repr, content)).encode()).hexdigest()[:32]
 

@@ -231,7 +231,7 @@ def test_more_parallel_dimensions_and_any_tiles(npuc: Npuc) -> None:
         (("--parallel", "dp"), "--parallel dp needs --devices N"),
         (("--parallel", "dq", "--devices", "2"), "unknown strategy of parallelism 'dq'"),
         (("--parallel", "2", "--spread", "2"), "--spread and --parallel say the same"),
-        (("--mapper", "randm"), "--mapper randm: expected genetic, exact, exhaustive or random"),
+        (("--mapper", "randm"), "--mapper randm: expected genetic, cma-es, exact, exhaustive or random"),
         (("--objective", "traffic"), "--objective traffic: expected time, energy or edp"),
         (("--tiles", "odd"), "--tiles odd: expected divisors or any"),
         (("--mode", "fast"), "--mode fast: expected exact or parity"),

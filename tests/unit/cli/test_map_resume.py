@@ -24,7 +24,7 @@ from tests.unit.cli.conftest import Npuc
 
 ON_16 = ("--set", "maestro.num_pes=16", "--tiles", "any")
 BUDGET = 5_000
-MAPPERS = ("random", "genetic", "exact", "exhaustive")
+MAPPERS = ("random", "genetic", "exact", "exhaustive", "cma-es")
 NET = """network two(batch = 12) {
   input x: f32[batch, 18]
   labels t: i32[batch]
@@ -41,6 +41,8 @@ def network(npuc: Npuc) -> None:
 
 
 def options(mapper: str, *more: str) -> tuple[str, ...]:
+    if mapper == "cma-es":
+        pytest.importorskip("cmaes")
     space = ("--levels", "1", "--budget", "100000") if mapper == "exhaustive" else ("--budget", str(BUDGET))
     return ("map", "two.dsl", *ON_16, "--mapper", mapper, "-q", *space, *more)
 

@@ -97,7 +97,7 @@ def search(mapper: str, *options: str, budget: int = 7) -> int:
 
 
 def test_own_algorithms_have_a_file_each() -> None:
-    assert ALGORITHMS.own == ("genetic", "exact", "exhaustive", "random")
+    assert ALGORITHMS.own == ("genetic", "cma-es", "exact", "exhaustive", "random")
 
 
 @pytest.mark.usefixtures("outside")
@@ -108,7 +108,7 @@ def test_one_from_outside_searches(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["evaluations"] for one in found["contractions"]} == {1 + _known(capsys)}
     assert run_command(["list", "mappers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:4]] == ["genetic", "exact", "exhaustive", "random"]
+    assert [line.split()[0] for line in lines[:5]] == ["genetic", "cma-es", "exact", "exhaustive", "random"]
     assert "smallest    The mapping with the smallest tiles alone." in lines
     assert any(line.startswith("absent      cannot be loaded from small_mapper:Nobody") for line in lines)
 
