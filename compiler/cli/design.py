@@ -12,7 +12,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress, said
-from npuc.compiler.cli.searching import Searching, SearchTargets, chosen, search_targets, write_program
+from npuc.compiler.cli.searching import LongSearching, SearchTargets, chosen, search_targets, write_program
 from npuc.compiler.cli.shared import Verb, make_console, real, write_result
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.watching import watching
@@ -29,7 +29,7 @@ GOALS = ("time", "energy", "edp", "area")
 
 
 @dataclass(frozen=True)
-class DesignBudget(Searching):
+class DesignBudget(LongSearching):
     """What the machine may take, what it is good at, and how it is searched."""
 
     area_mm2: Annotated[
@@ -94,8 +94,10 @@ def command(
         options: CompileKeywords = {**machine.keywords(), **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:
-            found = _search(program.source, options, settings, watchers, quiet=output.quiet)
+            found = _search(program.source, options, settings, asked, watchers, quiet=output.quiet)
         _write(found, targets, asked.mapped)
+        if found.interrupt is not None:
+            raise asked.last(found.interrupt, found.result.evaluations)
 
 
 def _goals(goals: str | None, objective: str | None) -> tuple[str, ...]:
@@ -133,17 +135,24 @@ def _settings(goals: tuple[str, ...], asked: DesignBudget) -> DesignSettings:
 
 
 def _search(
-    source: str, options: CompileKeywords, settings: DesignSettings, watchers: tuple[Watcher, ...], *, quiet: bool
+    source: str,
+    options: CompileKeywords,
+    settings: DesignSettings,
+    asked: DesignBudget,
+    watchers: tuple[Watcher, ...],
+    *,
+    quiet: bool,
 ) -> Designed:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.compiler.explore.design.driver import design
+    from npuc.compiler.explore.design.explore import Course
 
     say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
     start = time.monotonic()
     with progress("design", settings.budget, bar=not quiet) as (advance, _):
-        found = design(source, options, settings, say, advance, watchers)
-    seconds, count = time.monotonic() - start, found.result.evaluations
-    say(f"{count:,} mappings in {seconds:.1f} s, {count / max(seconds, 1e-9):,.0f} a second")
+        course = Course(asked.budget, asked.seed, advance, asked.jobs, asked.resume)
+        found = design(source, options, settings, course, say, watchers)
+    asked.tell(say, found.result.evaluations, found.before, time.monotonic() - start)
     return found
 
 

@@ -16,7 +16,7 @@ from npuc.compiler.cli.progress import progress, said
 from npuc.compiler.cli.searching import (
     BACKEND,
     MOST_LEVELS,
-    Searching,
+    LongSearching,
     SearchTargets,
     all_rows,
     check_count,
@@ -28,14 +28,12 @@ from npuc.compiler.cli.shared import (
     Verb,
     aside,
     check_rows,
-    check_target,
     make_console,
     whole,
     write_result,
 )
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.watching import watching
-from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.numbers import integer_of
 from npuc.compiler.core.options import objective_named
@@ -51,8 +49,8 @@ MODES = ("exact", "parity")
 
 
 @dataclass(frozen=True)
-class MapSearch(Searching):
-    """How mappings are searched, by which algorithm, and where a search goes on."""
+class MapSearch(LongSearching):
+    """How mappings are searched, and by which algorithm."""
 
     mapper: Annotated[str, typer.Option("--mapper", metavar="NAME", help="Search algorithm (npuc list mappers).")] = (
         "genetic"
@@ -66,13 +64,6 @@ class MapSearch(Searching):
     mode: Annotated[
         str | None, typer.Option("--mode", metavar="|".join(MODES), help="Exact costs, or MAESTRO's own numbers.")
     ] = None
-    resume: Annotated[
-        str | None,
-        typer.Option("--resume", metavar="FILE", help="Keep the search's progress in FILE, and go on from there."),
-    ] = None
-    jobs: Annotated[
-        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
-    ] = 1
     rows: Annotated[
         str | None,
         typer.Option("--rows", metavar="folded|all", help="Rows of the table: layers folded by block, or all."),
@@ -116,36 +107,18 @@ def command(
         every = all_rows(asked.rows)
         check_rows(asked.rows, output.json, output.csv, output.output)
         targets = search_targets(output, optimisation.statistics_json, o=output.output)
-        _check_record(asked.resume)
         keys = machine.keywords()
         if asked.mode is not None:
             keys["overrides"] = _with_mode(keys.get("overrides") or {}, chosen("--mode", asked.mode, MODES))
         options: CompileKeywords = {**keys, **collected(program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the search, not of schedules
         with watching(optimisation) as watchers:
-            course = _Course(asked.jobs, asked.resume, watchers)
-            search, ended = _search(program.source, options, settings, course, quiet=quiet)
+            search, ended = _search(program.source, options, settings, asked, watchers, quiet=quiet)
         _write(search, ended.result, targets, every=every)
         if targets.output is not None and ended.result.mode == "parity" and not quiet:
             aside("the program does not record its mode: compile it with --set maestro.mode=parity")
         if ended.interrupt is not None:
-            raise _last(ended, asked.resume)
-
-
-def _check_record(resume: str | None) -> None:
-    """Raise `UsageError` for a record that cannot be written."""
-    if resume == "-":
-        raise UsageError("--resume -: a record needs a file", hint="give it a name")
-    check_target(resume)
-
-
-def _last(ended: Ended, resume: str | None) -> BaseException:
-    """What ends an interrupted search, whose result has been written."""
-    assert ended.interrupt is not None
-    last = interrupts.WithResult(ended.interrupt)
-    further = "--resume FILE would go on" if resume is None else "the same command goes on"
-    last.add_note(f"the result is the best of {ended.result.evaluations:,} mappings; {further}")
-    return last
+            raise asked.last(ended.interrupt, ended.result.evaluations)
 
 
 def _with_mode(overrides: Mapping[str, object], mode: str) -> dict[str, object]:
@@ -185,17 +158,14 @@ def _settings(objective: str, asked: MapSearch, spread: int) -> Settings:
     return Settings(known, asked.mapper, asked.budget, asked.seed, asked.levels, spread, asked.tiles)
 
 
-@dataclass(frozen=True)
-class _Course:
-    """How a search is run: the number of processes, and the file of its record; who watches the passes."""
-
-    jobs: int
-    resume: str | None
-    watchers: tuple[Watcher, ...]
-
-
 def _search(
-    source: str, options: CompileKeywords, settings: Settings, course: _Course, *, quiet: bool
+    source: str,
+    options: CompileKeywords,
+    settings: Settings,
+    asked: MapSearch,
+    watchers: tuple[Watcher, ...],
+    *,
+    quiet: bool,
 ) -> tuple[Search, Ended]:
     """Lower the source and search. What is to be told goes to standard error."""
     from npuc.backends.registry import get_backend
@@ -210,9 +180,7 @@ def _search(
     say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():
-        module, hardware = lowered_module(
-            opened, get_backend(BACKEND), options, say, warnings, watchers=course.watchers
-        )
+        module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
         found = Search(module, hardware, settings)
@@ -221,18 +189,13 @@ def _search(
         start = time.monotonic()
         with progress("map", len(found.distinct) * settings.budget, bar=not quiet) as (advance, _):
             name = network_name(module)
-            ended = found.run(name, opened.shown, advance, course.jobs, course.resume)
+            ended = found.run(name, opened.shown, advance, asked.jobs, asked.resume)
         scored = [(get_backend(BACKEND), hardware)]
         unread = unread_warnings(options_of(options).overrides, scored)
         for warning in (*ended.result.warnings, *unread):
             say(f"warning: {warning}")
-        seconds, count = time.monotonic() - start, ended.result.evaluations - ended.before
-        if ended.before:
-            say(f"'{course.resume}' had {ended.before:,} mappings and was continued")
-        say(
-            f"{count:,} mappings of {len(ended.result.found):,} distinct contractions in {seconds:.1f} s, "
-            f"{count / max(seconds, 1e-9):,.0f} a second"
-        )
+        what = f" of {len(ended.result.found):,} distinct contractions"
+        asked.tell(say, ended.result.evaluations, ended.before, time.monotonic() - start, what)
     return found, ended
 
 

@@ -14,10 +14,13 @@ from npuc.compiler.cli.options import Output
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.shared import check_target, whole, write_result
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
+from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.core.options import Say
 
 BACKEND = "maestro"
 TILES = ("divisors", "any")
@@ -46,6 +49,40 @@ class Searching(Group):
         check_count("--budget", self.budget, 1)
         check_count("--seed", self.seed, 0)
         check_count("--levels", self.levels, 1, MOST_LEVELS)
+
+
+@dataclass(frozen=True)
+class LongSearching(Searching):
+    """How mappings are searched, by how many processes, and where a search goes on."""
+
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="FILE", help="Keep the search's progress in FILE, and go on from there."),
+    ] = None
+    jobs: Annotated[
+        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = 1
+
+    def check(self) -> None:
+        """Raise `UsageError`, too, for a record that cannot be written."""
+        super().check()
+        if self.resume == "-":
+            raise UsageError("--resume -: a record needs a file", hint="give it a name")
+        check_target(self.resume)
+
+    def last(self, interrupt: KeyboardInterrupt, evaluations: int) -> BaseException:
+        """What ends an interrupted search of so many mappings, whose result has been written."""
+        found = interrupts.WithResult(interrupt)
+        further = "--resume FILE would go on" if self.resume is None else "the same command goes on"
+        found.add_note(f"the result is the best of {evaluations:,} mappings; {further}")
+        return found
+
+    def tell(self, say: Say, count: int, before: int, seconds: float, what: str = "") -> None:
+        """Say how many mappings were tried, of which a record had some before."""
+        if before:
+            say(f"'{self.resume}' had {before:,} mappings and was continued")
+        own = count - before
+        say(f"{own:,} mappings{what} in {seconds:.1f} s, {own / max(seconds, 1e-9):,.0f} a second")
 
 
 def chosen(option: str, value: str, known: Sequence[str]) -> str:

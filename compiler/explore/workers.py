@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import multiprocessing
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from traceback import format_exc
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import UsageError
@@ -86,6 +86,48 @@ def answers(requests: Iterable[Request], answer: Callable[[Request], Answer], jo
     finally:
         for worker in workers:
             worker.end()
+
+
+class Pool(Generic[Request, Answer]):
+    """Processes that answer with one function, a context in which they live, for requests that come in several lots."""
+
+    def __init__(self, answer: Callable[[Request], Answer], jobs: int):
+        self._answer, self._jobs = answer, jobs
+        self._workers = list[Worker[Request, Answer]]()
+
+    def __enter__(self) -> Self:
+        with interrupts.Held():
+            self._workers.extend(Worker[Request, Answer].start(self._answer) for _ in range(self._jobs))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for worker in self._workers:
+            worker.end()
+
+    def answers(self, requests: Sequence[Request]) -> list[Answer]:
+        """The answers to requests, in order; each process gets the next one when it has answered. Raises as they do."""
+        left, found = list(enumerate(requests))[::-1], dict[int, Answer]()
+        busy: dict[Connection, tuple[Worker[Request, Answer], int]] = {}
+        for worker in self._workers[: len(left)]:
+            self._next(worker, left, busy)
+        while busy:
+            for pipe in wait(list(busy)):
+                assert isinstance(pipe, Connection)
+                worker, number = busy.pop(pipe)
+                found[number] = worker.answer()
+                if left:
+                    self._next(worker, left, busy)
+        return [found[number] for number in range(len(requests))]
+
+    @staticmethod
+    def _next(
+        worker: Worker[Request, Answer],
+        left: list[tuple[int, Request]],
+        busy: dict[Connection, tuple[Worker[Request, Answer], int]],
+    ) -> None:
+        number, request = left.pop()
+        worker.ask(request)
+        busy[worker.pipe] = worker, number
 
 
 def _ended() -> UsageError:

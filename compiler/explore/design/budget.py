@@ -24,13 +24,15 @@ class AreaModel:
     """
     The area of a machine, mm2, by its processing elements and the bytes of each one's buffer and of the shared one.
 
-    `base` is all but the shared buffer, which comes in banks of `bank` bytes (1: any size) of `bank_mm2` each.
+    `base` is all but the shared buffer, which comes in banks of `bank` bytes (1: any size) of `bank_mm2` each. `beside`
+    says in words what a machine has beside elements and buffers.
     """
 
     name: str
     base: Callable[[Floats, Floats], Floats]
     bank: float
     bank_mm2: float
+    beside: str = ""
 
     def of(self, elements: Floats, l1: Floats, l2: Floats) -> Floats:
         """mm2."""
@@ -44,6 +46,12 @@ class Budget:
     model: AreaModel
     limit_mm2: float
     power_w: float | None = None
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What distinguishes it from others: the limits, and areas of some machines."""
+        samples = [self.area_mm2(*sizes) for sizes in ((1, 1, 1), (1, 1, 1 << 20), (1000, 64, 1), (1000, 1 << 12, 1))]
+        return self.model.name, self.model.bank, self.model.bank_mm2, samples, self.limit_mm2, self.power_w
 
     def area_mm2(self, elements: float, l1: float, l2: float) -> float:
         """The area of a machine with so many elements, bytes of each one's buffer, and of the shared one."""
@@ -102,4 +110,5 @@ def _by_node(machine: Hardware) -> AreaModel:
         )
     each, kib = array / count, sram_area(1.0, node)
     rest = (parts.get("vector") or 0.0) + (parts.get("dram") or 0.0)
-    return AreaModel("npuc", lambda elements, l1: rest + elements * (each + kib * l1 / 1024), 1.0, kib / 1024)
+    beside = f", beside {rest:.3g} mm2 of what else the given machine has" if rest else ""
+    return AreaModel("npuc", lambda elements, l1: rest + elements * (each + kib * l1 / 1024), 1.0, kib / 1024, beside)

@@ -106,7 +106,21 @@ def needs_of(work: Work, candidates: Candidates, energy: AccessEnergy, *, buffer
             offchip = offchip + offchip_accesses(table, table["output_l2_read"] - whole)
     fine = np.isfinite(cycles) & (cycles > 0) & np.isfinite(l1_moved) & np.isfinite(l2_moved)
     l1, l2 = np.where(fine, l1, np.inf), np.where(fine, l2, np.inf)
-    found = Needs(cycles, l1, l2, l1_moved, l2_moved, offchip, np.full(len(candidates), np.inf))
+    return priced_needs(work, energy, cycles, l1, l2, l1_moved, l2_moved, offchip)
+
+
+def priced_needs(
+    work: Work,
+    energy: AccessEnergy,
+    cycles: Floats,
+    l1: Floats,
+    l2: Floats,
+    l1_accesses: Floats,
+    l2_accesses: Floats,
+    offchip: Floats,
+) -> Needs:
+    """Needs with their energy, which follows from the others."""
+    found = Needs(cycles, l1, l2, l1_accesses, l2_accesses, offchip, np.full(len(cycles), np.inf))
     rows = np.flatnonzero(np.isfinite(l1) & np.isfinite(l2))
     some = found.at(rows)
     found.energy[rows] = work.energy(some, energy.costs(work.width, some.l1, some.l2))

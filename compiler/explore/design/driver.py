@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
@@ -17,7 +16,7 @@ from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.energy import access_energy
-from npuc.compiler.explore.design.explore import explore
+from npuc.compiler.explore.design.explore import Course, explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
@@ -40,23 +39,29 @@ PUBLISHED = "gamma-int8"
 
 @dataclass(frozen=True)
 class Designed:
-    """A result, with the module under the best design's mappings, and that machine as TOML."""
+    """
+    A result, with the module under the best design's mappings, and that machine as TOML.
+
+    `interrupt` is what ended the search early, `before` how many mappings a record had.
+    """
 
     result: DesignResult
     module: ModuleOp
     machine: str
+    interrupt: KeyboardInterrupt | None
+    before: int
 
 
 def design(
     source: str,
     options: CompileKeywords,
     settings: DesignSettings,
+    course: Course,
     say: Say,
-    advance: Callable[[int], None],
     watchers: tuple[Watcher, ...] = (),
 ) -> Designed:
     """
-    Machines within a budget for a source. `say` gets warnings, `advance` how many mappings were evaluated.
+    Machines within a budget for a source. `say` gets warnings.
 
     Raises `UsageError`, `SourceError`, and `CapacityError` for a budget that no machine meets.
     """
@@ -73,16 +78,7 @@ def design(
         budget = Budget(area, settings.area_mm2, settings.power_w)
         given = given_machine(task, machine, model)
         goals = [_goal(cast("GoalName", one), machine, settings) for one in settings.goals if one != "area"]
-        searched = explore(
-            task,
-            budget,
-            access_energy(machine),
-            goals,
-            area="area" in settings.goals,
-            evaluations=settings.budget,
-            seed=settings.seed,
-            advance=advance,
-        )
+        searched = explore(task, budget, access_energy(machine), goals, course, area="area" in settings.goals)
         scored = designed_machines(task, machine, searched)
         for warning in unread_warnings(options_of(options).overrides, [(model, machine)]):
             say(f"warning: {warning}")
@@ -95,8 +91,10 @@ def design(
         searched.bound,
         searched.curve,
         tuple(scored),
+        searched.interrupt is not None,
     )
-    return Designed(result, module, machine_text(designed(machine, searched.designs[0].design.size), _remark(result)))
+    text = machine_text(designed(machine, searched.designs[0].design.size), _remark(result))
+    return Designed(result, module, text, searched.interrupt, searched.before)
 
 
 def _with_area(machine: Hardware, say: Say) -> Hardware:

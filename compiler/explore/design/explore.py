@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from math import inf
+from math import ceil, floor, inf, log10
 
 import numpy as np
 
@@ -20,9 +20,10 @@ from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.clusters import ClusterTimes
 from npuc.compiler.explore.design.combine import Design, designs, pareto
 from npuc.compiler.explore.design.energy import AccessEnergy
+from npuc.compiler.explore.design.evaluation import Evaluation, evaluating, recorded
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.population import Population
-from npuc.compiler.explore.design.search import DesignSearch, FoundDesign, elites_of, mappings_of
+from npuc.compiler.explore.design.search import DesignSearch, FoundDesign, Shared, elites_of, mappings_of
 from npuc.compiler.explore.design.task import DesignTask
 from npuc.compiler.explore.mapping.mappers.random import generator
 
@@ -39,77 +40,108 @@ class Searched:
     """
     The designs that no other one beats in all goals, best first by the first goal; `bound` is the fewest cycles that a
     step takes on any clusters within the area, and `curve` the first goal's best value over evaluations.
+
+    `interrupt` is what ended the search early, `before` how many mappings a record had.
     """
 
     designs: tuple[FoundDesign, ...]
     evaluations: int
     bound: float
     curve: tuple[tuple[int, float], ...]
+    interrupt: KeyboardInterrupt | None = None
+    before: int = 0
+
+
+@dataclass(frozen=True)
+class Course:
+    """
+    How a search is run: `evaluations` mappings in all, by so many processes; `advance` is told how many were evaluated.
+
+    `resume` is the file of a record, which the search continues, or begins.
+    """
+
+    evaluations: int
+    seed: int
+    advance: Callable[[int], None]
+    jobs: int = 1
+    resume: str | None = None
 
 
 def explore(
-    task: DesignTask,
-    budget: Budget,
-    energy: AccessEnergy,
-    goals: Sequence[Goal],
-    *,
-    area: bool,
-    evaluations: int,
-    seed: int,
-    advance: Callable[[int], None],
+    task: DesignTask, budget: Budget, energy: AccessEnergy, goals: Sequence[Goal], course: Course, *, area: bool
 ) -> Searched:
     """
     Search for machines within a budget that are good in goals, and, with `area`, small.
 
-    Raises `CapacityError` where no machine within the budget runs the step.
+    Where the search is interrupted, the result has the best so far. Raises `CapacityError` where no machine within the
+    budget runs the step, and `UsageError` for a file that is no record of this search.
     """
-    buffered = any(goal.buffered for goal in goals)
-    populations = [
-        Population(work, space, generator(seed, "design", number), energy, buffered)
-        for number, (work, space) in enumerate(zip(task.works, task.spaces, strict=True))
-    ]
+    evaluation = Evaluation(task.works, task.spaces, energy, any(goal.buffered for goal in goals))
     limits = [budget.limit_mm2 / 2**half for half in range(HALVES if area else 1)]
-    random = generator(seed, "design")
-    times, searches = ClusterTimes(task.works, task.spaces), list[DesignSearch]()
     pairs = list(product(limits, goals))
-    for number, (limit, goal) in enumerate(pairs):
-        search = DesignSearch(populations, replace(budget, limit_mm2=limit), goal, random, times)
-        search.run(evaluations * (number + 1) // len(pairs), advance)
-        searches.append(search)
-    first = searches[0]
-    if first.best is None:
-        raise _impossible(budget, first)
-    found = [one.best for one in searches if one.best is not None]
-    if len(goals) > 1 or area:
-        found = _front(populations, searches, goals, area=area)
-    bound = first.bound
-    return Searched(tuple(found), first.evaluations, bound, tuple(first.curve))
+    # several goals share the mappings, of which each has a part: that is another search with more of them
+    share = course.evaluations if len(pairs) > 1 else None
+    content = evaluation, budget.content, goals, area, course.seed, share
+    interrupt: KeyboardInterrupt | None = None
+    searches: list[DesignSearch] = []
+    with (
+        evaluating(evaluation, course.jobs) as evaluate,
+        recorded(evaluate, course.resume, content) as (evaluate, record),
+    ):
+        populations = [
+            Population(number, work, space, generator(course.seed, "design", number))
+            for number, (work, space) in enumerate(zip(task.works, task.spaces, strict=True))
+        ]
+        shared = Shared(populations, ClusterTimes(task.works, task.spaces), evaluate, energy)
+        random = generator(course.seed, "design")
+        try:
+            for number, (limit, goal) in enumerate(pairs):
+                search = DesignSearch(shared, replace(budget, limit_mm2=limit), goal, random)
+                searches.append(search)
+                search.run(course.evaluations * (number + 1) // len(pairs), course.advance)
+        except KeyboardInterrupt as raised:
+            interrupt = raised
+    if not searches or searches[0].best is None:
+        if interrupt is not None:
+            interrupt.add_note("no machine was found yet that runs the step")
+            raise interrupt
+        raise _impossible(budget, searches[0])
+    first, found = searches[0], [one.best for one in searches if one.best is not None]
+    if len(pairs) > 1:
+        found = _front(shared, searches, goals, area=area)
+    before = 0 if record is None else record.before
+    return Searched(tuple(found), first.evaluations, first.bound, tuple(first.curve), interrupt, before)
 
 
 def _impossible(budget: Budget, search: DesignSearch) -> CapacityError:
-    """The error of a budget that no machine meets, with what it lacks."""
-    limit = f"{budget.limit_mm2:g} mm2"
-    if not search.most:
-        least = budget.area_mm2(1, search.least_l1, 1)
+    """The error of a budget that no machine meets: which one, and what would do."""
+    limit, model = f"{budget.limit_mm2:g} mm2", budget.model.name
+    least = budget.area_mm2(1, search.least_l1, search.least_l1)
+    smallest = f"the smallest one takes {least:.3g} mm2 by the area model {model}"
+    if least > budget.limit_mm2:
         return CapacityError(
-            f"no processing element with its buffer fits into {limit}",
-            hint=f"by the area model {budget.model.name} one takes {least:.3g} mm2, vector units included",
+            f"no machine of {limit} runs the step: {smallest}",
+            hint=f"--area-mm2 {_above(least):g}, for an element and its buffers{budget.model.beside}",
         )
-    if budget.power_w is None:
-        return CapacityError(f"no machine of {limit} has buffers for every contraction", hint="a larger --area-mm2")
+    if budget.power_w is None or search.least_watts == inf:
+        return CapacityError(f"no machine of {limit} was found: {smallest}", hint="a larger --area-mm2 or --budget")
     return CapacityError(
         f"no machine of {limit} was found that takes at most {budget.power_w:g} W on average over a step",
-        hint="a larger --power-w, a slower clock (--set clock_mhz=N), or a larger --budget",
+        hint=f"--power-w {_above(search.least_watts):g}, a slower clock (--set clock_mhz=N), or a larger --budget",
     )
 
 
-def _front(
-    populations: Sequence[Population], searches: Sequence[DesignSearch], goals: Sequence[Goal], *, area: bool
-) -> list[FoundDesign]:
+def _above(value: float) -> float:
+    """A number of three digits that is not below a value."""
+    unit = 10.0 ** (floor(log10(value)) - 2)
+    return ceil(value / unit) * unit
+
+
+def _front(shared: Shared, searches: Sequence[DesignSearch], goals: Sequence[Goal], *, area: bool) -> list[FoundDesign]:
     """The designs of all clusters that were good in some search, without those that another one beats."""
-    elites = elites_of(populations)
+    elites = elites_of(shared.populations)
     assert elites is not None
-    works = [one.work for one in populations]
+    works = [one.work for one in shared.populations]
     clusters: dict[tuple[int, ...], None] = {}
     for search in searches:
         known = sorted((value, one) for one, value in search.seen.items() if value < inf)
@@ -119,7 +151,7 @@ def _front(
     prices = sorted({price for goal in goals for price in goal.prices(best)})
     found = [FoundDesign(one.best.design, one.best.mappings) for one in searches if one.best is not None]
     for fanouts in clusters:
-        for design in designs(works, elites, fanouts, first.budget, populations[0].energy, prices, smaller=area):
+        for design in designs(works, elites, fanouts, first.budget, shared.energy, prices, smaller=area):
             if goals[0].allows(design):
                 found.append(FoundDesign(design, ()))
     points = np.array([_point(one.design, [goal.name for goal in goals], area=area) for one in found])

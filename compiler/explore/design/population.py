@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Ints
 from npuc.compiler.explore.design.archive import Archive, Elites
 from npuc.compiler.explore.design.combine import MachineSize
-from npuc.compiler.explore.design.costs import Work, needs_of
-from npuc.compiler.explore.design.energy import AccessEnergy
+from npuc.compiler.explore.design.costs import Work
+from npuc.compiler.explore.design.evaluation import Brood
 from npuc.compiler.explore.design.goal import Goal
-from npuc.compiler.explore.mapping.bounds import CostBound
-from npuc.compiler.explore.mapping.capacity import BufferCapacity
-from npuc.compiler.explore.mapping.genomes import Expression, Genomes
+from npuc.compiler.explore.mapping.genomes import Genomes
 from npuc.compiler.explore.mapping.mappers.genetic import Operators
 from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
-from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
 
 BATCH, PROBE = 32, 16
@@ -30,17 +27,12 @@ FRESH = 0.15
 
 @dataclass
 class Population:
-    """
-    The space of a contraction's mappings, whatever its clusters, the operators on it, and what was found.
+    """A contraction by its number, the space of its mappings whatever the clusters, operators, and what was found."""
 
-    With `buffered` elements keep what they refetch (`needs_of`).
-    """
-
+    number: int
     work: Work
     space: MapSpace
     random: np.random.Generator
-    energy: AccessEnergy
-    buffered: bool
     archive: Archive = field(default_factory=Archive)
     source: RandomGenomes = field(init=False)
     operators: Operators = field(init=False)
@@ -49,41 +41,27 @@ class Population:
         self.source = RandomGenomes(self.space, self.random)
         self.operators = Operators(self.space, self.random, self.source)
 
-    def breed(self, size: MachineSize, goal: Goal) -> None:
-        """Evaluate children for a machine, of which parents are the best elites that fit it."""
+    def bred(self, size: MachineSize, goal: Goal) -> Brood:
+        """Children for a machine, of which parents are the best elites that fit it."""
         elites = self.archive.elites
         fitting = None if elites is None else elites.at(_fitting(elites, size))
         if fitting is None or len(fitting) < 2:
-            return self._evaluate(self.source.draw(DRAWN * BATCH), size, goal, BATCH)
+            return self._drawn(size, goal)
         fresh = int(FRESH * BRED * BATCH)
         children = self.operators.children(_best(fitting, goal, BATCH), BRED * BATCH - fresh)
-        return self._evaluate(children.joined(self.source.draw(fresh)), size, goal, BATCH)
+        return Brood(self.number, children.joined(self.source.draw(fresh)), size, goal.name, BATCH)
 
-    def probe(self, size: MachineSize, goal: Goal) -> None:
-        """Evaluate for a machine what is best on any other, as it is and its children."""
+    def probe(self, size: MachineSize, goal: Goal) -> Brood:
+        """What is best on any other machine, as it is and its children."""
         elites = self.archive.elites
         if elites is None:
-            return self._evaluate(self.source.draw(DRAWN * BATCH), size, goal, BATCH)
+            return self._drawn(size, goal)
         best = _best(elites, goal, BATCH)
         children = self.operators.children(best, BRED * PROBE - len(best))
-        return self._evaluate(best.joined(children), size, goal, PROBE)
+        return Brood(self.number, best.joined(children), size, goal.name, PROBE)
 
-    def _evaluate(self, genomes: Genomes, size: MachineSize, goal: Goal, most: int) -> None:
-        """
-        Evaluate so many of the mappings that genomes express on a machine: of each group the one whose goal has the
-        least lower bound.
-        """
-        space = replace(self.space, fanouts=(size.fanouts,))
-        l1, l2, sums = int(size.l1 / self.work.width), int(size.l2 / self.work.width), float(self.work.sum_size)
-        capacity = BufferCapacity(self.work.statements, l1, l2, sums, sums)
-        candidates = Expression(space, capacity).candidates(genomes)
-        bound = CostBound(self.work.statements, self.work.array, goal.name)
-        group = np.arange(len(genomes)) % most
-        order = np.lexsort((Screen(space, bound, capacity).costs(candidates), group))
-        rows = np.sort(order[np.searchsorted(group[order], np.arange(min(most, len(genomes))))])
-        genomes, candidates = genomes.at(rows), candidates.at(rows)
-        needs = needs_of(self.work, candidates, self.energy, buffered=self.buffered)
-        self.archive.add(Elites(genomes, candidates, needs))
+    def _drawn(self, size: MachineSize, goal: Goal) -> Brood:
+        return Brood(self.number, self.source.draw(DRAWN * BATCH), size, goal.name, BATCH)
 
 
 def _fitting(elites: Elites, size: MachineSize) -> Ints:

@@ -103,7 +103,11 @@ class GivenMachine:
 
 @dataclass(frozen=True)
 class DesignResult:
-    """Designs, best first by the objective; `bound` is in cycles, `curve` the objective's best over evaluations."""
+    """
+    Designs, best first by the objective; `bound` is in cycles, `curve` the objective's best over evaluations.
+
+    `interrupted`: they are the best of a search that did not come to its end.
+    """
 
     title: str
     source: str
@@ -113,6 +117,7 @@ class DesignResult:
     bound: float
     curve: tuple[tuple[int, float], ...]
     designs: tuple[DesignedMachine, ...]
+    interrupted: bool = False
 
 
 def to_json(result: DesignResult, version: str) -> str:
@@ -133,6 +138,7 @@ def to_json(result: DesignResult, version: str) -> str:
         "levels": settings.levels,
         "tiles": settings.tiles,
         "evaluations": result.evaluations,
+        "interrupted": result.interrupted,
         "bound_cycles": result.bound,
         "given": {
             "num_pes": given.num_pes,

@@ -12,6 +12,7 @@ from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignedMachine, DesignedMapping, GivenMachine
 from npuc.compiler.explore.design.search import FoundDesign
 from npuc.compiler.explore.design.task import DesignTask
+from npuc.compiler.explore.mapping.record import damaged
 from npuc.compiler.explore.mapping.result import mapping_text
 from npuc.compiler.report import Report
 from npuc.dialects.provenance import layer_of, repeat_of, role_of
@@ -31,23 +32,26 @@ def designed_machines(task: DesignTask, machine: Hardware, searched: Searched) -
     The designs of a search with the cost of a step as the backend reports it; the mappings of the first one are
     written into the module.
 
-    The backend's cycles are those of the search, exactly.
+    The backend's cycles are those of the search, exactly; else a record that the search continued was damaged
+    (`UsageError`).
     """
     # the best one last, whose mappings stay in the module
     found = searched.designs[::-1]
     variants = [Variant(designed(machine, one.design.size), partial(task.write, one)) for one in found]
     reports = score_variants(task.module, variants)
     scored = [
-        _designed_machine(task, one, variant.hardware, report, searched.bound)
+        _designed_machine(task, one, variant.hardware, report, searched.bound, resumed=searched.before > 0)
         for one, variant, report in zip(found, variants, reports, strict=True)
     ]
     return scored[::-1]
 
 
 def _designed_machine(
-    task: DesignTask, found: FoundDesign, hardware: Hardware, report: Report, bound: float
+    task: DesignTask, found: FoundDesign, hardware: Hardware, report: Report, bound: float, *, resumed: bool
 ) -> DesignedMachine:
     cycles = int(report.totals.cycles or 0)
+    if cycles != found.design.cycles and resumed:
+        raise damaged("the cost of a mapping is another")
     assert cycles == found.design.cycles, f"the search has {found.design.cycles:,.0f} cycles, the backend {cycles:,}"
     size, macs = found.design.size, sum(work.repeat * work.macs for work in task.works)
     lanes = hardware.get("maestro.num_simd_lanes", int) or 1

@@ -21,6 +21,8 @@ from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.clusters import ClusterTimes, Fanouts, clusters_of, neighbours
 from npuc.compiler.explore.design.combine import Design, MachineSize, designs
+from npuc.compiler.explore.design.energy import AccessEnergy
+from npuc.compiler.explore.design.evaluation import Evaluate
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.population import Population
 
@@ -48,25 +50,37 @@ class FoundDesign:
     mappings: tuple[Elites, ...]
 
 
+@dataclass(frozen=True)
+class Shared:
+    """What searches of several goals share: populations, the least times on clusters, what evaluates, and energies."""
+
+    populations: Sequence[Population]
+    times: ClusterTimes
+    evaluate: Evaluate
+    energy: AccessEnergy
+
+
 @dataclass
 class DesignSearch:
     """
-    A search within a budget of area and power for one goal, whose populations and least times other searches may share.
+    A search within a budget of area and power for one goal.
 
-    `best` is the best design so far, None before any; `seen` the clusters that were visited, with the goal's best
-    value on them; `curve` the numbers of evaluations at which the best value fell, with the new value.
+    `best` is the best design so far, None before any; `least_watts` the least power of any design; `seen` the clusters
+    that were visited, with the goal's best value on them; `curve` the numbers of evaluations at which the best value
+    fell, with the new value.
     """
 
-    populations: Sequence[Population]
+    shared: Shared
     budget: Budget
     goal: Goal
     random: np.random.Generator
-    times: ClusterTimes
     best: FoundDesign | None = None
+    least_watts: float = inf
     seen: dict[Fanouts, float] = field(default_factory=dict[Fanouts, float])
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def __post_init__(self) -> None:
+        self.populations = self.shared.populations
         self._works = [one.work for one in self.populations]
         self._repeat = np.array([float(work.repeat) for work in self._works])
         self.clusters: list[Fanouts] = []
@@ -106,17 +120,18 @@ class DesignSearch:
     def _visit(self, size: MachineSize) -> None:
         """Breed mappings for a machine, and see whether the best machine of its clusters is better now."""
         if size.fanouts in self.seen:
-            for number in self._chosen(size):
-                self.populations[number].breed(size, self.goal)
+            broods = [self.populations[number].bred(size, self.goal) for number in self._chosen(size)]
         else:
-            for population in self.populations:
-                population.probe(size, self.goal)
+            broods = [population.probe(size, self.goal) for population in self.populations]
+        for brood, found in zip(broods, self.shared.evaluate(broods), strict=True):
+            self.populations[brood.number].archive.add(found)
         self.seen.setdefault(size.fanouts, inf)
         elites = elites_of(self.populations)
         if elites is None:
             return
         prices = self.goal.prices(None if self.best is None else self.best.design)
-        found = designs(self._works, elites, size.fanouts, self.budget, self.populations[0].energy, prices)
+        found = designs(self._works, elites, size.fanouts, self.budget, self.shared.energy, prices)
+        self.least_watts = min([self.least_watts, *(self.goal.watts(one) or inf for one in found)])
         allowed = [one for one in found if self.goal.allows(one)]
         if allowed:
             self._consider(min(allowed, key=self.goal.key), elites)
@@ -136,7 +151,7 @@ class DesignSearch:
         if self.best is None or count <= VISIT:
             return list(range(count))
         cycles = np.array([float(one.needs.cycles[0]) for one in self.best.mappings])
-        excess = self._repeat * np.maximum(cycles - self.times.times[size.fanouts], LEAST_EXCESS * cycles)
+        excess = self._repeat * np.maximum(cycles - self.shared.times.times[size.fanouts], LEAST_EXCESS * cycles)
         return sorted(self.random.choice(count, VISIT, replace=False, p=excess / excess.sum()).tolist())
 
     def _next(self) -> MachineSize:
@@ -175,12 +190,12 @@ class DesignSearch:
     def _rank(self, clusters: Sequence[Fanouts]) -> None:
         """Find the bounds of clusters, and sort all by them."""
         if clusters:
-            self.times.find(clusters)
+            self.shared.times.find(clusters)
             self._ranked.update(clusters)
             self.clusters = sorted(self._ranked, key=lambda one: (self._total(one), one))
 
     def _total(self, fanouts: Fanouts) -> float:
-        return float(self._repeat @ self.times.times[fanouts])
+        return float(self._repeat @ self.shared.times.times[fanouts])
 
 
 def elites_of(populations: Sequence[Population]) -> list[Elites] | None:

@@ -56,6 +56,9 @@ def _rows(result: DesignResult) -> list[tuple[str, ...]]:
 def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
     """The lines below the table: a heading and a text each."""
     best, given = result.designs[0], result.given
+    if result.interrupted:
+        count = f"{result.evaluations:,} mappings"
+        yield "so far", f"The search was interrupted: the best of {count}, and a longer one may find better ones."
     yield "step", _step(best)
     yield "bound", f"no machine of this area takes less than {result.bound:,.0f} cycles on the clusters that were tried"
     area = "" if given.area_mm2 is None else f" on {given.area_mm2:.3g} mm2"
@@ -70,11 +73,16 @@ def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
     yield (
         "verdict",
         (
-            f"{best.num_pes:,} elements in {best.clusters[0]:,} clusters, each with {best.l1_bytes:,} B of "
-            f"buffer, beside {three_digits(best.spm_bytes / 1024)} KiB shared: {best.area_mm2:.3g} mm2, "
+            f"{_counted(best.num_pes, 'element')} in {_counted(best.clusters[0], 'cluster')}, each with "
+            f"{best.l1_bytes:,} B of buffer, beside {three_digits(best.spm_bytes / 1024)} KiB shared: "
+            f"{best.area_mm2:.3g} mm2, "
             f"{100 * best.utilization:.0f}% of the peak{front}."
         ),
     )
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def _step(one: DesignedMachine) -> str:

@@ -28,7 +28,13 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.file_lock import lock
 from npuc.compiler.core.outputs import cannot_write
 
-HEAD = "# npuc map 1\n"
+DIFFERS = "source, machine, mapper, seed or space"
+"""What may differ between two searches of mappings, so that one cannot go on from the other's record."""
+
+
+def head_of(verb: str) -> str:
+    """The first line of a verb's records."""
+    return f"# npuc {verb} 1\n"
 
 
 def append_costs(path: str, search: str, start: int, costs: Floats) -> None:
@@ -77,11 +83,12 @@ class RecordFile:
     A record that a search continues, a context in which no other search writes it.
 
     `costs` are those that it had. Raises `UsageError` where it cannot be written, is no record, or belongs to searches
-    none of which is among `searches`.
+    none of which is among `searches`; `verb` names its kind, and `differs` what another one may have.
     """
 
-    def __init__(self, path: str, searches: Iterable[str]):
+    def __init__(self, path: str, searches: Iterable[str], verb: str = "map", differs: str = DIFFERS):
         self.path, self._searches = path, frozenset(searches)
+        self._head, self._differs = head_of(verb), differs
         self.costs: dict[str, Floats] = {}
 
     def __enter__(self) -> Self:
@@ -109,21 +116,23 @@ class RecordFile:
 
     def _begin(self) -> None:
         self._stream.seek(0)
-        head = self._stream.read(len(HEAD))
-        if len(head) < len(HEAD) and HEAD.encode().startswith(head):  # empty, or cut off within its first line
+        head = self._stream.read(len(self._head))
+        if len(head) < len(self._head) and self._head.encode().startswith(
+            head
+        ):  # empty, or cut off within its first line
             self._stream.truncate(0)
-            self._stream.write(HEAD.encode())
+            self._stream.write(self._head.encode())
             self._stream.flush()
             return
         self.costs = read_costs(self.path)
-        if head != HEAD.encode():
+        if head != self._head.encode():
             raise UsageError(
-                f"'{self.path}' is no record of a search: its first line is not '{HEAD.strip()}'",
+                f"'{self.path}' is no record of a search: its first line is not '{self._head.strip()}'",
                 hint="give --resume a new name",
             )
         if self.costs and not self._searches & self.costs.keys():
             raise UsageError(
-                f"'{self.path}' was begun with another source, machine, mapper, seed or space",
+                f"'{self.path}' was begun with another {self._differs}",
                 hint="give --resume a new name; --budget, -j and outputs may differ",
             )
         self._stream.seek(0, os.SEEK_END)

@@ -216,6 +216,7 @@ OWN = {
     "design --goals": Case("--goals time,area"),
     "design --budget": Case("--budget 2000", "", "design net.dsl --area-mm2 0.1 --set technology.node_nm=28"),
     "design --seed": Case("--seed 1"),
+    "design --resume": Case("--resume r.costs"),
     "design --levels": Case("--levels 1"),
     "design --tiles": Case("--tiles any"),
     "opt --recompute": Case("--recompute full", "-O0", "opt deep.dsl"),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
         (("--area-mm2", "1", "--goals", "speed"), 2, "--goals speed: expected time, energy, edp or area"),
         (("--area-mm2", "1", "--goals", "energy,time", "--objective", "time"), 2, "the first goal is the objective"),
         (("--area-mm2", "1", "--set", "technology.model=npuc"), 2, "from a technology node, which it does not say"),
-        (("--area-mm2", "0.0001", *INT8), 3, "no processing element with its buffer fits into 0.0001 mm2"),
+        (("--area-mm2", "0.0001", *INT8), 3, "no machine of 0.0001 mm2 runs the step: the smallest one takes"),
         (("--area-mm2", "0.5", "--hw", "maestro-example", *INT8, "--power-w", "1"), 2, "needs the energy of a MAC"),
         (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), 3, "takes at most 1e-09 W on average"),
         (("--area-mm2", "0.5", *INT8, "--set", "maestro.mode=parity"), 2, "is searched with exact costs"),
@@ -114,6 +115,27 @@ def test_errors(npuc: Npuc, options: tuple[str, ...], status: int, said: str) ->
     assert outcome.status == status
     assert said in outcome.err
     assert not Path("m.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "lacks"),
+    [
+        (("--area-mm2", "0.0001", *INT8), "--area-mm2"),
+        (("--area-mm2", "0.0001", "--set", "technology.model=gamma"), "--area-mm2"),
+        (("--area-mm2", "0.0001", *AT_28), "--area-mm2"),
+        (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), "--power-w"),
+        (("--power-w", "1e-9", *AT_28), "--power-w"),
+    ],
+)
+def test_the_hint_of_an_impossible_budget_is_one_that_does(npuc: Npuc, options: tuple[str, ...], lacks: str) -> None:
+    """It names the budget that cannot be met, with a value under which a machine is found."""
+    outcome = npuc("design", "conv.dsl", *QUICK, *options)
+    assert outcome.status == 3
+    found = re.search(rf"hint: {lacks} (\S+),", outcome.err)
+    assert found is not None, outcome.err
+    at = options.index(lacks) + 1
+    again = (*options[:at], found[1], *options[at + 1 :])
+    assert npuc("design", "conv.dsl", *QUICK, *again).status == 0
 
 
 def test_a_machine_without_a_node_gets_a_published_formula(npuc: Npuc) -> None:

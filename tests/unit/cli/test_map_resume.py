@@ -19,7 +19,7 @@ import pytest
 
 from npuc.compiler.core.interrupts import Terminated
 from npuc.compiler.explore.mapping import searcher
-from npuc.compiler.explore.mapping.record import HEAD, read_costs
+from npuc.compiler.explore.mapping.record import head_of, read_costs
 from tests.unit.cli.conftest import Npuc
 
 ON_16 = ("--set", "maestro.num_pes=16", "--tiles", "any")
@@ -167,7 +167,7 @@ def test_a_record_cut_anywhere(npuc: Npuc) -> None:
     asked = options("genetic", "--resume", "two.costs", "--only", "linear")
     whole = result(npuc, *asked)
     data, keys, drawn = Path("two.costs").read_bytes(), read_costs("two.costs").keys(), random.Random(3)
-    for end in (0, 3, len(HEAD), *sorted(drawn.sample(range(len(data)), 8))):
+    for end in (0, 3, len(head_of("map")), *sorted(drawn.sample(range(len(data)), 8))):
         Path("two.costs").write_bytes(data[:end])
         assert result(npuc, *asked) == whole
         assert read_costs("two.costs").keys() == keys
@@ -214,7 +214,7 @@ def test_a_record_with_wrong_costs(npuc: Npuc) -> None:
     ask = ("map", "two.dsl", *ON_16, "--budget", "20", "--resume", "two.costs", "-q")
     assert npuc(*ask).status == 0
     key, costs = next(iter(read_costs("two.costs").items()))
-    Path("two.costs").write_text(HEAD)
+    Path("two.costs").write_text(head_of("map"))
     searcher.append_costs("two.costs", key, 0, costs / 2)
     outcome = npuc(*ask)
     assert outcome.status == 2

@@ -10,7 +10,7 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.energy import access_energy
-from npuc.compiler.explore.design.explore import explore
+from npuc.compiler.explore.design.explore import Course, explore
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.task import task_of
@@ -25,16 +25,8 @@ def test_reports_are_those_of_each_machine_alone() -> None:
     )
     task = task_of(module, machine, 2, divisors=True)
     budget = Budget(area_model(machine, 1.0), 0.5)
-    found = explore(
-        task,
-        budget,
-        access_energy(machine),
-        [Goal("time")],
-        area=True,
-        evaluations=1500,
-        seed=3,
-        advance=lambda count: None,
-    )
+    course = Course(1500, 3, lambda count: None)
+    found = explore(task, budget, access_energy(machine), [Goal("time")], course, area=True)
     assert len(found.designs) > 3
     variants = [Variant(designed(machine, one.design.size), partial(task.write, one)) for one in found.designs]
     small = load_hardware({**variants[0].hardware.values, "maestro.l1_size": 1})
