@@ -114,13 +114,15 @@ class FusedFacts(Section, frozen=True):
 class InterleavingFacts(Section, frozen=True):
     """
     Contractions that run together: their cycles and bytes of DRAM, and those of the sequential program, which runs
-    them one after another, each at its fastest schedule; both without vector work and residency.
+    them one after another, each at its fastest schedule; both without vector work and residency. `saving_is_bound`:
+    those schedules were searched quickly, so that what is saved in time may be less than the difference.
     """
 
     together_cycles: int
     together_bytes: int
     sequential_cycles: int
     sequential_bytes: int
+    saving_is_bound: bool = False
 
 
 class UnstoredFacts(Section, frozen=True):

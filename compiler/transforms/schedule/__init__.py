@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.search_tolerance import write_tolerance
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import each
@@ -55,6 +56,7 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         goal = goal_of(self.objective, self.tolerance)
         machine = known_machine(op, f"{self.name} depends on it")
+        write_tolerance(op, machine, self.tolerance)
         wanted = list(self._wanted(op))
         if not wanted and remark_no_contractions(self, op, self.only):
             remark_idle(self, f"all contractions{f' of {self.only}' if self.only else ''} have schedules")

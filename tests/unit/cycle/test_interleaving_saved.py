@@ -96,3 +96,34 @@ def test_a_pool_of_tiles_costs_both_by_its_walks() -> None:
         facts = InterleavingFacts.found_in(row)
         assert (facts is not None) is (row.phase == "dxdw")
         assert facts is None or facts.together_cycles == row.cycles
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 0.001])
+def test_over_cores_the_sequential_program_is_as_thoroughly_searched(tolerance: float) -> None:
+    """Below a tolerance of 0.005 it is never slower than what `schedule` finds with the same tolerance."""
+    cores = {"array.cores": 4, "memory.spm_kib": 96}
+    said = f"{{tolerance={tolerance}}}"
+    apart = report(f"schedule{said}", **cores)
+    together = report(f"interleave{{mode=fused tolerance={tolerance}}},schedule{said}", **cores)
+    rows = [(row, InterleavingFacts.found_in(row)) for row in together.ops if row.phase == "dxdw"]
+    assert rows
+    for row, facts in rows:
+        assert facts is not None
+        assert not facts.saving_is_bound
+        own = [one for one in apart.ops if one.name == row.name and one.phase in ("dx", "dw") and one.kind == "matrix"]
+        alone = sum(one.cycles or 0 for one in own)
+        assert facts.sequential_cycles == alone if tolerance == 0 else facts.sequential_cycles <= alone
+    text = interleaving_text(together)
+    assert text is not None
+    assert "searched quickly" not in text
+
+
+def test_a_quick_search_over_cores_bounds_what_is_saved() -> None:
+    found = report("interleave{mode=fused},schedule", **{"array.cores": 4})
+    facts = [InterleavingFacts.found_in(row) for row in found.ops if row.phase == "dxdw"]
+    assert facts
+    assert all(one is not None and one.saving_is_bound for one in facts)
+    text = interleaving_text(found)
+    assert text is not None
+    assert ("at most " if " less and " in text.split(" and ")[0] + " and " else "at least ") in text
+    assert text.count(", searched quickly") == 1

@@ -16,29 +16,33 @@ SHOWN = 3
 def interleaving_text(report: Report) -> str | None:
     """
     The time and traffic that interleaving saves, in all and in the layers that save most; None where nothing runs
-    together.
+    together. Beside a sequential program that was searched quickly the time is at most so much.
     """
     saved: dict[str, int] = {}
     moved = before = 0
+    bounds = False
     for row in report.ops:
         facts = InterleavingFacts.found_in(row)
         if facts is not None:
             saved[row.name] = saved.get(row.name, 0) + row.repeat * (facts.sequential_cycles - facts.together_cycles)
             moved += row.repeat * (facts.sequential_bytes - facts.together_bytes)
             before += row.repeat * facts.sequential_cycles
+            bounds |= facts.saving_is_bound
     if not saved:
         return None
     gained = sum(saved.values())
     seconds = (report.totals.seconds or 0.0) / (report.totals.cycles or 1)
     scale, unit = bytes_unit(abs(moved))
-    time = f"{time_text(abs(gained) * seconds)} ({abs(gained) / max(before, 1):.1%}) {_than(gained)}"
+    most = ("at most " if gained >= 0 else "at least ") if bounds else ""
+    time = f"{most}{time_text(abs(gained) * seconds)} ({abs(gained) / max(before, 1):.1%}) {_than(gained)}"
     layers = "the contractions of 1 layer" if len(saved) == 1 else f"the contractions of {len(saved):,} layers"
     text = f"{layers}: {time} and {abs(moved) / scale:,.2f} {unit} {_than(moved)} than one after another"
-    most = _most(saved)
-    if len(saved) > 1 and most:
+    text += ", searched quickly" if bounds else ""
+    largest = _most(saved)
+    if len(saved) > 1 and largest:
         text += "; most by " + ", ".join(
             f"{name_of_all(names)} {time_text(cycles * seconds)}{' each' if len(names) > 1 else ''}"
-            for names, cycles in most
+            for names, cycles in largest
         )
     return text
 
