@@ -122,7 +122,7 @@ class InterleavingFacts(Section, frozen=True):
     together_bytes: int
     sequential_cycles: int
     sequential_bytes: int
-    saving_is_bound: bool = False
+    saving_is_bound: bool
 
 
 class UnstoredFacts(Section, frozen=True):
