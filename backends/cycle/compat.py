@@ -119,16 +119,20 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
     return uncosted_row(op, index)
 
 
-def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
-    nest, role = op.nest, role_of(op)
-    if len(nest.statements) != 1:
+def compat_product(op: ContractOp, machine: CompatMachine) -> tuple[int, Layer]:
+    """The number of products in a contraction, and one of them as a layer. Raises `UsageError` for joined ones."""
+    if len(op.nest.statements) != 1:
         message = "SCALE-Sim has no contraction with several statements"
         raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
-    ratio = sparsity_of(op) if machine.sparsity and role is Role.FORWARD else None
-    products, layer = product_of(nest, None if ratio is None else Sparsity(*ratio))
-    config = machine.config
+    ratio = sparsity_of(op) if machine.sparsity and role_of(op) is Role.FORWARD else None
+    return product_of(op.nest, None if ratio is None else Sparsity(*ratio))
+
+
+def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
+    nest, config = op.nest, machine.config
+    products, layer = compat_product(op, machine)
     columns = _simulate(layer, config)
-    if machine.sparsity and ratio is None:  # a dense filter is then stored like the sparse ones
+    if machine.sparsity and layer.sparsity is None:  # a dense filter is then stored like the sparse ones
         words = storage(layer, Sparsity(1, 1), config.representation)
         stored: Columns = {"filter_words_original": words.original, "filter_words_new": words.new}
         columns = {**columns, **stored, "filter_metadata_words": words.metadata}

@@ -10,12 +10,13 @@ from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain.array_picture import draw_array
 from npuc.backends.cycle.explain.certified import certified_pair
 from npuc.backends.cycle.explain.explanation import Explanation
+from npuc.backends.cycle.explain.filling import Filling
+from npuc.backends.cycle.explain.fillings import fillings
 from npuc.backends.cycle.explain.picture import draw
 from npuc.backends.cycle.explain.programs import BACKWARD, Candidate, backward_products, compare
 from npuc.backends.cycle.explain.text import to_text
 from npuc.backends.cycle.explain.words import explain
 from npuc.compiler.analysis.machine.facts import machine_of
-from npuc.compiler.analysis.machine.wave import why_no_wave
 from npuc.compiler.core.drawing.palette import PHASE_NAMES
 
 PROGRAMS = (
@@ -34,10 +35,8 @@ def answer(question: Question) -> Answer:
     def drawn(kind: str, view: str) -> bytes:
         machine = f"{question.report.source} on {question.hardware.name}, backend cycle"
         if view == "array":
-            target = machine_of(question.module)
-            why = None if target is None else why_no_wave(target.array)
-            title = f"How the array fills in the first fold of {question.layer}"
-            return draw_array(explanations, kind, title, machine, why)
+            which = question.layer if question.phase is None else f"{question.layer} in phase {question.phase}"
+            return draw_array(_fillings(question), kind, f"How {question.layer} fills the array", machine, which)
         return draw(explanations, kind, _title(question.layer, explanations), machine)
 
     return Answer(
@@ -55,6 +54,18 @@ def _title(layer: str, explanations: Sequence[Explanation]) -> str:
         return f"Where {cycles:,} cycles of {layer} go"
     share = int(most.cycles or 0) * most.repeat / cycles
     return f"Where {cycles:,} cycles of {layer} go, {share:.0%} in {PHASE_NAMES[most.phase]}"
+
+
+def _fillings(question: Question) -> list[tuple[str, Filling]]:
+    """What the array does first in each operation, with the name of its phase."""
+    machine = None if is_compat(question.hardware) else machine_of(question.module)
+    ops = costed_operations(question.module)
+    return [
+        (PHASE_NAMES[row.phase], filling)
+        for row in question.rows
+        if question.phase in (None, row.phase)
+        for filling in fillings(ops[row.index], row, machine, question.hardware)
+    ]
 
 
 def _explanations(question: Question) -> list[Explanation]:

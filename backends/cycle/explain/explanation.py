@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuc.backends.cycle.explain.order import Order
-from npuc.compiler.analysis.machine.wave import Wave
 from npuc.compiler.analysis.timing.states import Timeline
 from npuc.compiler.report import OpRow
 
@@ -24,20 +23,6 @@ class ProgramCost:
 
 
 @dataclass(frozen=True)
-class Fold:
-    """
-    The first fold of a statement: its output, the array's size and dataflow, and what is `placed` where.
-    """
-
-    name: str
-    rows: int
-    cols: int
-    dataflow: str
-    placed: str
-    wave: Wave
-
-
-@dataclass(frozen=True)
 class Explanation:
     """
     The explanation of an operation.
@@ -45,8 +30,8 @@ class Explanation:
     `facts` are (heading, sentence) pairs, where an empty heading continues the one before; `tensors` is a table with
     its header. `timeline` is None without a schedule; `loops` (pseudocode) and `order` (of tiles) belong to the core
     that it shows. `row` is what the operation costs, `shares` the cycles of what it uses, each at most as long as the
-    whole; `folds` is the first one of each statement; `elements` are those of the array, `nests` the names of
-    contractions that run in turn. `programs` are those of a backward pass, of which this is no operation.
+    whole; `elements` are those of the array, `nests` the names of contractions that run in turn. `programs` are those
+    of a backward pass, of which this is no operation.
     """
 
     title: str
@@ -60,4 +45,3 @@ class Explanation:
     elements: int = 0
     nests: tuple[str, ...] = ()
     programs: tuple[ProgramCost, ...] = ()
-    folds: tuple[Fold, ...] = ()

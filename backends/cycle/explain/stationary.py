@@ -2,16 +2,12 @@
 
 from collections.abc import Iterator
 
-from npuc.backends.cycle.explain.explanation import Fold
 from npuc.backends.cycle.facts import RegisterFedFacts, ReloadFacts, TransposeFacts, WeightReuseFacts
-from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import placement
-from npuc.compiler.analysis.machine.wave import fold_wave, why_no_wave
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import EdgeFacts
-from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -41,28 +37,6 @@ def fold_facts(nest: Nest, schedule: Schedule, count: int, machine: Machine) -> 
             f"{whose}an element has up to {mapping.filters} filters x {mapping.channels} channels x "
             f"{mapping.taps} taps",
         )
-
-
-def first_folds(nest: Nest, schedule: Schedule, array: Array) -> Iterator[Fold]:
-    """The first fold of each statement; none where elements work by other rules."""
-    if why_no_wave(array) is not None:
-        return
-    extents = first_extents(nest, schedule)
-    for statement in nest.statements:
-        place = placement(statement, array)
-        _, m, n, k = gemm_view(nest, statement).sizes(extents)
-        size = {"m": m, "n": n, "k": k}
-        wave = fold_wave(array, size[place.rows], size[place.cols], size[place.streamed])
-        placed = f"{place.rows} on rows, {place.cols} on columns"
-        yield Fold(statement.out, array.rows, array.cols, array.dataflow, placed, wave)
-
-
-def first_extents(nest: Nest, schedule: Schedule) -> dict[str, int]:
-    """The extent of each dimension in the first tile operation."""
-    extents = dict(nest.sizes)
-    for loop in schedule.loops:
-        extents[loop.dim] = min(extents[loop.dim], loop.step)
-    return extents
 
 
 def stationary_facts(nest: Nest, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from npuc.backends.cycle.explain.explanation import Explanation, Table
 from npuc.backends.cycle.explain.fusing import epilogue_lines, fused_facts, unstored_outputs, work_facts
 from npuc.backends.cycle.explain.order import Order
 from npuc.backends.cycle.explain.resident import residency_facts
-from npuc.backends.cycle.explain.stationary import first_folds, fold_facts, stationary_facts
+from npuc.backends.cycle.explain.stationary import fold_facts, stationary_facts
 from npuc.backends.cycle.facts import (
     ArrayFacts,
     PoolFacts,
@@ -86,8 +86,7 @@ def explain(op: Operation, row: OpRow, machine: Machine | None) -> Explanation:
         after = epilogue_lines(fused)
         loops = loop_nest(nest, schedule, machine.reduction, unmoved, after)
         more = _about(row, machine)
-        folds = tuple(first_folds(part.nest, part.schedule, machine.array))
-        return Explanation(title, facts, table, line, loops, order, folds=folds, **more)
+        return Explanation(title, facts, table, line, loops, order, **more)
     line, nests = None, ()
     if isinstance(op, InterleaveOp):
         facts = [fact for contract in op.contracts for fact in _product(contract.nest, contract.nest.macs)]

@@ -32,12 +32,15 @@ class Stages:
     Cycles of an instruction stream: `block` per instruction, `reload` per change of weights, `once` per stream.
 
     `hidden` are the cycles of a weight load that overlaps the instructions before it: after a group of `blocks`
-    instructions the array waits `wait(blocks)` cycles for it.
+    instructions the array waits `wait(blocks)` cycles for it. `load` are those of any weight load, `deep` the
+    multipliers of an element.
     """
 
     block: int
     reload: int
     once: int
+    load: int
+    deep: int = 1
     hidden: int = 0
 
     def wait(self, blocks: int) -> int:
@@ -52,14 +55,15 @@ class Stages:
 
 def stages(overlap: Overlap, rows: int, cols: int, tile_m: int) -> Stages:
     """The stages of an instruction of `tile_m` rows on an array of `rows` x `cols` elements."""
-    height = -(-rows // 2) if overlap.startswith("dm") else rows
+    deep = 2 if overlap.startswith("dm") else 1
+    height = -(-rows // deep)
     load, feed, second, drain = height, tile_m, height - 1, cols
     match overlap:
         case "base":
-            return Stages(load + feed + second + drain, 0, 0)
+            return Stages(load + feed + second + drain, 0, 0, load, deep)
         case "pipe" | "dm-pipe":
-            return Stages(load + feed + second, 0, drain)
+            return Stages(load + feed + second, 0, drain, load, deep)
         case "wlbp" | "dm-wlbp":
-            return Stages(feed + second, load, drain)
+            return Stages(feed + second, load, drain, load, deep)
         case "db-wls" | "dmdb-wls":
-            return Stages(feed, 0, load + second + drain, hidden=load)
+            return Stages(feed, 0, load + second + drain, load, deep, hidden=load)

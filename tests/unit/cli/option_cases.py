@@ -255,7 +255,7 @@ OWN = {
     "explain --backend": Case("-b maestro"),
     "explain --phase": Case("--phase dw"),
     "explain --plot": Case("--plot r.svg"),
-    "explain --view": Case("--view array", "--plot r.svg --set array.fill=per-fold"),
+    "explain --view": Case("--view array", "--plot r.svg"),
     "explain --svg": Case("--svg r.svg"),
     "explain --rows": Case("--rows all", "--devices 4", "explain deep.dsl"),
     "explain --json": Case("--json r.json", "--devices 4"),
