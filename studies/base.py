@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
-Option = Literal["networks", "hardware", "defines", "pipelines", "load", "settings", "jobs", "plot", "figures"]
+Option = Literal[
+    "networks", "hardware", "defines", "pipelines", "load", "settings", "jobs", "plot", "figures", "evaluations"
+]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Asked:
     pipelines: Sequence[str] = ()
     load: Sequence[str] = ()
     jobs: int = 1
+    evaluations: int | None = None
     draws: bool = False
 
 

@@ -55,6 +55,12 @@ Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE"
 Jobs = Annotated[
     int | None, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes (igo).")
 ]
+Evaluations = Annotated[
+    int | None,
+    typer.Option(
+        "--evaluations", metavar="N", parser=whole(1), help="Mappings to try for each class and contraction (flexion)."
+    ),
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")]
 Plot = Annotated[
@@ -82,6 +88,7 @@ def command(
     load: Load = None,
     setting: Settings = None,
     jobs: Jobs = None,
+    evaluations: Evaluations = None,
     json: Json = None,
     csv: Csv = None,
     plot: Plot = None,
@@ -105,6 +112,7 @@ def command(
             "load": load,
             "settings": setting,
             "jobs": jobs,
+            "evaluations": evaluations,
             "plot": plot,
             "figures": figure,
         }
@@ -121,6 +129,7 @@ def command(
             pipelines=rewrite or (),
             load=load or (),
             jobs=jobs or 1,
+            evaluations=evaluations,
             draws=plot is not None,
         )
         with STUDIES.blamed(name):
@@ -155,6 +164,7 @@ SPELT: dict[Option, str] = {
     "load": "--load",
     "settings": "--set",
     "jobs": "--jobs",
+    "evaluations": "--evaluations",
     "plot": "--plot",
     "figures": "--figure",
 }

@@ -62,8 +62,16 @@ class FlexSearch:
         found: dict[Hashable, tuple[ExactTask, ContractOp]] = {}
         for op in self.contracts:
             task = self._task(op)
-            found.setdefault(_key(task), (task, op))
+            found.setdefault(task_key(task), (task, op))
         return found
+
+    @property
+    def weighted(self) -> list[tuple[ExactTask, int]]:
+        """The distinct contractions, and how often each runs in a step."""
+        times = dict.fromkeys(self.distinct, 0)
+        for op in self.contracts:
+            times[task_key(self._task(op))] += repeat_of(op)
+        return [(task, times[key]) for key, (task, _) in self.distinct.items()]
 
     @property
     def evaluations(self) -> int:
@@ -97,7 +105,7 @@ class FlexSearch:
         numbers = {key: number for number, key in enumerate(self.distinct)}
         found = tuple(self._find(task, op, count, advance) for task, op in self.distinct.values())
         rows = tuple(
-            FlexRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, numbers[_key(self._task(op))])
+            FlexRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, numbers[task_key(self._task(op))])
             for op in self.contracts
         )
         machine, mapped = self.machine, self.machine.mapped
@@ -148,7 +156,8 @@ class FlexSearch:
         )
 
 
-def _key(task: ExactTask) -> Hashable:
+def task_key(task: ExactTask) -> Hashable:
+    """What a contraction's costs depend on: contractions with equal keys cost the same on the machine."""
     machine = task.machine
     return task.works, task.has, machine.l2_size, machine.sum_size, machine.array
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, cluster_arrays, level_tiles
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
@@ -58,14 +59,17 @@ class OwnMapping:
         return OwnChoice(tile, order, (rows, columns), self.shape)
 
 
-def shared_widths(spread: tuple[int, ...], fanout: Ints, tile: Floats, given: Floats) -> Floats:
+def shared_widths(
+    spread: tuple[int, ...], fanout: Ints, tile: Floats, given: Floats, where: NDArray[np.bool_] | None = None
+) -> Floats:
     """
     How many sub-clusters share each dimension, [dimension, mapping], of so many: each takes what it has tiles for, the
-    next one a share of what that leaves.
+    next one a share of what that leaves. With `where` [dimension, mapping] those mappings alone spread a dimension.
     """
     widths, left = np.ones(tile.shape), fanout.astype(float)
     for at in spread:
-        widths[at] = np.minimum(left, np.ceil(given[at] / tile[at]))
+        wide = np.minimum(left, np.ceil(given[at] / tile[at]))
+        widths[at] = wide if where is None else np.where(where[at], wide, 1.0)
         left = left // widths[at]
     return widths
 
@@ -88,8 +92,25 @@ def own_mapping(task: ExactTask, dataflow: str, supports: Supports, objective: O
             hint="--mapping with the name of a dataflow (npuc list mappings)",
         )
     spread = _spread(_two_levels(found), spread_dims(template, task.nest, statement))
+    levels = cluster_arrays(task.works[0], [_two_levels(found)])
+    rows, columns = (level.fanout for level in _two_levels(found).levels)
+    own = OwnMapping(
+        np.array([level.spatial[:, 0] for level in levels]),
+        np.array([level.order[:, 0] for level in levels]),
+        tuple(tuple(map(task.space.names.index, some)) for some in spread),
+        (rows, columns),
+    )
+    return fitted(own, task, supports, objective)
+
+
+def fitted(own: OwnMapping, task: ExactTask, supports: Supports, objective: Objective) -> OwnMapping:
+    """
+    A mapping as it is where the machine can run it, else with smaller tiles, as `own_mapping` says.
+
+    Raises `CapacityError` where the machine can run none of them.
+    """
     limits, whole = Limits(task.capacity.l1, task.capacity.l2), whole_of(task)
-    for one in _attempts(_two_levels(found), spread, task, supports):
+    for one in _attempts(own, task, supports):
         if limits.fit(class_costs(task, one.candidates(whole), supports), objective)[0]:
             return one
     raise CapacityError("the machine cannot run its own dataflow, not even with the smallest tiles")
@@ -114,18 +135,8 @@ def _spread(mapping: Clusters, named: tuple[tuple[str, ...], ...]) -> tuple[tupl
     return named if all(set(some) <= set(known) for some, known in zip(own, named, strict=True)) else own
 
 
-def _attempts(
-    mapping: Clusters, dims: tuple[tuple[str, ...], ...], task: ExactTask, supports: Supports
-) -> Iterator[OwnMapping]:
-    levels = cluster_arrays(task.works[0], [mapping])
-    spread = tuple(tuple(map(task.space.names.index, some)) for some in dims)
-    rows, columns = (level.fanout for level in mapping.levels)
-    own = OwnMapping(
-        np.array([level.spatial[:, 0] for level in levels]),
-        np.array([level.order[:, 0] for level in levels]),
-        spread,
-        (rows, columns),
-    )
+def _attempts(own: OwnMapping, task: ExactTask, supports: Supports) -> Iterator[OwnMapping]:
+    spread, (rows, columns) = own.spread, own.shape
     yield own
     whole, tiles = whole_of(task), list(own.tiles[:, :, None].copy())
     least, widths = np.full(whole.shape, np.inf), np.ones(whole.shape)
