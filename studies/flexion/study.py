@@ -16,6 +16,7 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.explore.flexibility.classes import ClassSearch
 from npuc.compiler.explore.flexibility.find import choices_of
+from npuc.compiler.explore.flexibility.own import whole_of
 from npuc.studies.base import Advance
 from npuc.studies.flexion.design import WiredMachine, best_machine
 from npuc.studies.flexion.networks import MappedNetwork, mapped_network
@@ -141,13 +142,9 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     done("the machine of 2014", 1)
     rows, refitted = list[GainRow](), dict[str, float]()
     for network in networks:
-        own = _rows(network, machine, plan.evaluations)
-        rows += own
-        alone = best_machine([network], tried, SEED).cycles
-        cycles = own[0].cycles
-        assert cycles is not None, "of a network it is known"
-        # A machine that is good for it already is one of those that it could have had.
-        refitted[network.name] = max(1.0, cycles / alone)
+        own, fixed = _totals(network, machine, best_machine([network], tried, SEED), plan.evaluations)
+        rows += [_row(network, supports, own) for supports in CLASSES]
+        refitted[network.name] = own[FIXED] / fixed
         done(network.name, 1)
     first = networks[0]
     return MachineResult(
@@ -159,29 +156,33 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     )
 
 
-def _rows(network: MappedNetwork, machine: WiredMachine, evaluations: int) -> list[GainRow]:
-    """A row for each class."""
-    totals = dict.fromkeys(CLASSES, 0.0)
+def _totals(
+    network: MappedNetwork, machine: WiredMachine, alone: WiredMachine, evaluations: int
+) -> tuple[dict[Supports, float], float]:
+    """
+    The cycles of the network in each class on the machine, and on the better of it and the one designed for it alone.
+
+    The mapping of the latter is one of those that a machine with all axes free can choose.
+    """
+    totals, alone_total = dict.fromkeys(CLASSES, 0.0), 0.0
     run = ClassSearch("time", evaluations, SEED).run
     for task, count in network.contractions:
         try:
-            own = machine.wired.own(task, FIXED, "time")
+            own, other = (one.wired.own(task, FIXED, "time") for one in (machine, alone))
         except CapacityError as error:
             raise CapacityError(f"{network.name}: {error.message}", hint="a larger maestro.l1_size") from None
+        mapped = task.costs(other.candidates(whole_of(task))).row(0).cycles
         for best in run(task, choices_of(task, network.machine, own), own, CLASSES, lambda tried: None):
-            totals[best.supports] += count * best.cost.cycles
-    return [
-        GainRow(
-            network.hardware.name,
-            network.name,
-            network.age,
-            class_of(supports),
-            cycles,
-            totals[FIXED] / cycles,
-            cycles / network.bound,
-        )
-        for supports, cycles in totals.items()
-    ]
+            cycles = min(best.cost.cycles, mapped) if best.supports == ALL else best.cost.cycles
+            totals[best.supports] += count * cycles
+        alone_total += count * mapped
+    return totals, min(totals[FIXED], alone_total)
+
+
+def _row(network: MappedNetwork, supports: Supports, totals: Mapping[Supports, float]) -> GainRow:
+    cycles, name = totals[supports], network.hardware.name
+    gain, over = totals[FIXED] / cycles, cycles / network.bound
+    return GainRow(name, network.name, network.age, class_of(supports), cycles, gain, over)
 
 
 def _means(rows: Sequence[GainRow]) -> list[GainRow]:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 DIFFERENCES = (
-    "its machine and its networks are not known here; costs are npuc's exact ones, not MAESTRO's own; the machine is the "
-    "best of those tried; a fixed mapping is fixed by roles of dimensions, its tiles cut where they do not fit"
+    "the paper's machine and networks are not known here; costs are npuc's exact ones, not MAESTRO's own; a fixed "
+    "mapping is one by roles of dimensions, the best of those tried, whose tiles are cut where they do not fit"
 )
 """What keeps our figure from being the paper's."""
 
