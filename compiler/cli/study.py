@@ -96,7 +96,7 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repeat a published study and set its numbers beside ours: igo takes minutes, the others mostly less than one."""
+    """Repeat a published study and set its numbers beside ours: igo and flexion take minutes, the others less."""
     with Verb(debug):
         study = STUDIES.get(name)
         if json == "-" and csv == "-":

@@ -17,6 +17,7 @@ from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.explore.flexibility.classes import ClassSearch
 from npuc.compiler.explore.flexibility.find import choices_of
 from npuc.compiler.explore.flexibility.own import whole_of
+from npuc.dialects.mapping import Clusters
 from npuc.studies.base import Advance
 from npuc.studies.flexion.design import WiredMachine, best_machine
 from npuc.studies.flexion.networks import MappedNetwork, mapped_network
@@ -67,7 +68,7 @@ class MachineResult:
 
     name: str
     elements: int
-    mapping: str
+    mapping: Clusters
     rows: tuple[GainRow, ...]
     refitted: Mapping[str, float]
 
@@ -150,7 +151,7 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     return MachineResult(
         first.hardware.name,
         first.machine.mapped.array.num_pes,
-        str(machine.mapping),
+        machine.mapping,
         (*rows, *_means(rows)),
         refitted,
     )

@@ -7,6 +7,7 @@ from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
+from npuc.dialects.mapping import ClusterLevel
 from npuc.studies.flexion.settings import ALL, CLASSES, MACHINES_EACH, NAMES, PUBLISHED_GAIN
 from npuc.studies.flexion.study import MEAN, FlexionResults, GainRow, MachineResult, geometric_mean
 from npuc.studies.rows import rows_csv, rows_json
@@ -29,12 +30,18 @@ def to_json(study: FlexionResults) -> str:
             "elements": one.elements,
             "evaluations": study.evaluations,
             "machines_tried": MACHINES_EACH * study.evaluations,
-            "mapping": one.mapping,
+            "mapping": [level_json(level) for level in one.mapping.levels],
             "designed_for_it": dict(one.refitted),
         }
         for one in study.machines
     ]
     return rows_json("flexion", study.preset, {"rows": [asdict(row) for row in study.rows], "machines": machines})
+
+
+def level_json(level: ClusterLevel) -> dict[str, object]:
+    """A level of a wired mapping: its sub-clusters, its loops, outermost first, and the tile of each."""
+    loops = [{"role": loop.dim, "step": loop.temporal, "tile": loop.spatial} for loop in level.loops]
+    return {"sub_clusters": level.fanout, "loops": loops}
 
 
 def to_csv(study: FlexionResults) -> str:

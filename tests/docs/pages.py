@@ -28,6 +28,7 @@ NAMES = (
         "study-igo",
         "study-thesis",
         "study-hypar",
+        "study-flexion",
         "maestro",
         "crosscheck",
         "parallel",

@@ -333,6 +333,7 @@ OWN = {
     "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),
     "study --network": Case("--network net.dsl", "--preset os -D hidden=16", "study crosscheck"),
     "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
+    "study --evaluations": Case("--evaluations 2", command="study flexion --network net.dsl --hw eyeriss"),
     "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
     "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),
     "new --output": Case("-o made"),
