@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 
 Preset = Literal["inference", "training"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
 Age = Literal["2014", "later"]
 EVALUATIONS = 500
 """The mappings of each distinct contraction that are tried for each class."""
