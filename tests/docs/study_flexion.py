@@ -1,18 +1,16 @@
 """
 The tables of docs/study-flexion.md: the study as it runs, between markers.
 
-    python -m tests.docs.study_flexion            runs it under both presets, some minutes, and writes them anew
+    python -m tests.docs.study_flexion            runs it, two minutes, and writes them anew
 """
 
 from collections.abc import Iterator, Mapping
 
-from npuc.studies.flexion.settings import NAMES, Preset
+from npuc.studies.flexion.settings import NAMES
 from npuc.studies.flexion.study import FlexionResults, MachineResult, plan_study, run_study
 from npuc.studies.flexion.view import cells_of
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
-
-PRESETS: tuple[Preset, ...] = ("inference", "training")
 
 
 def gain_rows(machine: MachineResult) -> Iterator[str]:
@@ -35,20 +33,15 @@ def mapping_rows(study: FlexionResults) -> Iterator[str]:
             yield f"| {machine.name} | {name} | {level.fanout} | {spread} | `{loops}` |"
 
 
-def tables(studies: Mapping[Preset, FlexionResults]) -> Mapping[str, Iterator[str]]:
+def tables(study: FlexionResults) -> Mapping[str, Iterator[str]]:
     """All tables of the page by name."""
-    gains = {
-        f"{preset} {machine.name}": gain_rows(machine)
-        for preset, study in studies.items()
-        for machine in study.machines
-    }
-    return {"mappings": mapping_rows(studies["inference"]), **gains} if "inference" in studies else gains
+    return {"mappings": mapping_rows(study), **{machine.name: gain_rows(machine) for machine in study.machines}}
 
 
 def main() -> None:
     """Write the page's tables."""
     page = FOLDER / "study-flexion.md"
-    found = tables({preset: run_study(plan_study(preset)) for preset in PRESETS})
+    found = tables(run_study(plan_study()))
     page.write_text(filled(page.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 
