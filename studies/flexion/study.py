@@ -40,7 +40,7 @@ SEED = 0
 
 
 @dataclass(frozen=True)
-class GainRow:
+class FlexionRow:
     """
     A network on a machine, in a class: cycles, how many times less than with all axes fixed, and over a lower bound.
 
@@ -69,7 +69,7 @@ class MachineResult:
     name: str
     elements: int
     mapping: Clusters
-    rows: tuple[GainRow, ...]
+    rows: tuple[FlexionRow, ...]
     refitted: Mapping[str, float]
 
     def gain(self, network: str, supports: Supports) -> float:
@@ -91,7 +91,7 @@ class FlexionResults:
     machines: tuple[MachineResult, ...]
 
     @property
-    def rows(self) -> tuple[GainRow, ...]:
+    def rows(self) -> tuple[FlexionRow, ...]:
         """The rows of all machines."""
         return tuple(row for machine in self.machines for row in machine.rows)
 
@@ -141,7 +141,7 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     tried = MACHINES_EACH * plan.evaluations
     machine = best_machine([one for one in networks if one.age == "2014"], tried, SEED)
     done("the machine of 2014", 1)
-    rows, refitted = list[GainRow](), dict[str, float]()
+    rows, refitted = list[FlexionRow](), dict[str, float]()
     for network in networks:
         own, fixed = _totals(network, machine, best_machine([network], tried, SEED), plan.evaluations)
         rows += [_row(network, supports, own) for supports in CLASSES]
@@ -180,20 +180,20 @@ def _totals(
     return totals, min(totals[FIXED], alone_total)
 
 
-def _row(network: MappedNetwork, supports: Supports, totals: Mapping[Supports, float]) -> GainRow:
+def _row(network: MappedNetwork, supports: Supports, totals: Mapping[Supports, float]) -> FlexionRow:
     cycles, name = totals[supports], network.hardware.name
     gain, over = totals[FIXED] / cycles, cycles / network.bound
-    return GainRow(name, network.name, network.age, class_of(supports), cycles, gain, over)
+    return FlexionRow(name, network.name, network.age, class_of(supports), cycles, gain, over)
 
 
-def _means(rows: Sequence[GainRow]) -> list[GainRow]:
+def _means(rows: Sequence[FlexionRow]) -> list[FlexionRow]:
     """The geometric means over the later networks, beside what is published of all axes."""
-    found: list[GainRow] = []
+    found: list[FlexionRow] = []
     for supports in CLASSES:
         own = [row for row in rows if row.age == "later" and row.free == class_of(supports)]
         published = PUBLISHED_GAIN if supports == ALL else None
         gain, over = (geometric_mean(values) for values in ([r.gain for r in own], [r.over_bound for r in own]))
-        found.append(GainRow(own[0].machine, MEAN, "later", class_of(supports), None, gain, over, published))
+        found.append(FlexionRow(own[0].machine, MEAN, "later", class_of(supports), None, gain, over, published))
     return found
 
 

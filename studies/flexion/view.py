@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.dialects.mapping import ClusterLevel
 from npuc.studies.flexion.settings import ALL, CLASSES, MACHINES_EACH, NAMES, PUBLISHED_GAIN
-from npuc.studies.flexion.study import MEAN, FlexionResults, GainRow, MachineResult, geometric_mean
+from npuc.studies.flexion.study import MEAN, FlexionResults, FlexionRow, MachineResult, geometric_mean
 from npuc.studies.rows import rows_csv, rows_json
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def level_json(level: ClusterLevel) -> dict[str, object]:
 
 def to_csv(study: FlexionResults) -> str:
     """The rows, one per line."""
-    return rows_csv([field.name for field in fields(GainRow)], [asdict(row) for row in study.rows])
+    return rows_csv([field.name for field in fields(FlexionRow)], [asdict(row) for row in study.rows])
 
 
 def print_study(study: FlexionResults, console: Console) -> None:
