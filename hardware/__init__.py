@@ -7,7 +7,15 @@ Hardware descriptions: the keys a file may have, presets, and how one is read.
 
 from npuc.compiler.core.kinds import Flag, Integer, Key, OneOf, Real, Text
 from npuc.hardware.description import Hardware, machine_target, mapping_target
-from npuc.hardware.load import PRESETS, load_hardware, parse_setting, preset_names, text_of_hardware
+from npuc.hardware.load import (
+    PRESETS,
+    constraint_names,
+    load_constraints,
+    load_hardware,
+    parse_setting,
+    preset_names,
+    text_of_hardware,
+)
 from npuc.hardware.schema import KEYS
 
 __all__ = [
@@ -20,6 +28,8 @@ __all__ = [
     "OneOf",
     "Real",
     "Text",
+    "constraint_names",
+    "load_constraints",
     "load_hardware",
     "machine_target",
     "mapping_target",

@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Rules, rules_of
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
@@ -31,6 +32,7 @@ from npuc.hardware.schema import KEYS, TABLES, key_named
 from npuc.hardware.together import Contradiction, check_together, with_one_width
 
 PRESETS = Path(__file__).parent / "presets"
+CONSTRAINTS = Path(__file__).parent / "constraints"
 SIZE_LIMIT = 1 << 20
 _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
@@ -65,6 +67,12 @@ class _Origin:
         lines = (self.text or "").split("\n")
         source_line = lines[line - 1] if 0 < line <= len(lines) else ""
         return UsageError(message, location=Location(self.name, line, col), hint=hint, source_line=source_line)
+
+
+@cache
+def constraint_names() -> tuple[str, ...]:
+    """The constraints that ship with npuc, sorted."""
+    return tuple(sorted(path.stem for path in CONSTRAINTS.glob("*.toml")))
 
 
 @cache
@@ -109,6 +117,28 @@ def load_hardware(
         name = os.fspath(hardware)
         raise _Origin(name, _text(Path(name), name)).error(e.message, e.path, e.hint) from None
     return Hardware({path: values[path] for path in KEYS if path in values})
+
+
+def load_constraints(name: str) -> Rules:
+    """
+    The constraints of mappings in a file, whose keys are those of `constraints` alone, or those that ship under a name.
+
+    Raises `UsageError` for an unknown name, a file that cannot be read, and everything that the schema does not allow.
+    """
+    path = CONSTRAINTS / f"{name}.toml" if name in constraint_names() else Path(name)
+    if path.suffix != ".toml":
+        hint = did_you_mean(name, constraint_names())
+        raise UsageError(
+            f"unknown constraints '{name}', expected a name (npuc list constraints) or a .toml file", hint=hint
+        )
+    text = _text(path, name)
+    values = _described(text, name)
+    for key in values:
+        if key not in (RULES, DIVISORS):
+            raise _Origin(name, text).error(
+                f"{key} is no constraint", key, f"--hw has the machine: only {RULES}, {DIVISORS}"
+            )
+    return rules_of(values, name, text)
 
 
 def text_of_hardware(hardware: HardwareLike) -> str:

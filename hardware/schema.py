@@ -18,6 +18,7 @@ from typing import cast
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
 from npuc.compiler.analysis.machine.table import TABLE
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, ROWS, RULES
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, Key, Real, Rows, Scalar, Text
 from npuc.compiler.core.options import PRECISIONS
@@ -141,6 +142,8 @@ _OWN = (
         "fixed",
     ),
     Key("flexibility.block", COUNT, "rows and columns of a block"),
+    Key(RULES, ROWS, "what mappings must be like, all of it: orders, spread dimensions, tiles, work"),
+    Key(DIVISORS, Flag(), "tiles divide what they are cut from", False),
 )
 
 _TABLES = (
@@ -154,6 +157,7 @@ _TABLES = (
     "scalesim",
     "maestro",
     "flexibility",
+    "constraints",
     "technology",
     "energy",
     "area",

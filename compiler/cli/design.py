@@ -61,6 +61,7 @@ def command(
     asked: Annotated[
         DesignBudget,
         Takes(
+            without=("constraints",),
             help={"budget": "Mappings to evaluate in all.", "levels": "Levels of clusters, 1 to 3."},
             default={"budget": 100_000},
         ),

@@ -56,7 +56,7 @@ def command(
     asked: Annotated[
         FlexSearch,
         Takes(
-            without=("levels", "tiles"),
+            without=("levels", "tiles", "constraints"),
             help={"budget": "Mappings to try for each class and distinct contraction."},
             default={"budget": 500},
         ),

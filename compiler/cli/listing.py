@@ -16,6 +16,7 @@ LISTED = {
     "backends": "cost models, for -b",
     "frontends": "formats of sources",
     "hardware": "machines, for --hw",
+    "constraints": "constraints of mappings, for --constraints",
     "passes": "passes of a pipeline, for -p",
     "patterns": "rewrites of passes",
     "samples": "networks, as samples:NAME",
@@ -129,6 +130,15 @@ def _hardware(_: list[str]) -> Iterator[tuple[str, str]]:
         yield name, load_hardware(name).summary()
 
 
+def _constraints(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.hardware import constraint_names, load_constraints
+
+    for name in constraint_names():
+        rules = load_constraints(name).rules
+        text = (rules[0].place.text or "").partition("\n")[0].lstrip("# ")
+        yield name, text
+
+
 def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
     import dataclasses
 
@@ -212,6 +222,7 @@ def _studies(_: list[str]) -> Iterator[tuple[str, str]]:
 
 _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "backends": _backends,
+    "constraints": _constraints,
     "frontends": _frontends,
     "hardware": _hardware,
     "layers": _layers,

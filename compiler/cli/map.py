@@ -174,16 +174,17 @@ def _search(
     from npuc.compiler.driver.options import options_of
     from npuc.compiler.driver.score import network_name
     from npuc.compiler.driver.unread import unread_warnings
+    from npuc.compiler.explore.mapping.constrained.demands import machine_rules
     from npuc.compiler.explore.mapping.search import Search
     from npuc.frontends.source import open_source
 
-    say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
+    say, rules = said(lambda text: print(text, file=sys.stderr), quiet=quiet), asked.rules()
     opened, warnings = open_source(source), list[str]()
     with without_cycle_collection():
         module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
-        found = Search(module, hardware, settings)
+        found = Search(module, hardware, settings, machine_rules(hardware, options).joined(rules))
         if not found.contracts:
             raise SourceError(f"{opened.shown} has no contraction to map")
         start = time.monotonic()
@@ -192,7 +193,7 @@ def _search(
             ended = found.run(name, opened.shown, advance, asked.jobs, asked.resume)
         scored = [(get_backend(BACKEND), hardware)]
         unread = unread_warnings(options_of(options).overrides, scored)
-        for warning in (*ended.result.warnings, *unread):
+        for warning in (*found.demands.warnings(list(found.distinct.values())), *ended.result.warnings, *unread):
             say(f"warning: {warning}")
         what = f" of {len(ended.result.found):,} distinct contractions"
         asked.tell(say, ended.result.evaluations, ended.before, time.monotonic() - start, what)

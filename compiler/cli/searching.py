@@ -20,6 +20,7 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from npuc.compiler.analysis.mapping.constraints.rules import Rules
     from npuc.compiler.core.options import Say
 
 BACKEND = "maestro"
@@ -43,12 +44,28 @@ class Searching(Group):
         typer.Option("--tiles", metavar="|".join(TILES), help="Tile sizes to try: divisors of a dimension, or any."),
     ] = "divisors"
 
+    constraints: Annotated[
+        str | None,
+        typer.Option(
+            "--constraints",
+            metavar="NAME|FILE.toml",
+            help="Constraints that mappings meet, beside the machine's (npuc list constraints).",
+        ),
+    ] = None
+
     def check(self) -> None:
         """Raise `UsageError` for a value that no search has."""
         chosen("--tiles", self.tiles, TILES)
         check_count("--budget", self.budget, 1)
         check_count("--seed", self.seed, 0)
         check_count("--levels", self.levels, 1, MOST_LEVELS)
+
+    def rules(self) -> Rules:
+        """The constraints that were asked for. Raises `UsageError`."""
+        from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES
+        from npuc.hardware import load_constraints
+
+        return NO_RULES if self.constraints is None else load_constraints(self.constraints)
 
 
 @dataclass(frozen=True)

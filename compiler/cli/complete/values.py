@@ -62,6 +62,11 @@ def machines(asked: Asked) -> Iterable[Candidate]:
     return [*map(Candidate, words()["names"]["hardware"]), *files(asked.word, MACHINES)]
 
 
+def constraints(asked: Asked) -> Iterable[Candidate]:
+    """Constraints by name, or a file."""
+    return [*map(Candidate, words()["names"]["constraints"]), *files(asked.word, (".toml",))]
+
+
 def mappings(asked: Asked) -> Iterable[Candidate]:
     """Dataflows by name, and mapping files."""
     return [*map(Candidate, words()["names"]["mappings"]), *files(asked.word, (".m",))]
@@ -168,6 +173,7 @@ VALUES: Mapping[str, Completer] = {
     "--backend": named("backends"),
     "--mapping": mappings,
     "--mapper": named("mappers"),
+    "--constraints": constraints,
     "-O": chosen(*map(str, LEVELS)),
     "--objective": chosen(*OBJECTIVES),
     "--zero": chosen(*map(str, ZERO_STAGES)),

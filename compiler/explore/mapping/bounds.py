@@ -85,8 +85,8 @@ def spread_choices(space: MapSpace) -> Iterator[tuple[tuple[int, ...], Floats]]:
     """The sub-clusters of all levels, each with all choices of widths, [level, dimension, choice]."""
     for fanouts in space.fanouts:
         found = np.ones((0, len(space.dims), 1))
-        for fanout in fanouts:
-            spreads = space.spreads(fanout)
+        for level, fanout in enumerate(fanouts):
+            spreads = space.spreads(level, fanout)
             rows = np.ones((len(space.dims), len(spreads)))
             for number, spread in enumerate(spreads):
                 for dim, width in spread:

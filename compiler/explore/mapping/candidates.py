@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.constraints.check import Bools, has_work
 from npuc.compiler.analysis.mapping.convert import normal
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles, level_tiles
 from npuc.compiler.explore.mapping.space import MapSpace
@@ -67,6 +68,19 @@ def join(parts: Sequence[Candidates]) -> Candidates:
             for same in levels
         ),
     )
+
+
+def working(space: MapSpace, candidates: Candidates) -> Candidates:
+    """Those candidates that give enough elements work, as the constraints of the space demand."""
+    fine = are_working(space, candidates)
+    return candidates if fine.all() else candidates.at(np.flatnonzero(fine))
+
+
+def are_working(space: MapSpace, candidates: Candidates) -> Bools:
+    """Which candidates give enough elements work; all where nothing is demanded."""
+    if space.constraints is None or not space.constraints.needs_work:
+        return np.ones(len(candidates), bool)
+    return has_work(space.constraints, candidates.fanouts, candidates.levels)
 
 
 def smallest(space: MapSpace) -> Candidates:

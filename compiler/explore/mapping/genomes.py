@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
-from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.candidates import Candidates, are_working
 from npuc.compiler.explore.mapping.capacity import BufferCapacity, Drawn, cut_to_fit
-from npuc.compiler.explore.mapping.space import MapSpace, divisors, widths_of
+from npuc.compiler.explore.mapping.constrained.legal import divisors
+from npuc.compiler.explore.mapping.constrained.shape import adopt, arrange, employ
+from npuc.compiler.explore.mapping.space import MapSpace
 
 Hashes = NDArray[np.uint64]
 
@@ -71,16 +73,30 @@ class Expression:
 
         The genomes' tiles become those of the mappings, so that what operators do next begins from what was scored.
         """
+        found, space = self._express(genomes), self.space
+        rows = np.flatnonzero(~are_working(space, found))
+        if len(rows):
+            adopt(space, rows, genomes.chosen, genomes.tiles, genomes.spread, genomes.share)
+            found = self._express(genomes)
+        return found
+
+    def _express(self, genomes: Genomes) -> Candidates:
         space, count = self.space, len(genomes)
         fanouts = np.array(space.fanouts)[genomes.chosen].T
         whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), count, axis=1)
-        widths = [self.widths(fanouts[n], genomes.spread[n], genomes.share[n]) for n in range(space.levels)]
+        if space.constraints is not None:
+            arrange(space, genomes.orders, genomes.spread, genomes.share)
+        widths = [self.widths(fanouts[n], genomes.spread[n], genomes.share[n], n) for n in range(space.levels)]
         tiles, orders = list(genomes.tiles), list(genomes.orders)
         self.repair(tiles, whole)
+        if space.constraints is not None and space.constraints.needs_work:
+            employ(space, tiles, widths, whole)
         if self.capacity is not None:
             least = np.full(whole.shape, np.inf)
             least[list(space.cut)] = 1.0
             cut_to_fit(self.capacity, Drawn(tiles, orders, widths[0], whole, least))
+            if space.constraints is not None:
+                self.repair(tiles, whole)
         levels = tuple(
             level_tiles(np.minimum(tile * width, given), tile.copy(), order)
             for given, tile, width, order in zip([whole, *tiles], tiles, widths, orders, strict=False)
@@ -90,7 +106,11 @@ class Expression:
     def repair(self, tiles: list[Floats], whole: Floats) -> None:
         """Make tiles legal in place: at most the enclosing tile, and a divisor of it where it must be."""
         given = whole
-        for tile in tiles:
+        for level, tile in enumerate(tiles) if self.space.legal else ():
+            for at, legal in enumerate(self.space.legal):
+                tile[at] = legal.repaired(level, given[at], tile[at])
+            given = tile
+        for tile in () if self.space.legal else tiles:
             fixed = np.minimum(tile, given)
             for at in range(len(whole)) if self._steps else ():
                 fixed[at] = self._steps[at].below(given[at], fixed[at])
@@ -99,12 +119,12 @@ class Expression:
             tile[...] = fixed
             given = tile
 
-    def widths(self, fanout: Ints, spread: Ints, share: Floats) -> Floats:
+    def widths(self, fanout: Ints, spread: Ints, share: Floats, level: int = 0) -> Floats:
         """How many sub-clusters share each dimension, [dimension, mapping]; 1 for those that are not spread."""
         space = self.space
         widths = np.ones((len(space.dims), len(fanout)))
         for size in np.unique(fanout) if space.cut else ():
-            choices = widths_of(int(size), min(space.parallel, len(space.cut)))
+            choices = space.widths(level, int(size))
             if not choices:
                 continue
             rows = np.flatnonzero(fanout == size)

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, Rules
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.report.as_csv import csv_text
 from npuc.dialects.mapping import Clusters, MappingAttr
@@ -44,9 +45,10 @@ class Found:
     """
     The search of one distinct contraction; `curve` are evaluations after which the best cost fell, and that cost.
 
-    `default_fits` and `fits`: whether the machine can run the default mapping and the best one. The best may not fit
-    where directives can express no mapping that the buffers hold. `bound` is the objective that no mapping is below,
-    None where that is not known; the mapping is proved to be the best where its cost is no more.
+    `default_allowed`: whether the default mapping meets the constraints. `default_fits` and `fits`: whether the machine
+    can run the default mapping and the best one. The best may not fit where directives can express no mapping that the
+    buffers hold. `bound` is the objective that no mapping is below, None where that is not known; the mapping is proved
+    to be the best where its cost is no more.
     """
 
     default: MappingCost | None
@@ -57,6 +59,7 @@ class Found:
     default_fits: bool = True
     fits: bool = True
     bound: float | None = None
+    default_allowed: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ class SearchResult:
     """
     Rows in program order and the searches that they refer to; `peak` is MACs a cycle.
 
-    `interrupted`: the search was ended before its budget was, and these are the best so far.
+    `interrupted`: the search was ended before its budget was, and these are the best so far. `rules` are the
+    constraints of its mappings.
     """
 
     title: str
@@ -100,6 +104,7 @@ class SearchResult:
     rows: tuple[MappedRow, ...]
     found: tuple[Found, ...]
     interrupted: bool = False
+    rules: Rules = NO_RULES
 
     def of(self, row: MappedRow) -> Found:
         """The search of a row."""
@@ -132,6 +137,11 @@ class SearchResult:
         more = f" and {len(layers) - 1:,} more" if len(layers) > 1 else ""
         need = "directives keep whole windows in an element, for which the machine's buffers have no room"
         return [f"{layers[0]}{more}: {need}: the search is among those with the smallest tiles"]
+
+    @property
+    def disallowed(self) -> int:
+        """The number of contractions whose default mapping does not meet the constraints."""
+        return sum(not self.of(row).default_allowed for row in self.rows)
 
     @property
     def unfit(self) -> tuple[int, int]:
@@ -197,6 +207,7 @@ def to_json(result: SearchResult, version: str) -> str:
         "parallel": settings.parallel,
         "tiles": settings.tiles,
         "interrupted": result.interrupted,
+        "constraints": {"divisors": result.rules.divisors, "rules": [dict(rule.row) for rule in result.rules.rules]},
         "totals": {"default": _cost(result.total(default=True)), "best": _cost(result.total(default=False))},
         "rows": [
             {
@@ -212,6 +223,7 @@ def to_json(result: SearchResult, version: str) -> str:
         "contractions": [
             {
                 "default": _cost(found.default),
+                "default_allowed": found.default_allowed,
                 "default_fits": found.default_fits,
                 "best": _cost(found.best),
                 "fits": found.fits,

@@ -9,11 +9,13 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, Rules
 from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.explore.mapping.best import Limits
+from npuc.compiler.explore.mapping.constrained.demands import Demands
 from npuc.compiler.explore.mapping.mapper import ALGORITHMS, Algorithm
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, Settings
 from npuc.compiler.explore.mapping.searcher import Outcome, recorded, request_of
@@ -36,11 +38,12 @@ class Ended:
 
 @dataclass(frozen=True)
 class Search:
-    """The contractions of a module whose mappings are searched on a machine."""
+    """The contractions of a module whose mappings are searched on a machine, under the constraints of `rules`."""
 
     module: ModuleOp
     hardware: Hardware
     settings: Settings
+    rules: Rules = NO_RULES
 
     @cached_property
     def machine(self) -> MappedMachine:
@@ -59,12 +62,16 @@ class Search:
 
     @cached_property
     def distinct(self) -> dict[Hashable, tuple[SearchTask, ContractOp]]:
-        """A search for each kind of contraction, with the first of that kind. Raises `SourceError`, `UsageError`."""
+        """
+        A search for each kind of contraction, with the first of that kind.
+
+        Raises `SourceError`, `UsageError`, and `CapacityError` for constraints that cannot be met.
+        """
         found: dict[Hashable, tuple[SearchTask, ContractOp]] = {}
         for op in self.contracts:
             key = self._key(op)
             if key not in found:
-                found[key] = self._task(op), op
+                found[key] = self.demands.applied(self._task(op), op), op
         for task, op in found.values():
             self._require_searchable(task, op)
         return found
@@ -72,7 +79,12 @@ class Search:
     def _key(self, op: ContractOp) -> Hashable:
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
         machine = self.machine.for_contraction(op)
-        return works, op.mapping_attr, machine.array, machine.buffers
+        return works, op.mapping_attr, machine.array, machine.buffers, self.demands.rows(op)
+
+    @cached_property
+    def demands(self) -> Demands:
+        """What is demanded of the mappings of each contraction."""
+        return Demands(self.rules)
 
     def _task(self, op: ContractOp) -> SearchTask:
         machine = self.machine.for_contraction(op)
@@ -124,7 +136,9 @@ class Search:
             op.mapping_attr = found[row.number].mapping
         machine, own, interrupted = self.machine, self.settings, interrupt is not None
         name, rowed = self.hardware.name, tuple(rows)
-        result = SearchResult(title, source, name, machine.mode, machine.peak, own, rowed, found, interrupted)
+        result = SearchResult(
+            title, source, name, machine.mode, machine.peak, own, rowed, found, interrupted, self.rules
+        )
         return Ended(result, interrupt, before)
 
     def _found(self, outcomes: list[Outcome], interrupt: KeyboardInterrupt | None) -> tuple[Found, ...]:
@@ -157,6 +171,7 @@ class Search:
             task.attribute(best.found),
             best.evaluations,
             tuple(best.curve),
+            default_allowed=task.allows_default,
             default_fits=default is not None and bool(machine_limits.fit(default.costs, objective)[0]),
             fits=bool(machine_limits.fit(best.cost.costs, objective)[0]),
             bound=outcome.bound,

@@ -107,7 +107,7 @@ def key_of(task: SearchTask, settings: Settings) -> str:
     content = (
         version(),
         task.content,
-        (space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole)),
+        space.content,
         task.capacity,
         (settings.objective, settings.mapper, settings.seed, ALGORITHMS.get(settings.mapper).version),
     )

@@ -8,10 +8,13 @@ the dimension's *width*, or what there is. Any order of loops. All of it is lega
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 
+from npuc.compiler.analysis.mapping.constraints.limits import LevelConstraint, MapConstraints
+from npuc.compiler.explore.mapping.constrained.legal import LegalTiles, divisors
 from npuc.dialects.npu.nest import Nest
 
 Spread = tuple[tuple[int, int], ...]
@@ -24,7 +27,7 @@ class MapSpace:
     A frozen space: dimensions by name and size, the sub-clusters of each level (from the top) that may be chosen.
 
     `whole` are dimensions that are never cut. With `divisors` a tile divides the enclosing tile, else it is any integer
-    up to it.
+    up to it. `constraints` leave out mappings, those with clusters of other sizes already from `fanouts`.
     """
 
     dims: tuple[tuple[str, int], ...]
@@ -32,6 +35,7 @@ class MapSpace:
     parallel: int = 1
     divisors: bool = True
     whole: frozenset[str] = frozenset()
+    constraints: MapConstraints | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -48,24 +52,57 @@ class MapSpace:
         """The number of levels."""
         return len(self.fanouts[0])
 
-    def tiles(self, given: int) -> tuple[int, ...]:
-        """The tile sizes into which a level may cut a tile of a dimension."""
-        return divisors(given) if self.divisors else tuple(range(1, given + 1))
+    @property
+    def content(self) -> tuple[object, ...]:
+        """What distinguishes the space from others, whose `repr` is the same in every process."""
+        own = (self.dims, self.fanouts, self.parallel, self.divisors, sorted(self.whole))
+        return own if self.constraints is None else (*own, self.constraints)
 
-    def spreads(self, fanout: int) -> tuple[Spread, ...]:
-        """All ways to spread dimensions over so many sub-clusters, none of them included; each with a width of 2 up."""
+    @cached_property
+    def legal(self) -> tuple[LegalTiles, ...]:
+        """The tiles of each dimension that the constraints leave; none where there are no constraints."""
+        if self.constraints is None:
+            return ()
+        return tuple(
+            LegalTiles.of(self.constraints, at, size, divides=self.divisors, whole=name in self.whole)
+            for at, (name, size) in enumerate(self.dims)
+        )
+
+    def level(self, number: int) -> LevelConstraint:
+        """The constraints of a level."""
+        return LevelConstraint() if self.constraints is None else self.constraints.levels[number]
+
+    def tiles(self, level: int, at: int, given: int) -> Sequence[int]:
+        """The tile sizes into which a level may cut a tile of the dimension at a place."""
+        if self.constraints is not None:
+            return self.legal[at].tiles(level, given)
+        if at not in self.cut:
+            return (given,)
+        return divisors(given) if self.divisors else range(1, given + 1)
+
+    def widths(self, level: int, fanout: int) -> list[tuple[int, ...]]:
+        """
+        The widths of the dimensions that a level spreads over so many sub-clusters, in the order in which they take
+        them, those first that must be spread; empty where none can be.
+        """
+        own = self.level(level)
+        may = len(self.cut) if own.may is None else len(set(own.may) & set(self.cut))
+        found = widths_of(fanout, min(self.parallel, len(self.cut)))
+        return [one for one in found if len(own.must) <= len(one) <= may]
+
+    def spreads(self, level: int, fanout: int) -> tuple[Spread, ...]:
+        """
+        All ways in which a level may spread dimensions over so many sub-clusters, also none of them; each with a width
+        of 2 up.
+        """
         found: list[Spread] = [()]
+        own = self.level(level)
+        allowed = [at for at in self.cut if own.may is None or at in own.may]
         for widths in widths_of(fanout, self.parallel):
-            for dims in product(self.cut, repeat=len(widths)):
+            for dims in product(allowed, repeat=len(widths)):
                 if len(set(dims)) == len(dims):
                     found.append(tuple(sorted(zip(dims, widths, strict=True))))
-        return tuple(dict.fromkeys(found))
-
-
-def divisors(number: int) -> tuple[int, ...]:
-    """The divisors of a number, ascending."""
-    small = [d for d in range(1, int(number**0.5) + 1) if number % d == 0]
-    return tuple(sorted({*small, *(number // d for d in small)}))
+        return tuple(one for one in dict.fromkeys(found) if set(own.must) <= {at for at, _ in one})
 
 
 def widths_of(fanout: int, most: int) -> tuple[tuple[int, ...], ...]:

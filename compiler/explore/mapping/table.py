@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from npuc.compiler.core.errors import either
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
@@ -120,6 +121,8 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
         count = f"{result.evaluations:,} mappings"
         yield "so far", f"The search was interrupted: the best of {count}, and a longer one may find better ones."
     yield "total", _total(best, result)
+    if result.rules:
+        yield "rules", _rules(result)
     if default is None:
         yield "verdict", "The default mapping cannot be run on every contraction, so that there is nothing to compare."
         return
@@ -129,6 +132,20 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
         text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
         yield "*", f"{text} or bring more than its network carries in their time."
     yield "verdict", _verdict(result, count - unfit)
+
+
+def _rules(result: SearchResult) -> str:
+    """The constraints, and whether the default mappings meet them."""
+    files = list(dict.fromkeys(rule.place.name for rule in result.rules.rules))
+    count = len(result.rules.rules)
+    text = f"{count:,} rule{'s' if count != 1 else ''} of {either(files, 'and')}" if files else ""
+    text = " and ".join(part for part in (text, "tiles that divide" if result.rules.divisors else "") if part)
+    if not result.disallowed:
+        return f"{text}, which all mappings meet."
+    return (
+        f"{text}, which all mappings meet; the default mappings of {result.disallowed:,} of {len(result.rows):,} "
+        "contractions do not."
+    )
 
 
 def _verdict(result: SearchResult, fitting: int) -> str:

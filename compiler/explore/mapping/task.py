@@ -19,8 +19,10 @@ from npuc.backends.maestro.batch import evaluate_on
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
+from npuc.compiler.analysis.mapping.constraints.check import meets
 from npuc.compiler.analysis.mapping.convert import to_clusters
 from npuc.compiler.analysis.mapping.coverage import coverage
+from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of, contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
@@ -65,6 +67,11 @@ class SearchTask(Protocol):
 
     def default(self) -> MappingCost | None:
         """The cost of the mapping that the contraction has without a search; None if it cannot be run."""
+        ...
+
+    @property
+    def allows_default(self) -> bool:
+        """Whether that mapping, if there is one, meets the constraints; True where there are none."""
         ...
 
     def bound(self, objective: Objective) -> CostBound | None:
@@ -117,12 +124,29 @@ class ExactTask:
         found += [named_clusters(template, self.nest, self.nest.statements[0], pes) for template in TEMPLATES]
         found.append(Clusters((ClusterLevel(pes, tuple(TileLoop(dim, 1, 1) for dim in self.nest.sizes)),)))
         for one in dict.fromkeys(one for one in found if one is not None):
-            yield one, self._cost(one)
+            if self.allows(one):
+                yield one, self._cost(one)
+
+    def allows(self, mapping: Clusters) -> bool:
+        """Whether a mapping meets the constraints of the space; one of fewer levels has nothing at those inside."""
+        constraints, missing = self.space.constraints, self.space.levels - len(mapping.levels)
+        if constraints is None or missing < 0:
+            return constraints is None
+        levels = (*mapping.levels, *[ClusterLevel(1, ())] * missing)
+        tiles = cluster_arrays(self.works[0], [Clusters(levels)])
+        fanouts, sizes = np.array([[level.fanout] for level in levels]), [size for _, size in self.space.dims]
+        return bool(meets(constraints, fanouts, tiles, sizes, divides=self.space.divisors)[0])
 
     def default(self) -> MappingCost | None:
         """The exact cost of the mapping that the nest has."""
         own = self.own()
         return None if own is None else self._cost(own)
+
+    @property
+    def allows_default(self) -> bool:
+        """Whether the mapping that the nest has meets the constraints."""
+        own = self.own()
+        return own is None or self.allows(own)
 
     def _cost(self, mapping: Clusters) -> MappingCost:
         l1, _, l1_sum, l2_sum = self.machine.buffers
@@ -192,7 +216,13 @@ class ParityTask:
         return MappingCosts(cycles, table["energy_total_mac_units"], table["l1_size_req"], table["l2_size_req"])
 
     def known(self) -> Iterator[tuple[Mapping, MappingCost]]:
-        """The mapping that the layer has, and named ones, without those that omit points or compute some twice."""
+        """
+        The mapping that the layer has, and named ones, without those that omit points or compute some twice.
+
+        Under constraints there are none: those are about cuts, which directives need not be.
+        """
+        if self.space.constraints is not None:
+            return
         pes = self.machine.array.num_pes
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
         for one in dict.fromkeys(one for one in found if one is not None):
@@ -203,6 +233,11 @@ class ParityTask:
     def default(self) -> MappingCost | None:
         """MAESTRO's cost of the mapping that the layer has."""
         return None if self.has is None else self._cost(self.has)
+
+    @property
+    def allows_default(self) -> bool:
+        """Whether there are no constraints: directives are not compared with them."""
+        return self.space.constraints is None
 
     def _cost(self, mapping: Mapping) -> MappingCost | None:
         array = self.machine.array

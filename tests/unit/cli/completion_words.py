@@ -40,7 +40,7 @@ from npuc.frontends.dsl.lint import RULES
 from npuc.frontends.files import sample_names
 from npuc.frontends.registry import frontend_names
 from npuc.frontends.source import open_source
-from npuc.hardware import KEYS, load_hardware, preset_names
+from npuc.hardware import KEYS, constraint_names, load_hardware, preset_names
 
 FILE = Path(known.__file__).with_name("words.json")
 NOT_SHOWN = (Kind.VIEW, Kind.CONSTANT)
@@ -56,6 +56,7 @@ def made() -> Words:
             "backends": sorted(built_in()),
             "hardware": preset_names(),
             "mappings": mapping_names(),
+            "constraints": list(constraint_names()),
             "mappers": sorted(ALGORITHMS.names()),
             "anchors": list(dict.fromkeys(anchors())),
             "operations": sorted(own_operations()),

@@ -317,6 +317,7 @@ OWN = {
     "map --seed": Case("--seed 1", LARGER, "map net.dsl --hw nvdla"),
     "map --pipeline": Case("-p lower-to-npu"),
     "map --rows": Case("--rows all", command="map many.dsl --hw nvdla --budget 1"),
+    "map --constraints": Case("--constraints nvdla", command="map net.dsl --hw nvdla --budget 40"),
     "map --output": Case("-o r.mlir"),
     "map --resume": Case("--resume r.costs"),
     "flexibility --hw": Case("--hw maestro-example", command="flexibility net.dsl --budget 4"),

@@ -204,6 +204,10 @@ NO_REPORT = {
         (f"flexibility.{axis}" for axis in ("tiles", "order", "parallel", "shape", "block")),
         "of npuc flexibility: tests/unit/cli/test_flexibility.py has them",
     ),
+    **dict.fromkeys(
+        ("constraints.rules", "constraints.divisors"),
+        "of npuc map: tests/unit/cli/test_constraints.py has them",
+    ),
     "network.groups": "of plans for heterogeneous devices, which no backend scores: tests/unit/parallel has them",
 }
 """Keys that the reports of this network cannot show, with the reason."""

@@ -18,6 +18,7 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.mapping.constraints.check import ROUNDED
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.explore.mapping.best import BATCH
 from npuc.compiler.explore.mapping.bounds import MOST_SPREADS, CostBound, count_spreads, spread_choices
@@ -114,7 +115,7 @@ class BranchTree:
         found: list[tuple[int, ...]] = []
         for at, (_, size) in enumerate(space.dims):
             given = int(group.tiles[-1, at, group.next]) if level else size
-            tiles = space.tiles(given) if at in space.cut else (given,)
+            tiles = tuple(space.tiles(level, at, given))
             # A dimension counts as spread where several sub-clusters get some of it; another branch has the rest.
             found.append(tuple(t for t in tiles if t < given) if group.widths[level, at] > 1 else tiles)
         return found
@@ -135,7 +136,7 @@ class BranchTree:
             tiles = np.concatenate([np.repeat(before[:, :, None], new.shape[1], axis=2), new[None]])
             widths = np.broadcast_to(group.widths[:, :, None], (*group.widths.shape, new.shape[1]))
             own = np.maximum(self._bound.of(widths, tiles), group.bound)
-            rows = np.flatnonzero((own < self.best) & self._fits(level, group.widths, tiles))
+            rows = np.flatnonzero((own < self.best) & self._fits(level, group, tiles))
             found.append(tiles[:, :, rows])
             bounds.append(own[rows])
         if not sum(map(len, bounds)):
@@ -144,8 +145,9 @@ class BranchTree:
         order = np.argsort(own, kind="stable")
         self._add(_Group(group.fanouts, group.widths, np.concatenate(found, axis=2)[:, :, order], own[order]))
 
-    def _fits(self, level: int, widths: Floats, tiles: Floats) -> NDArray[np.bool_]:
-        """Which tiles of a level, with those outside, the buffers can hold."""
+    def _fits(self, level: int, group: _Group, tiles: Floats) -> NDArray[np.bool_]:
+        """Which tiles of a level, with those outside, the buffers can hold and constraints on work allow."""
+        widths = group.widths
         capacity, space = self.request.capacity, self.request.space
         fine = np.ones(tiles.shape[-1], bool)
         if level == 0 and capacity.l2 is not None:
@@ -153,7 +155,22 @@ class BranchTree:
             fine &= capacity.need(np.minimum(tiles[0] * widths[0][:, None], whole), capacity.sum_size) <= capacity.l2
         if level + 1 == space.levels and capacity.l1 is not None:
             fine &= capacity.need(tiles[-1], capacity.l1_sum_size) <= capacity.l1
-        return fine
+        return fine & self._works(level, group, tiles)
+
+    def _works(self, level: int, group: _Group, tiles: Floats) -> NDArray[np.bool_]:
+        """Which tiles of a level, with those outside, can give enough elements work."""
+        space, widths, fanouts = self.request.space, group.widths, group.fanouts
+        fine = np.ones(tiles.shape[-1], bool)
+        if space.constraints is None or not space.constraints.needs_work:
+            return fine
+        given = np.array([[float(size)] for _, size in space.dims])
+        total = widths[level + 1 :].prod() * np.ones(tiles.shape[-1])
+        for number in range(level + 1):
+            step = np.minimum(tiles[number] * widths[number][:, None], given)
+            parts = np.ceil(step / tiles[number]).prod(axis=0)
+            fine &= parts >= space.constraints.levels[number].utilization * fanouts[number] - ROUNDED
+            total, given = total * parts, tiles[number]
+        return fine & (total >= space.constraints.utilization * space.constraints.elements - ROUNDED)
 
     def _orders(self, group: _Group) -> OrderBlock:
         """All orders of a branch whose tiles are known."""
@@ -166,7 +183,9 @@ class BranchTree:
             levels.append([(int(t), int(s)) for t, s in zip(temporal, spatial, strict=True)])
             moving.append([t < g for t, g in zip(temporal, given, strict=True)])
             given = spatial
-        return OrderBlock.of(group.fanouts, moving, [(chain,) for chain in zip(*levels, strict=True)])
+        return OrderBlock.of(
+            self.request.space, group.fanouts, moving, [(chain,) for chain in zip(*levels, strict=True)]
+        )
 
 
 class ExactMapper:

@@ -19,14 +19,17 @@ from math import factorial, prod
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.constraints.check import is_working
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
-from npuc.compiler.explore.mapping.candidates import Candidates, join
+from npuc.compiler.explore.mapping.candidates import Candidates, join, working
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
 from npuc.compiler.explore.mapping.space import MapSpace, Spread
 
 Flags = tuple[bool, ...]
 Chain = tuple[tuple[int, int], ...]
 """Of each level the temporal and the spatial tile of a dimension."""
+_Loops = int | tuple[int, ...]
+"""How many loops of a level have several steps, or of which dimensions they are."""
 COUNTED = 10**9
 """The count at which spaces of many levels, or several spread dimensions per level, stop: counting takes long."""
 
@@ -34,7 +37,7 @@ COUNTED = 10**9
 @lru_cache(maxsize=65536)
 def chains(space: MapSpace, at: int, widths: tuple[int, ...]) -> dict[Flags, tuple[Chain, ...]]:
     """All chains of a dimension that is spread over so many sub-clusters at each level (1: not spread), by flags."""
-    name, size = space.dims[at]
+    _, size = space.dims[at]
     found: dict[Flags, list[Chain]] = defaultdict(list)
 
     def extend(given: int, flags: Flags, chain: Chain) -> None:
@@ -42,7 +45,7 @@ def chains(space: MapSpace, at: int, widths: tuple[int, ...]) -> dict[Flags, tup
             found[flags].append(chain)
             return
         width = widths[len(chain)]
-        for tile in space.tiles(given) if name not in space.whole else (given,):
+        for tile in space.tiles(len(chain), at, given):
             if width == 1 or tile < given:
                 step = min(tile * width, given)
                 extend(tile, (*flags, step < given), (*chain, (step, tile)))
@@ -54,7 +57,7 @@ def chains(space: MapSpace, at: int, widths: tuple[int, ...]) -> dict[Flags, tup
 def _spreads(space: MapSpace) -> Iterator[tuple[tuple[int, ...], tuple[Spread, ...]]]:
     """All choices of clusters, with what each level spreads."""
     for fanouts in space.fanouts:
-        for spreads in product(*map(space.spreads, fanouts)):
+        for spreads in product(*map(space.spreads, range(space.levels), fanouts)):
             yield fanouts, spreads
 
 
@@ -65,20 +68,53 @@ def _widths(spreads: tuple[Spread, ...], at: int) -> tuple[int, ...]:
 def count_mappings(space: MapSpace, most: int | None = None) -> int:
     """How many mappings the space has, without listing them; counting ends where there are more than `most`."""
     total = 0
-    for _, spreads in _spreads(space):
+
+    def count_orders(level: int, loops: _Loops) -> int:
+        if isinstance(loops, int):
+            return factorial(loops)
+        moving = tuple(at in loops for at in range(len(space.dims)))
+        return len(_orders(moving, space.level(level).before))
+
+    for fanouts, spreads in _spreads(space):
         if most is not None and total > most:
             break
-        # The number of ways to cut the dimensions, by the number of loops with several steps at each level.
-        ways = Counter({(0,) * space.levels: 1})
-        for at in range(len(space.dims)):
-            own = [(flags, len(same)) for flags, same in chains(space, at, _widths(spreads, at)).items()]
-            more: Counter[tuple[int, ...]] = Counter()
-            for loops, number in ways.items():
-                for flags, count in own:
-                    more[tuple(n + f for n, f in zip(loops, flags, strict=True))] += number * count
-            ways = more
-        total += sum(number * prod(map(factorial, loops)) for loops, number in ways.items())
+        ways = _ways(space, fanouts, spreads)
+        total += sum(number * prod(map(count_orders, range(space.levels), loops)) for loops, number in ways.items())
     return total
+
+
+def _ways(space: MapSpace, fanouts: tuple[int, ...], spreads: tuple[Spread, ...]) -> Counter[tuple[_Loops, ...]]:
+    """
+    The number of ways to cut the dimensions, by the loops with several steps at each level: how many, or which they are
+    where orders are constrained.
+    """
+    constraints = space.constraints
+    works = constraints is not None and constraints.needs_work
+    none = tuple(() if space.level(level).before else 0 for level in range(space.levels))
+    ways: Counter[tuple[tuple[_Loops, ...], tuple[int, ...]]] = Counter({(none, (1,) * space.levels): 1})
+    for at in range(len(space.dims)):
+        own: Counter[tuple[Flags, tuple[int, ...]]] = Counter()
+        for flags, same in chains(space, at, _widths(spreads, at)).items():
+            for chain in same if works else same[:1]:
+                parts = tuple(-(-step // tile) for step, tile in chain) if works else (1,) * space.levels
+                own[flags, parts] += 1 if works else len(same)
+        more: Counter[tuple[tuple[_Loops, ...], tuple[int, ...]]] = Counter()
+        for (loops, done), number in ways.items():
+            for (flags, parts), count in own.items():
+                new = tuple(map(_with_loop, loops, flags, (at,) * space.levels))
+                more[new, tuple(n * p for n, p in zip(done, parts, strict=True))] += number * count
+        ways = more
+    found: Counter[tuple[_Loops, ...]] = Counter()
+    for (loops, parts), number in ways.items():
+        if constraints is None or is_working(constraints, fanouts, parts):
+            found[loops] += number
+    return found
+
+
+def _with_loop(loops: _Loops, moves: bool, at: int) -> _Loops:
+    if not moves:
+        return loops
+    return loops + 1 if isinstance(loops, int) else (*loops, at)
 
 
 @dataclass(frozen=True)
@@ -91,10 +127,14 @@ class OrderBlock:
 
     @staticmethod
     def of(
-        fanouts: tuple[int, ...], moving: Sequence[Sequence[bool]], chains: Sequence[tuple[Chain, ...]]
+        space: MapSpace,
+        fanouts: tuple[int, ...],
+        moving: Sequence[Sequence[bool]],
+        chains: Sequence[tuple[Chain, ...]],
     ) -> OrderBlock:
         """Of each level which dimensions have several steps, of each dimension its chains."""
-        return OrderBlock(fanouts, tuple(_orders(list(one)) for one in moving), tuple(chains))
+        orders = tuple(_orders(tuple(one), space.level(level).before) for level, one in enumerate(moving))
+        return OrderBlock(fanouts, orders, tuple(chains))
 
     @property
     def count(self) -> int:
@@ -123,19 +163,23 @@ def _blocks(space: MapSpace) -> Iterator[OrderBlock]:
         own = [chains(space, at, _widths(spreads, at)) for at in places]
         for flags in product(*own):
             moving = [[flags[at][level] for at in places] for level in range(space.levels)]
-            yield OrderBlock.of(fanouts, moving, [own[at][flags[at]] for at in places])
+            yield OrderBlock.of(space, fanouts, moving, [own[at][flags[at]] for at in places])
 
 
-def _orders(moving: list[bool]) -> tuple[tuple[int, ...], ...]:
-    """The orders of the loops with several steps, the others inside them."""
+@lru_cache(maxsize=4096)
+def _orders(moving: tuple[bool, ...], before: tuple[tuple[int, int], ...]) -> tuple[tuple[int, ...], ...]:
+    """The orders of the loops with several steps, the others inside them, that have the first of pairs outside."""
     still = tuple(at for at, moves in enumerate(moving) if not moves)
-    return tuple((*some, *still) for some in permutations(at for at, moves in enumerate(moving) if moves))
+    pairs = [(a, b) for a, b in before if moving[a] and moving[b]]
+    found = permutations(at for at, moves in enumerate(moving) if moves)
+    return tuple((*some, *still) for some in found if all(some.index(a) < some.index(b) for a, b in pairs))
 
 
 class ExhaustiveMapper:
     """Every mapping of a space, once."""
 
     def __init__(self, space: MapSpace):
+        self._space = space
         self._blocks = _blocks(space)
         self._block: OrderBlock | None = None
         self._next = 0
@@ -151,8 +195,10 @@ class ExhaustiveMapper:
                     break
             start = self._next
             self._next = min(start + left, self._block.count)
-            parts.append(self._block.part(start, self._next))
-            left -= self._next - start
+            part = working(self._space, self._block.part(start, self._next))
+            if len(part):
+                parts.append(part)
+            left -= len(part)
         return join(parts) if parts else None
 
     def tell(self, costs: Floats) -> None:

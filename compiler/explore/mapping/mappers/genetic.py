@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.mapping.bounds import CostBound
-from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.candidates import Candidates, are_working
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes, Hashes, hashes_of, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
@@ -215,6 +215,7 @@ class GeneticMapper:
         fresh, firsts = np.unique(hashes, return_index=True)
         known = np.isin(fresh, self._seen, assume_unique=True)
         rows = np.sort(firsts[~known])
+        rows = rows[are_working(self._expression.space, candidates)[rows]]
         rows = self._screened(candidates, rows, len(genomes) // among)
         if not len(rows):
             return None

@@ -14,11 +14,12 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
-from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.candidates import Candidates, working
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.constrained.legal import divisors
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
-from npuc.compiler.explore.mapping.space import MapSpace, divisors
+from npuc.compiler.explore.mapping.space import MapSpace
 
 BLOCK = 2048
 """The number of candidates drawn at once, whatever the number requested."""
@@ -32,7 +33,7 @@ def generator(seed: int, *content: object) -> Generator:
 
 def content_of(space: MapSpace) -> tuple[object, ...]:
     """What distinguishes a space from others, for `generator`."""
-    return space.dims, space.fanouts, space.parallel, space.divisors, sorted(space.whole)
+    return space.content
 
 
 class RandomMapper:
@@ -42,21 +43,26 @@ class RandomMapper:
         self.space = space
         self._source = RandomGenomes(space, generator(seed, *content_of(space)))
         self._expression = Expression(space, capacity)
-        self._block, self._next = self._draw(), 0
+        self._block: Candidates = self._draw()
+        self._next = 0
 
     def propose(self, most: int) -> Candidates:
         """The next candidates."""
-        if self._next == BLOCK:
+        if self._next == len(self._block):
             self._block, self._next = self._draw(), 0
         start = self._next
-        self._next = min(BLOCK, start + most)
+        self._next = min(len(self._block), start + most)
         return self._block.part(slice(start, self._next))
 
     def tell(self, costs: Floats) -> None:
         """Costs change nothing here."""
 
     def _draw(self) -> Candidates:
-        return self._expression.candidates(self._source.draw(BLOCK))
+        """As many candidates as are drawn at once, without those that leave more elements idle than is allowed."""
+        found = working(self.space, self._expression.candidates(self._source.draw(BLOCK)))
+        if not len(found):  # where tiles that fit give too few elements work, some that do not fit
+            found = working(self.space, Expression(self.space, None).candidates(self._source.draw(BLOCK)))
+        return found
 
 
 class RandomGenomes:

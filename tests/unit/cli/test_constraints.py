@@ -1,0 +1,168 @@
+"""`npuc map --constraints`: mappings meet them, mistakes and what cannot be met are said with their place."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.cli.test_commands import Npuc
+from tests.unit.cli.test_map import CONV, ON_16
+
+RULES = """\
+# A test.
+[[constraints.rules]]
+level = 1
+order = "K * C"
+spread = "K"
+tiles = "K<=2"
+
+[[constraints.rules]]
+level = 2
+layers = "a"
+must = "C"
+"""
+
+
+@pytest.fixture(autouse=True)
+def network(npuc: Npuc) -> None:
+    Path("conv.dsl").write_text(CONV)
+    Path("own.toml").write_text(RULES)
+
+
+def found(npuc: Npuc, *options: str) -> dict[str, Any]:
+    outcome = npuc("map", "conv.dsl", *ON_16, "--json", "-", "--only", "a", "--only", "c", *options)
+    assert (outcome.status, outcome.err) == (0, "")
+    return json.loads(outcome.out)
+
+
+@pytest.mark.parametrize("mapper", ["random", "genetic", "exact"])
+def test_mappings_meet_them(npuc: Npuc, mapper: str) -> None:
+    """Read from what is written: the outer level spreads output channels alone, layer `a` input channels inside."""
+    data = found(npuc, "--constraints", "own.toml", "--mapper", mapper, "--budget", "400")
+    assert [rule["level"] for rule in data["constraints"]["rules"]] == [1, 2]
+    for row in data["rows"]:
+        outer, inner = data["contractions"][row["contraction"]]["mapping"].split("], ")
+        channels = {"forward": "oi", "dx": "io", "dw": "oi"}[row["phase"]]
+        loops = [loop.strip().split(" : ") for loop in outer.partition("[")[2].split(",")]
+        assert all("/" not in tile or dim == channels[0] for dim, tile in loops)
+        assert int(dict(loops)[channels[0]].rpartition("/")[2]) <= 2
+        order = [dim for dim, _ in loops]
+        assert order[0] == channels[0]
+        assert channels[1] not in order[:-1]
+        if row["layer"] == "a":
+            assert re.search(rf"\b{channels[1]} : \d+ / 1", inner)
+
+
+def test_adding_constraints_never_gains(npuc: Npuc) -> None:
+    """By what is proved: the best of the space, of a part of it, and of a part of that."""
+    Path("more.toml").write_text(RULES + "\n[constraints]\ndivisors = true\n[[constraints.rules]]\ntiles = 'Y=1'\n")
+    costs = [
+        found(npuc, *options, "--mapper", "exact", "--budget", "30000")["totals"]["best"]["cycles"]
+        for options in ((), ("--constraints", "own.toml"), ("--constraints", "more.toml"))
+    ]
+    assert costs[0] < costs[1] < costs[2]
+
+
+def test_those_of_the_machine_hold_too(npuc: Npuc) -> None:
+    """A table of the hardware file, in its file, and both together."""
+    machine = "[maestro]\nnum_pes = 16\nl1_size = 60\n"
+    Path("plain.toml").write_text(machine)
+    Path("machine.toml").write_text(machine + RULES)
+    options = ("map", "conv.dsl", "-q", "--only", "a", "--budget", "300", "--json", "-")
+    alone = json.loads(npuc(*options, "--hw", "machine.toml").out)
+    beside = json.loads(npuc(*options, "--hw", "plain.toml", "--constraints", "own.toml").out)
+    for data in (alone, beside):
+        data.pop("hardware")
+    assert alone == beside
+    Path("no.toml").write_text("[[constraints.rules]]\nlevel = 1\norder = 'C K'\n")
+    both = npuc(*options, "--hw", "machine.toml", "--constraints", "no.toml")
+    assert both.status == 3
+    assert "machine.toml:7:1: error: a (forward): no mapping on 16 elements can together meet" in both.err
+    assert "order 'K * C' at level 1 and order 'C K' at level 1 (no.toml:3:1)" in both.err
+
+
+def test_what_no_mapping_meets(npuc: Npuc) -> None:
+    Path("no.toml").write_text("[[constraints.rules]]\nlevel = 1\nmust = 'K'\ntiles = 'C=1 K=all'\n")
+    outcome = npuc("map", "conv.dsl", *ON_16, "--only", "a", "--constraints", "no.toml", "--json", "r.json")
+    assert outcome.status == 3
+    assert outcome.err == (
+        "no.toml:3:1: error: a (forward): no mapping on 16 elements can together meet must 'K' at level 1 and tiles "
+        "'K=all' at level 1 (line 4)\n    must = 'K'\n    ^\n  hint: the contraction has K = 8\n"
+    )
+    assert not Path("r.json").exists()
+
+
+WRONG = {
+    "[[constraints.rules]]\nordr = 'K'\n": ("no.toml:2:1", "unknown key 'ordr'"),
+    "[[constraints.rules]]\nlevel = 1\n": ("no.toml:1:1", "expected an order, spread, must, tiles, fanout"),
+    "[[constraints.rules]]\nspread = 'Q'\n": ("no.toml:2:1", "spread: expected K, C, R, S, Y, X, N or G, or a"),
+    "[[constraints.rules]]\nlevel = 1\ntiles = 'K<3'\n": ("no.toml:3:1", "tiles: expected tiles like K=16"),
+    "[[constraints.rules]]\nfanout = 3\n": ("no.toml:2:1", "fanout: a number of sub-clusters needs a level"),
+    "[[constraints.rules]]\nlevel = 4\nspread = 'K'\n": ("no.toml:2:1", "expected an integer from 1 to 3"),
+    "[[constraints.rules]]\nutilization = 2\n": ("no.toml:2:1", "expected a number from 0 to 1"),
+    "[array]\nrows = 3\n": ("no.toml:2:1", "array.rows is no constraint"),
+    "[constraints]\ndivisor = true\n": ("no.toml:2:1", "unknown key 'constraints.divisor'"),
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_mistakes_in_a_file(npuc: Npuc, text: str) -> None:
+    place, said = WRONG[text]
+    Path("no.toml").write_text(text)
+    outcome = npuc("map", "conv.dsl", *ON_16, "--constraints", "no.toml")
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"{place}: error: ")
+    assert said in outcome.err
+
+
+def test_names_and_verbs(npuc: Npuc) -> None:
+    outcome = npuc("map", "conv.dsl", "--constraints", "nvdlaa")
+    assert (outcome.status, "did you mean 'nvdla'?" in outcome.err) == (2, True)
+    for verb in ("compile", "flexibility", "sweep"):
+        assert npuc(verb, "conv.dsl", "--constraints", "nvdla").status == 2
+    outcome = npuc("list", "constraints")
+    assert [line.split()[0] for line in outcome.out.splitlines()] == ["eyeriss", "nvdla", "shidiannao", "tpu"]
+
+
+def test_rules_without_an_effect_are_told(npuc: Npuc) -> None:
+    Path("no.toml").write_text(
+        "[[constraints.rules]]\nlayers = 'z*'\nspread = 'K'\n[[constraints.rules]]\norder = 'q K'\n"
+    )
+    options = (
+        "map",
+        "conv.dsl",
+        "--set",
+        "maestro.num_pes=16",
+        "--only",
+        "a",
+        "--budget",
+        "9",
+        "--constraints",
+        "no.toml",
+    )
+    outcome = npuc(*options)
+    assert outcome.status == 0
+    assert "warning: rule 1 of no.toml is for no contraction of this program" in outcome.err
+    assert "warning: rule 2 of no.toml: no contraction has a dimension 'q'" in outcome.err
+
+
+def test_a_record_is_that_of_its_constraints(npuc: Npuc) -> None:
+    options = ("map", "conv.dsl", *ON_16, "--only", "a", "--budget", "100", "--resume", "r.costs")
+    assert npuc(*options, "--constraints", "own.toml").status == 0
+    assert npuc(*options, "--constraints", "own.toml").status == 0
+    outcome = npuc(*options)
+    assert (outcome.status, "r.costs" in outcome.err) == (2, True)
+
+
+def test_directives_meet_them_too(npuc: Npuc) -> None:
+    """In mode parity, where taps are whole."""
+    Path("own.toml").write_text("[[constraints.rules]]\nlevel = 1\nspread = 'Y'\nmust = 'Y'\ntiles = 'Y=1'\n")
+    data = found(npuc, "--constraints", "own.toml", "--mode", "parity", "--budget", "200")
+    for row in data["rows"]:
+        mapping = data["contractions"][row["contraction"]]["mapping"]
+        first = mapping.partition("Cluster")[0]
+        spread = "M" if row["phase"] == "dw" or " M;" in first else "Y"
+        assert "SpatialMap" in first
+        assert [part.split()[-1] for part in first.split(";") if "SpatialMap" in part] == [spread], mapping
