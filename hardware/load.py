@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
 
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Rules, rules_of
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, MapRules, rules_of
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
@@ -119,7 +119,7 @@ def load_hardware(
     return Hardware({path: values[path] for path in KEYS if path in values})
 
 
-def load_constraints(name: str) -> Rules:
+def load_constraints(name: str) -> MapRules:
     """
     The constraints of mappings in a file, whose keys are those of `constraints` alone, or those that ship under a name.
 

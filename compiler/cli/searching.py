@@ -20,7 +20,7 @@ from npuc.compiler.core.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from npuc.compiler.analysis.mapping.constraints.rules import Rules
+    from npuc.compiler.analysis.mapping.constraints.rules import MapRules
     from npuc.compiler.core.options import Say
 
 BACKEND = "maestro"
@@ -60,7 +60,7 @@ class Searching(Group):
         check_count("--seed", self.seed, 0)
         check_count("--levels", self.levels, 1, MOST_LEVELS)
 
-    def rules(self) -> Rules:
+    def rules(self) -> MapRules:
         """The constraints that were asked for. Raises `UsageError`."""
         from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES
         from npuc.hardware import load_constraints

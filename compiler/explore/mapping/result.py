@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, Rules
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.report.as_csv import csv_text
 from npuc.dialects.mapping import Clusters, MappingAttr
@@ -104,7 +104,7 @@ class SearchResult:
     rows: tuple[MappedRow, ...]
     found: tuple[Found, ...]
     interrupted: bool = False
-    rules: Rules = NO_RULES
+    rules: MapRules = NO_RULES
 
     def of(self, row: MappedRow) -> Found:
         """The search of a row."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
-from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, Rules
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.convert import to_maestro
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
@@ -43,7 +43,7 @@ class Search:
     module: ModuleOp
     hardware: Hardware
     settings: Settings
-    rules: Rules = NO_RULES
+    rules: MapRules = NO_RULES
 
     @cached_property
     def machine(self) -> MappedMachine:

@@ -8,7 +8,7 @@ import pytest
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.constraints.limits import WHOLE, TileLimit
 from npuc.compiler.analysis.mapping.constraints.resolve import constraints_of, dimensions_of, dimensions_of_layer
-from npuc.compiler.analysis.mapping.constraints.rules import Rules, rules_of
+from npuc.compiler.analysis.mapping.constraints.rules import MapRules, rules_of
 from npuc.compiler.analysis.mapping.constraints.words import WrongWords, read_order, read_tiles
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
 from npuc.compiler.analysis.mapping.named.templates import template_named
@@ -37,7 +37,7 @@ network net(batch = 4) {
 """
 
 
-def search(hardware: str, found: Rules, **overrides: object) -> Search:
+def search(hardware: str, found: MapRules, **overrides: object) -> Search:
     """The search of the network on a machine, under rules."""
     options: CompileKeywords = {"hardware": hardware, "overrides": overrides, "mapping": None}
     module, machine = lowered_module(
@@ -73,7 +73,7 @@ def test_words() -> None:
             read(text)
 
 
-def rules(*rows: Mapping[str, object]) -> Rules:
+def rules(*rows: Mapping[str, object]) -> MapRules:
     return rules_of(load_hardware({"constraints.rules": list(rows)}).values, "test", None)
 
 

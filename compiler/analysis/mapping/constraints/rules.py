@@ -1,5 +1,5 @@
 """
-Rules as they are written, in a hardware file or in a file of their own.
+MapRules as they are written, in a hardware file or in a file of their own.
 
     [[constraints.rules]]
     level = 1                       # the outermost; without: every level
@@ -56,7 +56,7 @@ class Atom:
     share of them that work.
     """
 
-    rule: Rule
+    rule: MapRule
     key: str
     level: int | None
     value: LoopOrder | tuple[str, ...] | str | TileWord | int | float
@@ -87,7 +87,7 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Rule:
+class MapRule:
     """A rule: its row, read, and where it is written."""
 
     row: Mapping[str, Scalar]
@@ -123,28 +123,28 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Rules:
+class MapRules:
     """All rules that hold together; `divisors`: tiles divide what they are cut from."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[MapRule, ...] = ()
     divisors: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.rules) or self.divisors
 
-    def joined(self, others: Rules) -> Rules:
+    def joined(self, others: MapRules) -> MapRules:
         """These and the others."""
-        return Rules((*self.rules, *others.rules), self.divisors or others.divisors)
+        return MapRules((*self.rules, *others.rules), self.divisors or others.divisors)
 
 
-NO_RULES = Rules()
+NO_RULES = MapRules()
 
 
-def rules_of(values: Mapping[str, object], name: str, text: str | None) -> Rules:
+def rules_of(values: Mapping[str, object], name: str, text: str | None) -> MapRules:
     """The rules among checked hardware values, which come from a file of this name and text."""
     rows = cast("Sequence[Mapping[str, Scalar]]", values.get(RULES, ()))
-    rules = tuple(Rule(dict(row), RulePlace(name, text, number)) for number, row in enumerate(rows))
-    return Rules(rules, bool(values.get(DIVISORS, False)))
+    rules = tuple(MapRule(dict(row), RulePlace(name, text, number)) for number, row in enumerate(rows))
+    return MapRules(rules, bool(values.get(DIVISORS, False)))
 
 
 def _wrong_rule(row: Mapping[str, Scalar]) -> str | None:

@@ -13,7 +13,7 @@ from npuc.compiler.analysis.mapping.constraints.resolve import (
     dimensions_of,
     dimensions_of_layer,
 )
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Atom, Rules, rules_of
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Atom, MapRules, rules_of
 from npuc.compiler.analysis.mapping.constraints.words import ROLES
 from npuc.compiler.core.errors import CapacityError, Location, UsageError, either
 from npuc.compiler.core.options import CompileKeywords
@@ -27,7 +27,7 @@ from npuc.hardware.readers.toml_places import find_in_entry
 T = TypeVar("T", bound=SearchTask)
 
 
-def machine_rules(hardware: Hardware, options: CompileKeywords) -> Rules:
+def machine_rules(hardware: Hardware, options: CompileKeywords) -> MapRules:
     """The constraints of the machine that `options` name, with their places in its file."""
     name, overrides = options.get("hardware"), options.get("overrides") or {}
     if name is None or isinstance(name, Mapping) or RULES in overrides:
@@ -39,9 +39,9 @@ def machine_rules(hardware: Hardware, options: CompileKeywords) -> Rules:
 
 @dataclass(frozen=True)
 class Demands:
-    """Rules for the mappings of a program's contractions; of each those count that are for it."""
+    """MapRules for the mappings of a program's contractions; of each those count that are for it."""
 
-    rules: Rules
+    rules: MapRules
 
     def atoms(self, op: ContractOp, kind: str) -> tuple[Atom, ...]:
         """What is demanded of a contraction."""
@@ -134,7 +134,7 @@ class Demands:
         return None if found is None else Location(place.name, *found)
 
     def warnings(self, tasks: list[tuple[SearchTask, ContractOp]]) -> Iterator[str]:
-        """Rules that are for no contraction, and own dimensions that none has."""
+        """MapRules that are for no contraction, and own dimensions that none has."""
         used, known = set[int](), set[str]()
         for task, op in tasks:
             assert isinstance(task, ExactTask | ParityTask)
