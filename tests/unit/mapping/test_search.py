@@ -55,7 +55,7 @@ def plain_mappings(found: MapSpace) -> set[Clusters]:
         for widths in widths_of(fanout, found.parallel):
             spreads += [dict(zip(dims, widths, strict=True)) for dims in permutations(sizes, len(widths))]
         levels: set[ClusterLevel] = set()
-        for spread, tiles in product(spreads, product(*(found.tiles(given[d]) for d in sizes))):
+        for spread, tiles in product(spreads, product(*(found.tiles(0, at, given[d]) for at, d in enumerate(sizes)))):
             own = dict(zip(sizes, tiles, strict=True))
             loops = [TileLoop(d, min(own[d] * spread.get(d, 1), given[d]), own[d]) for d in sizes]
             still = tuple(one for one in loops if one.temporal == given[one.dim])
