@@ -22,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON of npuc sweep, or reports of npuc compile.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="What a verb wrote by --json.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .png or .pdf.")],
     axes: PictureAxes,
     view: Annotated[
@@ -31,17 +31,30 @@ def command(
     debug: Debug = False,
 ) -> None:
     """
-    Draw results in a file again, in another way. Two metrics make a Pareto front, two keys a heat map; a further key
-    makes a panel for each of its values.
+    Draw results in a file again: those of a sweep or a report also in another way. Two metrics make a Pareto front, two
+    keys a heat map; a further key makes a panel for each of its values.
     """
     with Verb(debug):
+        from npuc.compiler.cli.plot.documents import TABLES, draw_document, schema_of
         from npuc.compiler.explore.plot.draw import draw_table
         from npuc.compiler.explore.plot.table import read_reports, read_table
         from npuc.compiler.report.pictures.layers import VIEWS, draw_reports
 
+        if view == "graph":
+            hint = "npuc compile SOURCE --plot FILE --view graph draws it"
+            raise UsageError("--view graph: the graph of a step needs its program", hint=hint)
         target = picture_target(output, view, VIEWS)
         assert target is not None, "-o is there"
         data, asked = _content(file), axes.asked()
+        schema = schema_of(data, file)
+        if schema not in TABLES:
+            given = (*asked.given, *(() if view is None else ("--view",)))
+            drawn = draw_document(data, file, target.kind)
+            if given:
+                message = f"{given[0]} is for sweeps and reports, and '{file}' is {schema}"
+                raise UsageError(message, hint=f"leave out {given[0]}")
+            target.write(drawn)
+            return
         reports = read_reports(data, file)
         if view is not None and asked.given:
             raise UsageError(

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
-from npuc.compiler.analysis.mapping.flexibility.axes import class_of
+from typing import Annotated
+
+import msgspec
+
 from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
 from npuc.compiler.core.drawing.palette import BLUE, ORANGE, QUIET
-from npuc.compiler.explore.flexibility.result import FREE, Flexibility
+from npuc.compiler.explore.flexibility.result import Flexibility
+
+
+class _Class(msgspec.Struct, rename={"name": "class"}):
+    name: str
+    gain: Annotated[float, msgspec.Meta(gt=0, le=1e150)]
+
+
+class _Best(msgspec.Struct):
+    own: bool
+
+
+class _Contraction(msgspec.Struct):
+    best: tuple[_Best, ...]
+
+
+class _Gains(msgspec.Struct):
+    """What a picture shows of the file of a result."""
+
+    network: str
+    hardware: str
+    dataflow: str
+    objective: str
+    own: _Class
+    classes: Annotated[tuple[_Class, ...], msgspec.Meta(min_length=1)]
+    contractions: tuple[_Contraction, ...]
 
 
 def draw(result: Flexibility, kind: str) -> bytes:
     """The picture of a result as a file of a kind (`svg`, `png`, `pdf`)."""
-    names = [class_of(one) + ("\nmachine" if one == result.supports else "") for one in result.compared]
-    gains = [result.gain(one) for one in result.compared]
+    return draw_file(result.to_json().encode(), kind)
+
+
+def draw_file(data: bytes, kind: str) -> bytes:
+    """The same of a result that was written as JSON. Raises `msgspec.MsgspecError` for what is none."""
+    result = msgspec.json.decode(data, type=_Gains)
+    # The machine's own choices are a bar of their own where they are none of the classes.
+    apart = any(len(one.best) > len(result.classes) for one in result.contractions)
+    shown = [*((one, not apart and one.name == result.own.name) for one in result.classes)]
+    shown += [(result.own, True)] if apart else []
+    names = [one.name + ("\nmachine" if own else "") for one, own in shown]
+    gains = [one.gain for one, _ in shown]
 
     def fill(figure: Figure) -> None:
         axes = figure.subplots()
-        colours = [ORANGE if one == result.supports else BLUE for one in result.compared]
+        colours = [ORANGE if own else BLUE for _, own in shown]
         axes.bar(range(len(gains)), gains, color=colours, width=0.72)
         for at, gain in enumerate(gains):
             axes.annotate(f"{gain:.3g}", (at, gain), ha="center", va="bottom", fontsize=8)
@@ -24,9 +62,9 @@ def draw(result: Flexibility, kind: str) -> bytes:
         axes.tick_params(axis="x", length=0)
         axes.grid(False, axis="x")
         axes.set_xlabel("class: tile sizes, loop order, parallel dimensions, shape of the array (1: free)")
-        axes.set_ylabel(f"gain in {result.settings.objective} over the dataflow alone")
+        axes.set_ylabel(f"gain in {result.objective} over the dataflow alone")
 
-    title = f"Flexibility on all axes gains {result.gain(FREE):.3g} for {result.title}"
-    own = f"class {result.flexible} gains {result.gain(result.supports):.3g}"
+    title = f"Flexibility on all axes gains {result.classes[-1].gain:.3g} for {result.network}"
+    own = f"class {result.own.name} gains {result.own.gain:.3g}"
     about = f"{result.hardware}, dataflow {result.dataflow}: {own}"
     return picture(kind, (WIDTH, 4.2), fill, title=title, about=about)

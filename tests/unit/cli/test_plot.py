@@ -36,6 +36,70 @@ def test_a_sweep_is_drawn_again(npuc: Npuc, results: Path) -> None:
     assert work == points[1]["work"] != points[2]["work"]
 
 
+OTHERS = {
+    "run": ("run", "net.dsl", "--steps", "3", "-b", "cycle", "-b", "roofline", "--set", "compute.tflops=4"),
+    "map": ("map", "net.dsl", "--budget", "40", "--hw", "nvdla"),
+    "reuse": ("reuse", "net.dsl"),
+    "machine": ("machine", "gemmini"),
+    "design": ("design", "net.dsl", "--area-mm2", "4", "--budget", "300", "--hw", "nvdla"),
+    "front": ("design", "net.dsl", "--area-mm2", "4", "--budget", "300", "--hw", "nvdla", "--goals", "time,area"),
+    "flexibility": ("flexibility", "net.dsl", "--budget", "20", "--hw", "nvdla"),
+}
+"""Verbs whose results are no tables, and are drawn as their verbs draw them."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_result_is_drawn_again_as_its_verb_draws_it(npuc: Npuc, folder: Path, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    quiet = () if name == "machine" else ("-q",)
+    outcome = npuc(*OTHERS[name], *quiet, "--json", "a.json", "--plot", "one.svg")
+    assert outcome.status == 0, outcome.err
+    again = npuc("plot", "a.json", "-o", "two.svg")
+    assert (again.status, again.out, again.err) == (0, "", "")
+    assert Path("one.svg").read_bytes() == Path("two.svg").read_bytes()
+    for option in (("--x", "batch"), ("--view", "layers")):
+        refused = npuc("plot", "a.json", "-o", "three.svg", *option)
+        assert refused.status == 2
+        assert f"{option[0]} is for sweeps and reports, and 'a.json' is npuc." in refused.err
+    # A file that lacks a part, or whose numbers can be no result, is one clear message.
+    document = json.loads(Path("a.json").read_text())
+    for key in document:
+        if key not in ("schema", "npuc"):
+            broken = {**document, key: {"no": "such thing"}}
+            Path("b.json").write_text(json.dumps(broken))
+            outcome = npuc("plot", "b.json", "-o", "four.svg")
+            assert outcome.status == 0 or "'b.json' is no result to draw" in outcome.err, outcome.err
+            assert "Traceback" not in outcome.err
+    Path("b.json").write_text(json.dumps({"schema": document["schema"]}))
+    assert "'b.json' is no result to draw" in npuc("plot", "b.json", "-o", "four.svg").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (
+            ("explain", "net.dsl", "LAYER"),
+            "a picture of a layer needs its program",
+            "npuc explain net.dsl LAYER --plot FILE",
+        ),
+        (("explain", "net.dsl"), "the changes of npuc explain have no picture", "npuc compile net.dsl --plot FILE"),
+        (("lint", "net.dsl"), "results of the kind npuc.lint/1 have no picture", "it draws what sweep, compile, run"),
+    ],
+)
+def test_results_without_a_picture_name_the_verb_to_use(
+    npuc: Npuc, folder: Path, arguments: tuple[str, ...], message: str, hint: str
+) -> None:
+    pytest.importorskip("matplotlib")
+    layer = str(npuc("compile", "net.dsl", "-q", "--csv", "-").out.splitlines()[1].split(",")[1])
+    asked = [layer if one == "LAYER" else one for one in arguments]
+    assert npuc(*asked, *(() if asked[0] == "lint" else ("-q",)), "--json", "a.json").status == 0
+    outcome = npuc("plot", "a.json", "-o", "a.svg")
+    assert (outcome.status, outcome.out) == (2, "")
+    assert f"'a.json' cannot be drawn: {message}" in outcome.err
+    assert hint.replace("LAYER", layer) in outcome.err
+    assert not Path("a.svg").exists()
+
+
 def test_reports_are_drawn_as_compile_draws_them(npuc: Npuc, results: Path) -> None:
     pytest.importorskip("matplotlib")
     for view in ("layers", "roofline"):
@@ -94,7 +158,8 @@ def test_a_sweep_without_a_point_that_fits_has_no_picture(npuc: Npuc, folder: Pa
     ("arguments", "message"),
     [
         (("plot", "none.json", "-o", "a.svg"), "cannot read 'none.json'"),
-        (("plot", "net.dsl", "-o", "a.svg"), "'net.dsl' is no table to draw"),
+        (("plot", "net.dsl", "-o", "a.svg"), "'net.dsl' is no result to draw"),
+        (("plot", "report.json", "-o", "a.svg", "--view", "graph"), "the graph of a step needs its program"),
         (("plot", "sweep.json", "-o", "a.gif"), "cannot tell the kind of picture"),
         (("plot", "sweep.json", "-o", "no/a.svg"), "its folder does not exist"),
         (("plot", "sweep.json", "-o", "a.svg", "--view", "layers"), "is for reports"),
