@@ -70,9 +70,10 @@ def reproducer(source: Source, backend: str, keywords: CompileKeywords, error: B
     keeper = _Keeper()
     passes: list[str] = []
     try:
-        compile_program(source, [backend], keywords, watchers=(keeper, _Planned(passes)))
-    except Exception as again:  # a defect may be of any kind; the first one is raised by whoever asks
-        if type(again) is not type(error) or not keeper.before_text:
+        again: CompileKeywords = {**keywords, "print_after": None, "print_changed": None, "time_passes": False}
+        compile_program(source, [backend], again, watchers=(keeper, _Planned(passes)))
+    except Exception as found:  # a defect may be of any kind; the first one is raised by whoever asks
+        if type(found) is not type(error) or not keeper.before_text:
             return None
     else:
         return None

@@ -26,7 +26,7 @@ from npuc.compiler.driver.running.data import Batch, Data, inputs_of, made_data
 from npuc.compiler.driver.running.dataset import Dataset, dataset
 from npuc.compiler.driver.running.held_out import held_out_accuracy
 from npuc.compiler.driver.running.lower import lowered_source
-from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, is_lowered, run_options
+from npuc.compiler.driver.running.options import RunKeywords, RunOptions, check_goals_used, is_lowered, run_options
 from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
@@ -89,7 +89,7 @@ def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, wat
         inputs = {name: value for name, value in inputs.items() if name not in unneeded}
         if options.inference:
             for name in inputs.keys() - _names(module):
-                if name in _names(lowered_source(source, replace(options, inference=False, pipeline=None))):
+                if name in _names(lowered_source(source, _whole_step(options))):
                     del inputs[name]
     names = _names(module)
     inputs |= {name: values[name]() for name in names & values.keys() - inputs.keys()}
@@ -108,6 +108,12 @@ def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, wat
         return run
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
+
+
+def _whole_step(options: RunOptions) -> RunOptions:
+    """The options of the whole training step, whose passes nobody watches."""
+    options = replace(options, inference=False, pipeline=None)
+    return replace(options, print_after=None, print_changed=None, time_passes=False)
 
 
 def _names(module: ModuleOp) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 def silent(_: str) -> None:
     """Tells nobody."""
+
+
+def on_standard_error(text: str) -> None:
+    """Tells whoever reads standard error."""
+    print(text, file=sys.stderr)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npuc.compiler.report.causes import NAMES
@@ -63,7 +64,7 @@ def print_costliest(report: CostliestReport, console: Console) -> None:
 def _layers(report: CostliestReport, shown: Sequence[Change]) -> Iterator[Column]:
     """The layers: their number, cost, share, what limits them, and the change that gains most."""
     layers = report.layers
-    yield Column("", tuple(str(number + 1) for number in range(len(layers))), rank=5)
+    yield Column("", tuple(str(number + 1) for number in range(len(layers))), rank=5, called="their numbers")
     yield Column("layer", tuple(layer.layer for layer in layers), left=True)
     yield Column(HEADS[report.objective], tuple(_cost_cell(layer.cost, report.objective) for layer in layers))
     if report.objective != "edp":
@@ -109,7 +110,9 @@ def _changes(report: CostliestReport, changes: Sequence[Change]) -> Iterator[Col
         cells = (_percent(gain) for gain in change.layers)
         letter = _letter(changes, report, report.changes.index(change))
         rows.append((letter, _lines_of(change.option), change.what, step, _percent(change.gain), *cells))
-    yield from columns_of(rows, left=(0, 1, 2), ranks={2: 2, **{5 + n: BY_LAYER for n in range(len(report.layers))}})
+    ranks = {2: 2, **{5 + n: BY_LAYER for n in range(len(report.layers))}}
+    for column in columns_of(rows, left=(0, 1, 2), ranks=ranks):
+        yield replace(column, called="gains by layer") if column.rank == BY_LAYER else column
 
 
 def _lines_of(option: str) -> str:

@@ -36,7 +36,8 @@ class Column:
     A column: its heading, which may have two lines, and a cell for each row.
 
     Columns of one `rank` are shown together, those of rank 0 always. Columns with `instead` are shown where those of
-    that rank have no room. A footer stands below a rule.
+    that rank have no room. A footer stands below a rule. `called` is what is said of a column that is left out, where
+    that is not its heading.
     """
 
     heading: str
@@ -46,6 +47,7 @@ class Column:
     footer: str = ""
     styles: tuple[str, ...] = ()
     instead: int | None = None
+    called: str | None = None
 
     @property
     def width(self) -> int:
@@ -118,7 +120,7 @@ def left_out(columns: Iterable[Column], shown: Collection[Column], width: int) -
     """What is said of columns without room and nothing in their place; empty if there are none."""
     there = {column.rank for column in shown} | {column.instead for column in shown}
     missing = [column for column in columns if column.instead is None and column.rank not in there]
-    names = [" ".join(column.heading.split()) for column in missing]
+    names = dict.fromkeys(column.called or " ".join(column.heading.split()) for column in missing)
     return f"no room in {width} columns for {', '.join(names)}" if names else ""
 
 

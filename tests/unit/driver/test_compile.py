@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from npuc.compiler import CapacityError, NpucError, SourceError, UsageError, compile_file, compile_source
+from npuc.compiler import CapacityError, NpucError, SourceError, UsageError, compile_file, compile_source, run_source
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
 from npuc.frontends.source import text_source
@@ -121,6 +122,36 @@ def test_print_after_shows_the_program_and_the_cost(mlp: str, outside: Path) -> 
     assert len(shown) == 1
     assert "train.sgd" in shown[0]
     assert "->" in shown[0].partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("keywords", "wanted"),
+    [
+        ({"print_after": "autodiff"}, "// after autodiff: "),
+        ({"print_changed": "diff"}, "autodiff"),
+        ({"time_passes": True}, "autodiff"),
+    ],
+)
+def test_what_passes_show_goes_to_standard_error(
+    mlp: str, outside: Path, capsys: pytest.CaptureFixture[str], keywords: CompileKeywords, wanted: str
+) -> None:
+    """In Python, where nobody else is told."""
+    compile_source(mlp, backend="tick", **{**keywords, "pipeline": "autodiff"})
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert wanted in found.err
+    assert found.err.count("// after") == ("time_passes" not in keywords), (
+        "once, and of nothing that is costed beside it"
+    )
+    compile_source(mlp, backend="tick", pipeline="autodiff")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_shows_its_passes_once(mlp: str, capsys: pytest.CaptureFixture[str]) -> None:
+    run_source(mlp, level="npu", print_after="lower-to-npu", dtype="float64")
+    assert capsys.readouterr().err.count("// after lower-to-npu") == 1
+    run_source(mlp, inference=True, level="npu", print_after="lower-to-npu", inputs={"y": np.zeros(4, np.int32)})
+    assert capsys.readouterr().err.count("// after lower-to-npu") == 1
 
 
 def test_print_after_needs_a_pass_of_the_pipeline(mlp: str, outside: Path) -> None:

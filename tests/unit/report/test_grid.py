@@ -28,6 +28,12 @@ def table(ranks: dict[int, int]) -> list[Column]:
     return columns_of([["name", "aaaa", "bbbb", "cccc"], ["x", "1", "22", "333"], ["yy", "4"]], ranks=ranks)
 
 
+def test_columns_whose_headings_say_nothing_alone_are_called_otherwise_where_they_are_left_out() -> None:
+    columns = [Column("name", ("x" * 18,)), Column("1", ("40",), rank=1, called="gains by layer")]
+    columns += [Column("2", ("50",), rank=1, called="gains by layer"), Column("z", ("9",), rank=2)]
+    assert " ".join(printed(columns, 20)[3:]).split() == "no room in 20 columns for gains by layer, z".split()
+
+
 def test_all_columns_where_there_is_room() -> None:
     assert printed(table({2: 1, 3: 2}), 80) == [
         " name aaaa bbbb cccc",
