@@ -12,6 +12,7 @@ from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
+from npuc.backends.cycle.followed import followed_warnings, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
@@ -61,9 +62,9 @@ class CycleBackend(Backend):
         return time_parts(row)
 
     def supports(self, op: Operation) -> str | None:
-        """None for operations of the npu level without a mapping; tiles have no cost."""
+        """None for operations of the npu level, with mappings that arrays follow; tiles have no cost."""
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
-            return "it has a mapping, which this backend does not follow"
+            return unfollowed(op)
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
@@ -93,6 +94,7 @@ class CycleBackend(Backend):
         rows = _cycle_rows(ops, machine, beside=beside)
         warnings = [*edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
+        warnings += followed_warnings(ops, rows, machine)
         certificates = layer_certificates(ops, rows, machine)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
 

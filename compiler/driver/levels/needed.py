@@ -34,6 +34,10 @@ def needed_passes(module: ModuleOp, session: Session) -> list[str]:
     if not session.wants_schedules:
         return [name for name in preset(state, model.level, training=training, opt_level=0) if name != SCHEDULE]
     level = options.opt_level
+    if state.mapped:
+        if level:
+            warnings.append(f"-O{level}: its passes are left out, since mappings of the source say what runs")
+        level = 0
     if state.scheduled and (level is not None or state.unscheduled):
         warnings.append("-O is ignored for contractions that the source has scheduled")
     return preset(

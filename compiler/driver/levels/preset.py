@@ -29,15 +29,18 @@ class State:
     is_step: bool
     scheduled: int
     unscheduled: int
+    mapped: bool = False
+    """Whether a contraction has a mapping, which says what runs."""
 
 
 def state_of(module: ModuleOp) -> State:
     """How far `module` has come."""
     functions = list(training_functions(module))
-    has_train, scheduled, unscheduled = False, 0, 0
+    has_train, mapped, scheduled, unscheduled = False, False, 0, 0
     for op in module.walk():
         if isinstance(op, ContractOp):
             done = op.schedule_attr is not None
+            mapped = mapped or op.mapping_attr is not None
             scheduled, unscheduled = scheduled + done, unscheduled + (not done)
         elif op.name.startswith("train."):
             has_train = True
@@ -47,6 +50,7 @@ def state_of(module: ModuleOp) -> State:
         is_step=any(is_differentiated(func) for func in functions),
         scheduled=scheduled,
         unscheduled=unscheduled,
+        mapped=mapped,
     )
 
 

@@ -7,6 +7,8 @@ Pass `schedule`: searches the best schedule of every contraction without one, on
 
 Contractions that run round-robin (`npu.interleave`) are scheduled jointly, and that operation carries their SPM budget.
 
+A contraction with a mapping that the machine's arrays can follow gets the schedule that does what the mapping says.
+
 The machine is the module's `npu.target`, which the driver or the pass `set-target` writes. The option `objective` is
 the cost to be minimised: time, traffic, energy or edp (energy x delay). Among schedules that cost up to `tolerance`
 more than the least, as a fraction, the next measure decides (`analysis/schedule/near_ties.py`).
@@ -30,7 +32,14 @@ from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import each
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.patterns import SetJointSchedule, SetSchedule
-from npuc.compiler.transforms.schedule.searches import Goal, goal_of, joint_schedule_for, known_machine, schedule_for
+from npuc.compiler.transforms.schedule.searches import (
+    Goal,
+    followed,
+    goal_of,
+    joint_schedule_for,
+    known_machine,
+    schedule_for,
+)
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
@@ -83,4 +92,4 @@ class SchedulePass(ModulePass):
         if isinstance(op, InterleaveOp):
             apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
         else:
-            apply_pattern(SetSchedule(lambda one: schedule_for(one, machine, goal)), op)
+            apply_pattern(SetSchedule(lambda one: followed(one, machine) or schedule_for(one, machine, goal)), op)

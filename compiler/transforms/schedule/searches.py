@@ -1,13 +1,14 @@
 """Schedule searches for contractions in the IR, single ones and those that run round-robin."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
-from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.mapping.followed import followed_schedule
+from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_round_robin
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
@@ -64,6 +65,28 @@ def goal_of(objective: str, tolerance: float) -> Goal:
     """
     check_tolerance(tolerance)
     return Goal(objective_named(objective), tolerance, monotone=True)
+
+
+def followed(contract: ContractOp, machine: Machine) -> Schedule | None:
+    """
+    The schedule that does what the mapping of a contraction says; None without a mapping that the arrays follow.
+
+    Raises `CapacityError`, at the contraction's place, if its tiles do not fit.
+    """
+    if contract.mapping_attr is None:
+        return None
+    found = followed_schedule(contract.mapping_attr.data, contract.nest, machine.array, machine.cores)
+    if isinstance(found, str):
+        return None
+    need = footprint_bytes(contract.nest, found, contract_widths(contract, machine))
+    if need > machine.spm_bytes:
+        raise CapacityError(
+            f"{layer_of(contract) or 'a contraction'}: the tiles of its mapping take {need:,} bytes of the scratchpad, "
+            f"of which a schedule may use {machine.spm_bytes:,}",
+            location=location_of(contract),
+            hint="smaller tiles at the outer level of the mapping, or a larger memory.spm_kib",
+        )
+    return replace(found, spm=machine.spm_bytes)
 
 
 def schedule_for(contract: ContractOp, machine: Machine, goal: Goal, order: tuple[str, ...] = ()) -> Schedule:
