@@ -1,0 +1,106 @@
+"""
+When the stages of chunks happen: a level works on one stage at a time, and chunks wait for it.
+
+A stage of which the level sends for t seconds, and whose messages take a seconds on their way, occupies it for
+
+    overlap    t, and its result is there a later: while one stage waits for its messages, the level sends for another
+    serial     t + a
+
+Of the stages that wait at a level when it is free, the one that came first begins (`fifo`), or the one with the least
+data (`scf`, smallest chunk first); among equals the one that came first, then the first chunk. Times are exact: they
+are integers of a unit that divides them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+from math import lcm
+from typing import Literal, get_args
+
+from npuc.compiler.analysis.interconnect.chunks.stages import ChunkStage
+
+Latency = Literal["overlap", "serial"]
+LATENCIES: tuple[Latency, ...] = get_args(Latency)
+Queue = Literal["fifo", "scf"]
+
+
+@dataclass(frozen=True)
+class ChunkChain:
+    """The stages of a chunk, one after the other, from the time at which its data are there, in seconds."""
+
+    stages: tuple[ChunkStage, ...]
+    ready_s: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True)
+class StageSpan:
+    """A stage of a chunk as it happens, in units: it begins, leaves the level free, and its result is there."""
+
+    chunk: int
+    number: int
+    level: int
+    begin: int
+    free: int
+    done: int
+
+
+@dataclass(frozen=True)
+class ChunkTimeline:
+    """The stages of chunks in the order in which they begin; `unit_s` are the seconds of a unit."""
+
+    spans: tuple[StageSpan, ...]
+    unit_s: Fraction
+
+    @property
+    def seconds(self) -> Fraction:
+        """When the last result is there."""
+        return max((span.done for span in self.spans), default=0) * self.unit_s
+
+    def busy_s(self, levels: int) -> tuple[Fraction, ...]:
+        """The seconds for which each level is occupied."""
+        found = [0] * levels
+        for span in self.spans:
+            found[span.level] += span.free - span.begin
+        return tuple(one * self.unit_s for one in found)
+
+
+def occupied(stage: ChunkStage, latency: Latency) -> tuple[Fraction, Fraction]:
+    """The seconds for which a stage occupies its level, and those after which its result is there."""
+    whole = stage.busy_s + stage.delay_s
+    return (whole if latency == "serial" else stage.busy_s), whole
+
+
+def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> ChunkTimeline:
+    """The chunks on so many levels, which they share; every stage begins as early as its level and its queue allow."""
+    kinds = {stage: occupied(stage, latency) for chain in chains for stage in set(chain.stages)}
+    scale = lcm(1, *(one.denominator for pair in kinds.values() for one in pair), *(c.ready_s.denominator for c in chains))
+    times = {stage: (int(busy * scale), int(whole * scale)) for stage, (busy, whole) in kinds.items()}
+    ranks = {held: rank for rank, held in enumerate(sorted({stage.held for stage in kinds}))}
+    plans = [[(s.level, *times[s], ranks[s.held] if queue == "scf" else 0) for s in chain.stages] for chain in chains]
+    arrivals = [(int(chain.ready_s * scale), number, 0) for number, chain in enumerate(chains) if chain.stages]
+    arrivals.sort()
+    waiting: list[list[tuple[int, int, int, int]]] = [[] for _ in range(levels)]
+    free = [0] * levels
+    wakes: list[int] = []
+    spans: list[StageSpan] = []
+    while arrivals or wakes:
+        now = min(arrivals[0][0] if arrivals else wakes[0], wakes[0] if wakes else arrivals[0][0])
+        while wakes and wakes[0] == now:
+            heappop(wakes)
+        while arrivals and arrivals[0][0] == now:
+            _, chunk, number = heappop(arrivals)
+            level, _, _, rank = plans[chunk][number]
+            heappush(waiting[level], (rank, now, chunk, number))
+        for level, line in enumerate(waiting):
+            if line and free[level] <= now:
+                _, _, chunk, number = heappop(line)
+                _, busy, whole, _ = plans[chunk][number]
+                free[level] = now + busy
+                heappush(wakes, now + busy)
+                spans.append(StageSpan(chunk, number, level, now, now + busy, now + whole))
+                if number + 1 < len(plans[chunk]):
+                    heappush(arrivals, (now + whole, chunk, number + 1))
+    return ChunkTimeline(tuple(spans), Fraction(1, scale))
