@@ -75,11 +75,7 @@ def occupied(stage: ChunkStage, latency: Latency) -> tuple[Fraction, Fraction]:
 
 def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> ChunkTimeline:
     """The chunks on so many levels, which they share; every stage begins as early as its level and its queue allow."""
-    kinds = {stage: occupied(stage, latency) for chain in chains for stage in set(chain.stages)}
-    scale = lcm(1, *(one.denominator for pair in kinds.values() for one in pair), *(c.ready_s.denominator for c in chains))
-    times = {stage: (int(busy * scale), int(whole * scale)) for stage, (busy, whole) in kinds.items()}
-    ranks = {held: rank for rank, held in enumerate(sorted({stage.held for stage in kinds}))}
-    plans = [[(s.level, *times[s], ranks[s.held] if queue == "scf" else 0) for s in chain.stages] for chain in chains]
+    plans, scale = _plans(chains, queue, latency)
     arrivals = [(int(chain.ready_s * scale), number, 0) for number, chain in enumerate(chains) if chain.stages]
     arrivals.sort()
     waiting: list[list[tuple[int, int, int, int]]] = [[] for _ in range(levels)]
@@ -104,3 +100,26 @@ def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: L
                 if number + 1 < len(plans[chunk]):
                     heappush(arrivals, (now + whole, chunk, number + 1))
     return ChunkTimeline(tuple(spans), Fraction(1, scale))
+
+
+_Plan = list[tuple[int, int, int, int]]
+"""Of each stage of a chunk: the level, the units for which it occupies it and until its result is there, its rank."""
+
+
+def _plans(chains: Sequence[ChunkChain], queue: Queue, latency: Latency) -> tuple[list[_Plan], int]:
+    """The plan of each chunk, and the units of a second; chunks with the same stages are looked at once."""
+    alike = {id(chain.stages): chain.stages for chain in chains}
+    kinds = [(key, stage, *occupied(stage, latency)) for key, stages in alike.items() for stage in stages]
+    ready = {chain.ready_s.denominator for chain in chains}
+    scale = lcm(1, *ready, *{one.denominator for _, _, *pair in kinds for one in pair})
+    ranks = {held: rank for rank, held in enumerate(sorted({stage.held for _, stage, _, _ in kinds}))}
+    found: dict[int, _Plan] = {key: [] for key in alike}
+    for key, stage, busy, whole in kinds:
+        found[key].append(
+            (stage.level, _units(busy, scale), _units(whole, scale), ranks[stage.held] * (queue == "scf"))
+        )
+    return [found[id(chain.stages)] for chain in chains], scale
+
+
+def _units(seconds: Fraction, scale: int) -> int:
+    return seconds.numerator * (scale // seconds.denominator)

@@ -1,4 +1,4 @@
-"""A collective in chunks by a policy: when it is done, how much of the network it uses, and what no schedule is below."""
+"""A collective in chunks by a policy: its time, how much of the network it uses, and what no schedule is below."""
 
 from __future__ import annotations
 
@@ -51,9 +51,10 @@ class ChunkedCollective:
     @property
     def bytes_per_s(self) -> Fraction:
         """The rate at which a device sends over all levels at once."""
-        return sum((1 / self._byte_s(level) for level in self.levels), Fraction(0))
+        return sum((1 / self.byte_s(level) for level in self.levels), Fraction(0))
 
-    def _byte_s(self, level: LinkLevel) -> Fraction:
+    def byte_s(self, level: LinkLevel) -> Fraction:
+        """The seconds that a byte takes a device at a level."""
         exchange = level.exchange_s if self.kind == "all_to_all" else None
         return level.byte_s if exchange is None else exchange
 
@@ -61,7 +62,9 @@ class ChunkedCollective:
         """All orders that a chunk may take."""
         base = baseline_order(self.kind, len(self.levels))
         return tuple(
-            ChunkOrder(scatter, gather) for scatter in permutations(base.scatter) for gather in permutations(base.gather)
+            ChunkOrder(scatter, gather)
+            for scatter in permutations(base.scatter)
+            for gather in permutations(base.gather)
         )
 
     @property
@@ -121,7 +124,5 @@ class ChunkSchedule:
 def scheduled(collective: ChunkedCollective, policy: Policy) -> ChunkSchedule:
     """A collective by a policy."""
     orders = orders_of(policy, collective.kind, collective.size, collective.chunks, collective.levels)
-    timeline = simulate(
-        collective.chains(orders), len(collective.levels), queue_of(policy), collective.latency
-    )
+    timeline = simulate(collective.chains(orders), len(collective.levels), queue_of(policy), collective.latency)
     return ChunkSchedule(collective, orders, timeline)

@@ -2,9 +2,9 @@
 What a chunk of a collective does at each level of a network.
 
 Levels are numbered as the groups of a collective are, 0 the innermost. Among p devices a device that has d bytes sends
-d (p - 1) / p in a reduce-scatter and keeps d / p; in an all-gather it sends d (p - 1) and has d p then. An all-reduce is
-a reduce-scatter over all levels in one order and an all-gather over all of them in another. Whatever the orders, the
-bytes that a device sends over all levels together are the same.
+d (p - 1) / p in a reduce-scatter and keeps d / p; in an all-gather it sends d (p - 1) and has d p then. An all-reduce
+is a reduce-scatter over all levels in one order and an all-gather over all of them in another. Whatever the orders,
+the bytes that a device sends over all levels together are the same.
 """
 
 from __future__ import annotations

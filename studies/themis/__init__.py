@@ -1,0 +1,7 @@
+"""
+Chunks of collectives over the levels of a network (Rashidi et al., "Themis", ISCA 2022), repeated.
+
+    settings.py    the networks, sizes and programs of the paper, and what is published
+    study.py       the measurements and the claims
+    view.py        tables, JSON, CSV
+"""
