@@ -1,11 +1,13 @@
 """
 The best schedule of a small collective, by branch and bound.
 
-Any chunk may be reduced over the levels in any order and gathered in any other, and a level may wait for a chunk. Of
-the stages that can begin next take the one whose result is there first: in a schedule that cannot be made shorter by
-moving one stage forward, some stage that shares its level or its chunk begins before it has ended. Those are the
-branches. A node is cut where its lower bound is not below the best schedule known, or where the same state was reached
-before; chunks in the same state are interchangeable. Times are integers, so that the optimum is proved exactly.
+Any chunk may be reduced over the levels in any order and gathered in any other, and a level may wait for a chunk. First
+the level that a chunk crosses next is chosen; the branches are all that there are, since the order decides how long
+stages take. When each chunk has one, take the stage whose result is there first: in a schedule that cannot be made
+shorter by moving one stage forward, some stage of its level begins before it has left it (Giffler and Thompson,
+Operations Research 8(4), 1960). Those are the branches then. A node is cut where its lower bound is not below the best
+schedule known, or where the same state was reached before; chunks in the same state are interchangeable. Times are
+integers, so that the optimum is proved exactly.
 """
 
 from __future__ import annotations
@@ -24,6 +26,9 @@ MOST_NODES = 200_000
 """The nodes that are looked at where nobody says."""
 State = tuple[int, int]
 """The levels over which a chunk was reduced, and those over which it was gathered, as bits."""
+Waiting = tuple[State, int, int]
+"""A chunk: its state, when its data are there, and the level that it crosses next, -1 where that is open."""
+OPEN = -1
 
 
 @dataclass(frozen=True)
@@ -162,20 +167,21 @@ class _Search:
         """The best schedule below a known time, if there is one."""
         tables, one = self.tables, self.tables.collective
         self.best = -(-known_s * tables.scale // 1)
-        self._branch([((0, 0), 0)] * one.chunks, [0] * len(one.levels))
+        self._branch([((0, 0), 0, OPEN)] * one.chunks, [0] * len(one.levels))
         if self._found is None:
             return None
         orders = tuple(_order(tables, [span for span in self._found if span.chunk == n]) for n in range(one.chunks))
         spans = tuple(sorted(self._found, key=lambda span: (span.begin, span.level)))
         return ChunkSchedule(one, orders, ChunkTimeline(spans, Fraction(1, tables.scale)))
 
-    def _branch(self, chunks: list[tuple[State, int]], free: list[int]) -> None:
+    def _branch(self, chunks: list[Waiting], free: list[int]) -> None:
         if self.nodes >= self.most:
             self.stopped = True
             return
         self.nodes += 1
-        if all(state == self.tables.whole for state, _ in chunks):
-            end = max(ready for _, ready in chunks)
+        whole = self.tables.whole
+        if all(state == whole for state, _, _ in chunks):
+            end = max(ready for _, ready, _ in chunks)
             if end < self.best:
                 self.best, self._found = end, tuple(self._spans)
             return
@@ -183,38 +189,49 @@ class _Search:
         if key in self._known or self._bound(chunks, free) >= self.best:
             return
         self._known.add(key)
-        for begin, _, chunk, level in self._choices(chunks, free):
-            state, _ = chunks[chunk]
-            busy, whole = self.tables.times[state, level]
+        undecided = [n for n, (state, _, level) in enumerate(chunks) if level == OPEN and state != whole]
+        if undecided:
+            first = min(undecided, key=lambda n: chunks[n][1])
+            self._decide(first, chunks, free)
+        else:
+            self._begin(chunks, free)
+
+    def _decide(self, chunk: int, chunks: list[Waiting], free: list[int]) -> None:
+        """Choose the level that a chunk crosses next, first those that are free soonest."""
+        state, ready, _ = chunks[chunk]
+        for level in sorted(self.tables.levels_after(state), key=free.__getitem__):
+            others = chunks.copy()
+            others[chunk] = (state, ready, level)
+            self._branch(others, free)
+
+    def _begin(self, chunks: list[Waiting], free: list[int]) -> None:
+        """Begin a stage, of those that share a level with the one whose result is there first."""
+        tables = self.tables
+        able = [
+            (max(ready, free[level]), *tables.times[state, level], chunk, level)
+            for chunk, (state, ready, level) in enumerate(chunks)
+            if state != tables.whole
+        ]
+        start, busy, _, _, level = min(able, key=lambda one: one[0] + one[2])
+        known = set[Waiting]()
+        for begin, leaves, done, chunk, where in sorted(able):
+            if where != level or begin >= start + busy or chunks[chunk] in known:
+                continue
+            known.add(chunks[chunk])
+            state = chunks[chunk][0]
             others, later = chunks.copy(), free.copy()
-            others[chunk], later[level] = (self.tables.after(state, level), begin + whole), begin + busy
+            others[chunk], later[level] = (tables.after(state, level), begin + done, OPEN), begin + leaves
             number = state[0].bit_count() + state[1].bit_count()
-            self._spans.append(StageSpan(chunk, number, level, begin, begin + busy, begin + whole))
+            self._spans.append(StageSpan(chunk, number, level, begin, begin + leaves, begin + done))
             self._branch(others, later)
             self._spans.pop()
 
-    def _choices(self, chunks: list[tuple[State, int]], free: list[int]) -> list[tuple[int, int, int, int]]:
-        """The stages that may begin next: when, until when, the chunk and the level; the most promising first."""
-        known = set[tuple[State, int]]()
-        able: list[tuple[int, int, int, int]] = []
-        for number, (state, ready) in enumerate(chunks):
-            if (state, ready) in known or state == self.tables.whole:
-                continue
-            known.add((state, ready))
-            for level in self.tables.levels_after(state):
-                begin = max(ready, free[level])
-                able.append((begin, begin + self.tables.times[state, level][1], number, level))
-        begin, done, chunk, level = min(able, key=lambda one: one[1])
-        leaves = begin + self.tables.times[chunks[chunk][0], level][0]
-        alike = [one for one in able if (one[3] == level and one[0] < leaves) or (one[2] == chunk and one[0] < done)]
-        return sorted({(begin, done, chunk, level), *alike})
-
-    def _bound(self, chunks: list[tuple[State, int]], free: list[int]) -> int:
+    def _bound(self, chunks: list[Waiting], free: list[int]) -> int:
         """The units that no schedule from here on is below."""
         tables = self.tables
         rates, left = tables.rates
-        alone = max(ready + tables.alone[state] for state, ready in chunks)
-        work = sum(left[state] for state, _ in chunks)
+        alone = max(ready + tables.alone[state] for state, ready, _ in chunks)
+        work = sum(left[state] for state, _, _ in chunks)
         if not work:
             return alone
         rate = until = 0

@@ -1,0 +1,285 @@
+"""Chunks of collectives: bytes, data and times against plain reference forms; the best schedule against all of them."""
+
+import time
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise
+from math import prod
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.interconnect.chunks.events import (
+    LATENCIES,
+    ChunkChain,
+    ChunkTimeline,
+    Latency,
+    Queue,
+    occupied,
+    simulate,
+)
+from npuc.compiler.analysis.interconnect.chunks.exact import exact_schedule
+from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES, orders_of
+from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollective, scheduled
+from npuc.compiler.analysis.interconnect.chunks.stages import ChunkOrder, LinkLevel, link_level, sent_bytes, stages_of
+from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost
+from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
+from npuc.studies.themis.settings import TOPOLOGIES
+from npuc.studies.themis.study import levels_of
+
+fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
+links = st.builds(LinkLevel, st.integers(2, 6), fractions, st.one_of(st.just(Fraction(0)), fractions))
+several = st.lists(links, min_size=1, max_size=4).map(tuple)
+kinds = st.sampled_from(COLLECTIVES)
+latencies = st.sampled_from(LATENCIES)
+
+
+def a_chunk_order(draw: st.DrawFn, kind: Collective, count: int) -> ChunkOrder:
+    one, two = (tuple(draw(st.permutations(range(count)))) for _ in range(2))
+    return ChunkOrder(() if kind == "all_gather" else one, two if kind in ("all_gather", "all_reduce") else ())
+
+
+@st.composite
+def collectives(draw: st.DrawFn) -> tuple[ChunkedCollective, tuple[ChunkOrder, ...]]:
+    kind, levels, chunks = draw(kinds), draw(several), draw(st.integers(1, 6))
+    orders = tuple(a_chunk_order(draw, kind, len(levels)) for _ in range(chunks))
+    return ChunkedCollective(kind, draw(fractions), chunks, levels, draw(latencies)), orders
+
+
+@given(collectives())
+def test_bytes_do_not_depend_on_the_order(given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]]) -> None:
+    one, orders = given_one
+    sent = sum(stage.sent for chain in one.chains(orders) for stage in chain.stages)
+    assert sent == one.sent == sent_bytes(one.kind, one.size, one.levels)
+    devices = prod(level.size for level in one.levels)
+    if one.kind == "all_reduce":
+        assert sent == 2 * one.size * (1 - Fraction(1, devices))
+
+
+def reduced(data: np.ndarray, axis: int, moved: list[int]) -> np.ndarray:
+    """Each device of an axis keeps its part of the sum over the axis: data are [device of each level …, element]."""
+    count = data.shape[axis]
+    parts = np.array_split(data.sum(axis=axis, keepdims=True).repeat(count, axis), count, axis=-1)
+    moved.append((count - 1) * parts[0].shape[-1])
+    return np.concatenate([np.take(part, [at], axis=axis) for at, part in enumerate(parts)], axis=axis)
+
+
+def gathered(data: np.ndarray, axis: int, moved: list[int]) -> np.ndarray:
+    """Each device of an axis has the parts of all of them, in order."""
+    count = data.shape[axis]
+    moved.append((count - 1) * data.shape[-1])
+    whole = np.concatenate([np.take(data, [at], axis=axis) for at in range(count)], axis=-1)
+    return whole.repeat(count, axis)
+
+
+@given(st.data(), st.lists(st.integers(2, 4), min_size=1, max_size=3))
+def test_sums_are_right_in_any_order_and_bytes_are_the_stages(data: st.DataObject, sizes: list[int]) -> None:
+    order = tuple(data.draw(st.permutations(range(len(sizes)))))
+    count = prod(sizes)
+    values = np.random.Generator(np.random.PCG64(count)).integers(0, 9, size=(*sizes, 2 * count))
+    now, moved, held = values, list[int](), list[int]()
+    for axis in order:
+        held.append(now.shape[-1])
+        now = reduced(now, axis, moved)
+    for axis in reversed(order):  # parts come back in the order in which they were given away
+        now = gathered(now, axis, moved)
+        held.append(now.shape[-1])
+    total = values.sum(axis=tuple(range(len(sizes))))
+    assert (now == total).all()
+    levels = [LinkLevel(size, Fraction(1)) for size in sizes]
+    stages = stages_of("all_reduce", Fraction(2 * count), levels, ChunkOrder(order, order[::-1]))
+    assert [stage.sent for stage in stages] == moved
+    assert [stage.held for stage in stages] == held
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Interconnect:
+    levels: list[NetworkLevel] = []
+    for kind in draw(st.lists(st.sampled_from(("pair", "ring", "fc", "switch")), min_size=1, max_size=3)):
+        size, own = (2 if kind == "pair" else draw(st.integers(2, 6))), kind
+        levels.append(NetworkLevel(_kind(own), size, draw(fractions), draw(fractions)))
+    return Interconnect(tuple(levels))
+
+
+def _kind(name: str) -> Kind:
+    known: dict[str, Kind] = {"pair": "pair", "ring": "ring", "fc": "fc", "switch": "switch"}
+    return known[name]
+
+
+@given(networks(), kinds, fractions, latencies)
+def test_one_chunk_takes_what_stages_one_after_the_other_take(
+    network: Interconnect, kind: Collective, size: Fraction, latency: Latency
+) -> None:
+    mesh = network.place([level.size for level in network.levels])
+    levels = tuple(map(link_level, mesh.along(range(len(network.levels)))))
+    one = scheduled(ChunkedCollective(kind, size, 1, levels, latency), "baseline")
+    cost = collective_cost(kind, size, mesh, range(len(network.levels)))
+    assert one.seconds == cost.seconds
+    assert one.collective.sent == cost.sent
+
+
+Event = tuple[int, int, int, Fraction, Fraction, Fraction]
+
+
+def by_scanning(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> list[Event]:
+    """The same events another way: the stage that begins first of all that may be next, one after the other."""
+    place, free = [0] * len(chains), [Fraction(0)] * levels
+    arrived = [chain.ready_s for chain in chains]
+    found: list[Event] = []
+    while any(at < len(chain.stages) for at, chain in zip(place, chains, strict=True)):
+        able = [n for n, chain in enumerate(chains) if place[n] < len(chain.stages)]
+        begins = {n: max(arrived[n], free[chains[n].stages[place[n]].level]) for n in able}
+        now = min(begins.values())
+        level = min(chains[n].stages[place[n]].level for n in able if begins[n] == now)
+        line = [n for n in able if begins[n] == now and chains[n].stages[place[n]].level == level]
+        first = min(line, key=lambda n: (chains[n].stages[place[n]].held * (queue == "scf"), arrived[n], n))
+        stage = chains[first].stages[place[first]]
+        busy, whole = occupied(stage, latency)
+        found.append((first, place[first], level, now, now + busy, now + whole))
+        free[level], arrived[first], place[first] = now + busy, now + whole, place[first] + 1
+    return found
+
+
+def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], latency: Latency) -> None:
+    """Every stage once, after the one before it, and no level busy twice at a time."""
+    assert len(timeline.spans) == sum(len(chain.stages) for chain in chains)
+    for number, chain in enumerate(chains):
+        own = sorted((span for span in timeline.spans if span.chunk == number), key=lambda span: span.number)
+        ready = chain.ready_s / timeline.unit_s
+        for span, stage in zip(own, chain.stages, strict=True):
+            busy, whole = occupied(stage, latency)
+            assert (span.free - span.begin, span.done - span.begin) == (busy / timeline.unit_s, whole / timeline.unit_s)
+            assert span.level == stage.level
+            assert span.begin >= ready
+            ready = span.done
+    for level in {span.level for span in timeline.spans}:
+        own = sorted((span for span in timeline.spans if span.level == level), key=lambda span: (span.begin, span.free))
+        assert all(before.free <= after.begin for before, after in pairwise(own))
+
+
+@given(collectives(), st.sampled_from(("fifo", "scf")), st.lists(fractions, min_size=6, max_size=6))
+def test_events_are_those_of_a_plain_walk(
+    given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]], queue: Queue, ready: list[Fraction]
+) -> None:
+    one, orders = given_one
+    for some in (
+        one.chains(orders),
+        [ChunkChain(c.stages, r) for c, r in zip(one.chains(orders), ready, strict=False)],
+    ):
+        timeline = simulate(some, len(one.levels), queue, one.latency)
+        check(timeline, some, one.latency)
+        unit = timeline.unit_s
+        spans = [(s.chunk, s.number, s.level, s.begin * unit, s.free * unit, s.done * unit) for s in timeline.spans]
+        assert sorted(spans) == sorted(by_scanning(some, len(one.levels), queue, one.latency))
+        assert timeline.seconds == max(span[5] for span in spans)
+
+
+@given(collectives())
+def test_nothing_is_below_the_bound(given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]]) -> None:
+    one, orders = given_one
+    for queue in ("fifo", "scf"):
+        assert simulate(one.chains(orders), len(one.levels), queue, one.latency).seconds >= one.bound_s
+    for policy in POLICIES:
+        found = scheduled(one, policy)
+        assert found.gap >= 0
+        assert found.utilisation <= 1
+        check(found.timeline, one.chains(found.orders), one.latency)
+
+
+@given(several, kinds, fractions, st.integers(1, 9))
+def test_orders_visit_every_level_once(
+    levels: tuple[LinkLevel, ...], kind: Collective, size: Fraction, chunks: int
+) -> None:
+    every = list(range(len(levels)))
+    for policy in POLICIES:
+        orders = orders_of(policy, kind, size, chunks, levels)
+        assert len(orders) == chunks
+        for order in orders:
+            assert sorted(order.scatter) == ([] if kind == "all_gather" else every)
+            assert sorted(order.gather) == (every if kind in ("all_gather", "all_reduce") else [])
+            assert kind != "all_reduce" or order.gather == order.scatter[::-1]
+
+
+def sequences(counts: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All orders of chunks, each of which comes as often as its count says."""
+    if not any(counts):
+        yield ()
+    for number, count in enumerate(counts):
+        if count:
+            for rest in sequences((*counts[:number], count - 1, *counts[number + 1 :])):
+                yield (number, *rest)
+
+
+def best_of_all(one: ChunkedCollective) -> Fraction:
+    """The least time of all orders of all chunks, with all orders in which stages may be put behind each other."""
+    best = None
+    for orders in combinations_with_replacement(one.all_orders(), one.chunks):
+        chains = one.chains(orders)
+        times = [[occupied(stage, one.latency) for stage in chain.stages] for chain in chains]
+        for sequence in sequences(tuple(len(chain.stages) for chain in chains)):
+            place, free = [0] * len(chains), [Fraction(0)] * len(one.levels)
+            ready = [Fraction(0)] * len(chains)
+            for number in sequence:
+                level = chains[number].stages[place[number]].level
+                busy, whole = times[number][place[number]]
+                begin = max(ready[number], free[level])
+                free[level], ready[number], place[number] = begin + busy, begin + whole, place[number] + 1
+            best = max(ready) if best is None else min(best, max(ready))
+    assert best is not None
+    return best
+
+
+@given(st.tuples(links, links), st.sampled_from(("all_gather", "reduce_scatter", "all_to_all")), latencies)
+@settings(max_examples=15)
+def test_the_best_schedule_is_the_best_of_all(
+    levels: tuple[LinkLevel, LinkLevel], kind: Collective, latency: Latency
+) -> None:
+    one = ChunkedCollective(kind, Fraction(1), 3, levels, latency)
+    found = exact_schedule(one)
+    assert found.proved
+    assert found.schedule.seconds == best_of_all(one)
+    check(found.schedule.timeline, one.chains(found.schedule.orders), latency)
+
+
+@given(st.tuples(links, links), latencies)
+@settings(max_examples=10)
+def test_the_best_all_reduce_of_two_chunks_is_the_best_of_all(
+    levels: tuple[LinkLevel, LinkLevel], latency: Latency
+) -> None:
+    one = ChunkedCollective("all_reduce", Fraction(1), 2, levels, latency)
+    found = exact_schedule(one)
+    assert found.proved
+    assert found.schedule.seconds == best_of_all(one)
+
+
+@given(st.tuples(links, links, links), latencies)
+@settings(max_examples=10)
+def test_the_best_gather_over_three_levels_is_the_best_of_all(
+    levels: tuple[LinkLevel, LinkLevel, LinkLevel], latency: Latency
+) -> None:
+    one = ChunkedCollective("all_gather", Fraction(1), 2, levels, latency)
+    assert exact_schedule(one).schedule.seconds == best_of_all(one)
+
+
+@given(collectives())
+def test_the_best_schedule_is_no_worse_than_any_policy(
+    given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]],
+) -> None:
+    one, orders = given_one
+    assume(one.chunks <= 3)
+    found = exact_schedule(one, 300)
+    times = [scheduled(one, policy).seconds for policy in POLICIES]
+    assert one.bound_s <= found.schedule.seconds <= min(times)
+    if found.proved:
+        assert found.schedule.seconds <= simulate(one.chains(orders), len(one.levels), "fifo", one.latency).seconds
+
+
+def test_a_schedule_of_64_chunks_over_four_levels_takes_little_time() -> None:
+    one = ChunkedCollective("all_reduce", Fraction(10**8), 64, levels_of(TOPOLOGIES["4D-Ring_SW_SW_SW"]))
+    took: list[float] = []
+    for _ in range(5):
+        start = time.process_time()
+        scheduled(one, "themis-scf")
+        took.append(time.process_time() - start)
+    assert min(took) < 0.01
