@@ -29,6 +29,7 @@ NAMES = (
         "study-thesis",
         "study-hypar",
         "study-flexion",
+        "study-themis",
         "maestro",
         "crosscheck",
         "parallel",

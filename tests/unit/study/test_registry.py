@@ -98,19 +98,27 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_own_studies_have_a_folder_each() -> None:
-    assert STUDIES.own == ("crosscheck", "flexion", "hypar", "igo", "thesis")
+    assert STUDIES.own == ("crosscheck", "flexion", "hypar", "igo", "themis", "thesis")
 
 
 @pytest.mark.parametrize("name", STUDIES.own)
 def test_presets_are_those_of_the_study(name: str) -> None:
     """An entry says its presets without importing what knows them."""
+    from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES as THEMIS
     from npuc.studies.crosscheck.study import PRESETS as CROSSCHECK
     from npuc.studies.flexion.settings import PRESETS as FLEXION
     from npuc.studies.hypar.settings import PRESETS as HYPAR
     from npuc.studies.igo.layers import PRESETS as IGO
     from npuc.studies.thesis.settings import PRESETS as THESIS
 
-    known = {"crosscheck": CROSSCHECK, "flexion": FLEXION, "hypar": HYPAR, "igo": IGO, "thesis": THESIS}
+    known = {
+        "crosscheck": CROSSCHECK,
+        "flexion": FLEXION,
+        "hypar": HYPAR,
+        "igo": IGO,
+        "themis": THEMIS,
+        "thesis": THESIS,
+    }
     assert STUDIES.get(name).presets == tuple(known[name])
 
 
