@@ -30,8 +30,8 @@ from npuc.studies.themis.settings import (
     TrainedModel,
 )
 
-FIRST = "first version (arXiv)"
-"""What the setting of a row says whose figure the published version does not repeat."""
+FIRST = "arXiv v1"
+"""What the setting of a row says whose figure is in the first version alone."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _example(latency: Latency) -> list[ThemisRow]:
         for policy in POLICIES
     ]
     exact = exact_schedule(collective)
-    note = "no schedule is shorter" if exact.proved else "the best of those looked at"
+    note = "the optimum" if exact.proved else "the best found"
     return [*rows, ThemisRow("worked example, units", "exact", None, float(exact.schedule.seconds / unit), None, note)]
 
 
@@ -197,7 +197,7 @@ def _chunk_counts(measured: _Measured) -> list[ThemisRow]:
     rows: list[ThemisRow] = []
     for (policy, chunks), figure in published.items():
         own = [float(measured(TOPOLOGIES[name], SIZES[0], policy, chunks).utilisation) for name in FEW_CHUNKS]
-        setting = f"hetero and 4D-Ring_FC_Ring_SW, 100 MB, {chunks} chunks"
+        setting = f"hetero, 4D-Ring_FC_Ring_SW, {chunks} chunks"
         rows.append(ThemisRow(f"mean utilisation, %, {policy}", setting, figure, 100 * mean(own), 4.0))
     return rows
 

@@ -39,7 +39,7 @@ def print_study(study: ThemisResults, console: Console) -> None:
     print_note(text, console, style="bold")
     console.print()
     lines = [("claim", "setting", "published", "ours", "within", ""), *map(_line, study.rows)]
-    print_grid(columns_of(lines, left=(0, 1, 5), ranks={1: 2, 4: 3}), console, gap=2)
+    print_grid(columns_of(lines, left=(0, 1, 5), ranks={5: 1, 4: 2}), console, gap=2)
     print_grid(columns_of([*topology_lines(study)], left=(0,), ranks={7: 1, 8: 1, 9: 1}), console, gap=2)
     for name, words in summary(study):
         print_line(name, words, console)
