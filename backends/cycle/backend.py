@@ -12,7 +12,7 @@ from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
-from npuc.backends.cycle.followed import followed_warnings, unfollowed
+from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
@@ -86,6 +86,7 @@ class CycleBackend(Backend):
         """The report of a scheduled module; `beside` costs those of programs that it is compared with."""
         ops = costed_operations(module)
         if is_compat(hardware):
+            refuse_mapped(ops, "cycle.compat = 'scalesim3'")
             compat = compat_machine(hardware)
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
             warnings = [*edge_warnings(hardware), *compat_warnings(hardware, ops)]

@@ -10,8 +10,11 @@ from xdsl.ir import Operation
 from npuc.compiler.analysis.machine.array import PLACES
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.mapping.followed import followed_schedule
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow
 from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.provenance import layer_of
 
 
 def unfollowed(op: ContractOp) -> str | None:
@@ -29,6 +32,16 @@ def unfollowed(op: ContractOp) -> str | None:
     if op.schedule_attr is not None and op.schedule.loops != found.loops:
         return "its schedule is not what its mapping says"
     return None
+
+
+def refuse_mapped(ops: Sequence[Operation], model: str) -> None:
+    """Raise `SourceError` for the first contraction that has a mapping, which a model follows none of."""
+    for op in ops:
+        if isinstance(op, ContractOp) and op.mapping_attr is not None:
+            hint = "-b maestro, or compile the program as it was before npuc map"
+            raise SourceError(
+                f"{layer_of(op) or 'a contraction'}: {model} follows no mapping", location=location_of(op), hint=hint
+            )
 
 
 def followed_warnings(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine) -> Iterator[str]:

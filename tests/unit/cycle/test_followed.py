@@ -1,6 +1,7 @@
 """Mappings that the arrays of the backend cycle follow: which, by which schedule, and how near the two models are."""
 
 import re
+from collections.abc import Mapping
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_the_own_mapping_of_each_dataflow_is_followed(dataflow: Dataflow) -> Non
     assert followed == [dataflow]
 
 
-REFUSED = {
+REFUSED: dict[tuple[str, ...], str] = {
     ("32 [n : 8 / 1, m : 4 / 1, k : 2]",): "has 2 of k in a step, which the array streams one by one",
     ("32 [m : 8 / 2, n : 8 / 1, k : 1]",): "gives a processing element 2 of m, and the array has one over its rows",
     ("32 [m : 2 / 1, n : 8 / 1, k : 1]",): "spreads 2 of m, and a fold has 4 over the array's rows",
@@ -100,9 +101,11 @@ ON_OS = "16384 [m : 128 / 1, n : 128 / 1, k : 1]"
 FAST_DRAM = {"dram.gb_per_s": 600}
 
 
-def scored(text: str, backend: str, overrides: dict[str, object] | None = None, **more: str) -> Report:
+def scored(
+    text: str, backend: str, overrides: Mapping[str, object] | None = None, pipeline: str | None = None
+) -> Report:
     settings = FAST_DRAM if overrides is None else overrides
-    return compile_source(text, "mlir", backend=backend, hardware="igo-large", overrides=settings, **more)
+    return compile_source(text, "mlir", backend=backend, hardware="igo-large", overrides=settings, pipeline=pipeline)
 
 
 @pytest.mark.parametrize(
@@ -159,3 +162,9 @@ def test_passes_that_map_and_schedule() -> None:
     text = module(ON_OS, 256, 512, 64).replace(f"{{mapping = #mapping.clusters<{ON_OS}>}} ", "")
     with pytest.raises(SourceError, match="its mapping spreads n over clusters, and the machine has one array"):
         scored(text, "cycle", pipeline="map{mapping=kcp_ws num-pes=16384}")
+
+
+def test_simulators_of_folds_follow_none() -> None:
+    overrides = {"cycle.compat": "scalesim3", "array.rows": 128, "array.cols": 128, "array.dataflow": "os"}
+    with pytest.raises(SourceError, match="'scalesim3' follows no mapping"):
+        compile_source(module(ON_OS, 256, 512, 64), "mlir", backend="cycle", hardware="scalesim", overrides=overrides)

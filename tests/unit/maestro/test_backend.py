@@ -159,7 +159,7 @@ def mapped_program() -> str:
 @pytest.mark.parametrize("overrides", [{}, {"cycle.compat": "scalesim3", "array.dataflow": "ws"}])
 def test_a_mapping_of_a_contraction_is_not_ignored_by_other_backends(overrides: dict[str, object]) -> None:
     hardware = "scalesim" if overrides else "igo-small"
-    with pytest.raises(SourceError, match="it has a mapping") as caught:
+    with pytest.raises(SourceError, match="its mapping is for a product whose rows are b, y and x") as caught:
         compile_source(mapped_program(), "mlir", "net.mlir", backend="cycle", hardware=hardware, overrides=overrides)
     assert str(caught.value.location).startswith("net.mlir:")
     assert "-b maestro" in str(caught.value.hint)
@@ -167,7 +167,7 @@ def test_a_mapping_of_a_contraction_is_not_ignored_by_other_backends(overrides: 
 
 def test_a_mapping_of_a_pass_is_not_ignored_either() -> None:
     passes = "autodiff,lower-to-npu,map{mapping=rs num-pes=16},schedule"
-    with pytest.raises(SourceError, match="it has a mapping"):
+    with pytest.raises(SourceError, match="its mapping spreads"):
         compile_source(NETWORK, backend="cycle", pipeline=passes)
 
 
