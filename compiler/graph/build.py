@@ -13,6 +13,7 @@ from npuc.compiler.graph.costs import Costs, costs_of, total_of
 from npuc.compiler.graph.flow import LANES, Flow, Flows, Lane, Port, Step, read, step_of
 from npuc.compiler.graph.model import Box, Cell, Cost, Edge, Graph, Outline, WorkKind
 from npuc.compiler.graph.names import AUTO, MOST_BOXES, MOST_OPS, Depth, Path, names_of, with_runs
+from npuc.compiler.graph.sharing import sharing_line
 from npuc.compiler.graph.titles import heading, plan_types
 from npuc.compiler.graph.words import (
     clipped,
@@ -133,7 +134,8 @@ class _Builder:
         cost = total_of((inner for op in ops for inner in op.walk()), self.costs)
         share = cost.seconds / self.total if cost.seconds is not None and self.total else None
         macs = sum(map(macs_of, ops))
-        lines = [clipped(kinds_text(ops)), *time_words(cost, share)]
+        shared = sharing_line(ops)
+        lines = [clipped(kinds_text(ops)), *([] if shared is None else [clipped(shared)]), *time_words(cost, share)]
         if cost == Cost() and macs:
             lines.append(macs_text(macs))
         kinds: set[WorkKind] = {work_kind(op) for op in ops}
@@ -151,12 +153,15 @@ class _Builder:
             cells = [replace(one, share=cell.share) for one in inner]
             cells[0] = replace(cells[0], steps=(step,), cost=cell.cost)
             cells[1:] = [replace(one, steps=()) for one in cells[1:]]
-            return Box(key.group, step.lane, f"{title}: interleaved" + (f" {words}" if words else ""), tuple(cells))
-        return Box(key.group, step.lane, title, (self._single(step),))
+            shared = sharing_line([step.op])
+            cells = [one if shared is None else replace(one, lines=(*one.lines, shared)) for one in cells]
+            name = f"{title}: interleaved, number {step.number + 1}"
+            return Box(key.group, step.lane, name + (f", {words}" if words else ""), tuple(cells))
+        return Box(key.group, step.lane, title, (self._single(step, numbered=True),))
 
-    def _single(self, step: Step) -> Cell:
+    def _single(self, step: Step, *, numbered: bool = False) -> Cell:
         cell = self._cell(step.part, [step])
-        name = work_name(step.op)
+        name = f"{work_name(step.op)}, number {step.number + 1}" if numbered else work_name(step.op)
         about = [clipped(line) for line in work_lines(step.op)]
         moved = move_lines([step.op]) if isinstance(step.op, DistOp) else ()
         return replace(cell, lines=(name, *about, *cell.lines[1:], *moved))
