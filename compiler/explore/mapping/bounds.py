@@ -11,7 +11,8 @@ is longer, and the first step of a level takes both, since nothing overlaps befo
     clusters    the same of each step of the outermost level, whose tiles go through the network of a sub-cluster
     the rest    all outputs through the network and off chip, all inputs off chip
 
-and the energy is at least that of all accesses where each element enters and leaves a buffer once.
+and the energy is at least that of all accesses where each element enters and leaves a buffer once, but for inputs that
+come to the buffers of processing elements more often since these are small (`received`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.analysis.mapping.parity import AccessCosts, PeArray
 from npuc.compiler.explore.mapping.best import Objective
+from npuc.compiler.explore.mapping.received import ElementBuffers
 from npuc.compiler.explore.mapping.space import MapSpace, widths_of
 
 INPUTS = 2
@@ -38,16 +40,21 @@ MOST_SPREADS = 200_000
 
 @dataclass(frozen=True)
 class CostBound:
-    """Lower bounds for statements one after another on a machine; their dimensions are those of the space."""
+    """
+    Lower bounds for statements one after another on a machine; their dimensions are those of the space.
+
+    `elements` are the buffers of the processing elements, of any size if None.
+    """
 
     works: tuple[Contraction, ...]
     array: PeArray
     objective: Objective
+    elements: ElementBuffers | None = None
 
     @cached_property
     def energy(self) -> float:
         """The energy, in MACs' worth, that no mapping is below."""
-        return fsum(_energy(work, self.array.costs) for work in self.works)
+        return fsum(_energy(work, self.array.costs, self.elements) for work in self.works)
 
     def of(self, widths: Floats, tiles: Floats) -> Floats:
         """
@@ -56,10 +63,15 @@ class CostBound:
         """
         if self.objective == "energy":
             return np.full(widths.shape[2:], self.energy)
+        time = self.time(widths, tiles)
+        return time if self.objective == "time" else time * self.energy
+
+    def time(self, widths: Floats, tiles: Floats) -> Floats:
+        """The cycles that no mapping is below; arguments as of `of`."""
         time: Floats = np.zeros(widths.shape[2:])
         for work in self.works:
             time = time + _Partial(work, self.array, widths, tiles).time
-        return time if self.objective == "time" else time * self.energy
+        return time
 
     def of_space(self, space: MapSpace) -> float:
         """The objective that no mapping of a space is below."""
@@ -105,11 +117,12 @@ def _least_time(work: Contraction, array: PeArray, space: MapSpace) -> float:
     return max(ceil(work.macs / (array.num_pes * array.lanes)) + begins, ceil(most / array.noc_bw), offchip)
 
 
-def _energy(work: Contraction, costs: AccessCosts) -> float:
+def _energy(work: Contraction, costs: AccessCosts, elements: ElementBuffers | None) -> float:
     whole = np.array([[float(size)] for _, size in work.dims])
     inputs, outputs = float(_read(work, whole)[0]), float(tile(work, "O", whole)[0])
     l2 = 2 * (inputs + outputs)
-    l1 = 4 * work.macs + inputs
+    received = inputs if elements is None else max(inputs, elements.least_received(work))
+    l1 = 4 * work.macs + received
     # A millionth of a millionth, for sums that are rounded in another order.
     return (costs.l2 * l2 + costs.l1 * l1 + costs.offchip * (inputs + outputs) + work.macs) * (1 - 1e-12)
 

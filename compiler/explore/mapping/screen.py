@@ -1,9 +1,10 @@
 """
-Which candidates are worth evaluating: a lower bound of their cost, and whether clusters can buffer what they refetch.
+Which candidates are worth evaluating: what they cost at least in time and about in energy, and whether clusters can
+buffer what they refetch.
 
-Both take a small part of the time that an evaluation takes, so that a mapper can choose among several times as many
-candidates as it proposes. The bound holds; what is refetched is found from the order of loops alone, which is wrong for
-one in a hundred.
+All take a small part of the time that an evaluation takes, so that a mapper can choose among several times as many
+candidates as it proposes. The bound of time holds; the energy is exact for most candidates with whole tiles
+(`estimate`); what is refetched is found from the order of loops alone, which is wrong for one in a hundred.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.estimate import energy_estimate
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.dialects.mapping import Role
 
@@ -32,12 +34,18 @@ class Screen:
     capacity: BufferCapacity
 
     def costs(self, candidates: Candidates) -> Floats:
-        """A lower bound of each candidate's objective; infinite where it is likely that no machine runs it so."""
-        widths = np.array([np.ceil(one.temporal / one.spatial) for one in candidates.levels])
-        bounds = self.bound.of(widths, np.array([one.spatial for one in candidates.levels]))
-        if self.bound.objective == "time" or self.capacity.l1 is None:
-            return bounds
-        return np.where(self._buffered(candidates, self.capacity.l1), bounds, np.inf)
+        """About what each candidate costs, no less in time; infinite where it is likely that no machine runs it so."""
+        costs = np.ones(len(candidates))
+        if self.bound.objective != "energy":
+            widths = np.array([np.ceil(one.temporal / one.spatial) for one in candidates.levels])
+            costs = self.bound.time(widths, np.array([one.spatial for one in candidates.levels]))
+        if self.bound.objective == "time":
+            return costs
+        each = self.bound.array.costs
+        costs = costs * np.sum([energy_estimate(work, each, candidates) for work in self.bound.works], axis=0)
+        if self.capacity.l1 is None:
+            return costs
+        return np.where(self._buffered(candidates, self.capacity.l1), costs, np.inf)
 
     def _buffered(self, candidates: Candidates, l1_size: int) -> Bools:
         """Whether the elements of a cluster can hold two tiles of each tensor that its steps refetch."""

@@ -34,6 +34,7 @@ from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.candidates import Candidates, smallest
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.directives import as_directives, directive_space
+from npuc.compiler.explore.mapping.received import ElementBuffers
 from npuc.compiler.explore.mapping.space import MapSpace, space_of
 from npuc.dialects.mapping import ClusterLevel, Clusters, Mapping, MappingAttr, Problem, TileLoop, shared_mapping
 from npuc.dialects.npu.nest import Nest
@@ -165,7 +166,9 @@ class ExactTask:
 
     def bound(self, objective: Objective) -> CostBound:
         """Lower bounds of exact costs."""
-        return CostBound(self.works, self.machine.array, objective)
+        l1, _, l1_sum, _ = self.machine.buffers
+        elements = None if l1 is None else ElementBuffers(self.space, l1, float(l1_sum))
+        return CostBound(self.works, self.machine.array, objective, elements)
 
     def least(self, objective: Objective) -> float:
         """The lower bound of the whole space."""

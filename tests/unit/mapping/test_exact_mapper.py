@@ -20,6 +20,7 @@ from npuc.compiler.explore.mapping.mappers.exact import ExactMapper
 from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper
 from npuc.compiler.explore.mapping.mappers.genetic import GeneticMapper
 from npuc.compiler.explore.mapping.mappers.random import RandomMapper
+from npuc.compiler.explore.mapping.received import ElementBuffers
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.dialects.mapping import Problem
 from tests.unit.mapping.test_search import space
@@ -62,20 +63,22 @@ def test_no_mapping_is_below_its_bounds(
 ) -> None:
     """The bound of the space, and those of the mapping with the tiles of its outer levels known."""
     found = space(work, array.num_pes, levels, parallel, any_tile=any_tile)
-    batch = RandomMapper(found, 0).propose(512)
+    batch = RandomMapper(found, 0, BufferCapacity((work,), l1)).propose(512)
     costs = exact_costs((work,), batch, array, l1)
+    elements = None if l1 is None else ElementBuffers(found, l1, 1.0)
     widths = np.stack([np.ceil(one.temporal / one.spatial) for one in batch.levels])
     tiles = np.stack([one.spatial for one in batch.levels])
     for objective in OBJECTIVES:
-        bound = CostBound((work,), array, objective)
-        values = np.where(Limits().fit(costs, objective), costs.of(objective), np.inf)
+        bound = CostBound((work,), array, objective, elements)
+        values = np.where(Limits(l1).fit(costs, objective), costs.of(objective), np.inf)
         assert (bound.of_space(found) <= values).all()
         for known in range(levels + 1):
             assert (bound.of(widths, tiles[:known]) <= values).all()
 
 
 def request(found: MapSpace, work: Contraction, array: PeArray, objective: Objective, limits: Limits) -> MapRequest:
-    bound = CostBound((work,), array, objective)
+    elements = None if limits.l1 is None else ElementBuffers(found, limits.l1, 1.0)
+    bound = CostBound((work,), array, objective, elements)
     return MapRequest(found, 0, BufferCapacity((work,), limits.l1, limits.l2), 10**6, bound)
 
 

@@ -21,7 +21,7 @@ from npuc.dialects.mapping import Problem
 from tests.unit.mapping.test_search import ARRAY, SPACES, canonical, plain_mappings, space
 
 LAYER = contraction_of(Problem("CONV", (("K", 8), ("C", 6), ("R", 3), ("S", 3), ("Y", 10), ("X", 8))))
-OPERATORS = ("crossover", "reorder", "mutate", "spread", "exchange", "cluster")
+OPERATORS = ("crossover", "reorder", "mutate", "shift", "spread", "exchange", "cluster")
 
 
 def parts(found: MapSpace, seed: int) -> tuple[Operators, Genomes, Genomes]:
@@ -76,8 +76,33 @@ def test_each_operator_changes_its_genes_alone(name: str) -> None:
     operator(*((child, other) if name == "crossover" else (child,)))
     genes = ("chosen", "tiles", "orders", "spread", "share")
     changed = {one for one in genes if (getattr(before, one) != getattr(child, one)).any()}
-    own = {"crossover": {"tiles"}, "mutate": {"tiles"}, "reorder": {"orders"}, "cluster": {"chosen"}}
+    own = {
+        "crossover": {"tiles"},
+        "mutate": {"tiles"},
+        "shift": {"tiles"},
+        "reorder": {"orders"},
+        "cluster": {"chosen"},
+    }
     assert changed == own.get(name, {"spread", "share"})
+
+
+@pytest.mark.parametrize("any_tile", [False, True])
+def test_a_shift_makes_a_tile_smaller_and_one_larger(any_tile: bool) -> None:
+    """By one divisor, or by half and twice; at one level, of at most two dimensions."""
+    operators, child, _ = parts(space(LAYER, 8, 2, any_tile=any_tile), 1)
+    before = child.at(np.arange(len(child)))
+    operators.shift(child)
+    changed = child.tiles != before.tiles
+    assert changed.any(axis=(0, 1)).sum() >= len(child) // 4
+    assert ((changed.sum(axis=(0, 1)) <= 2) & (changed.any(axis=1).sum(axis=0) <= 1)).all()
+    smaller, larger = ((child.tiles < before.tiles).sum(), (child.tiles > before.tiles).sum())
+    assert min(smaller, larger) >= len(child) // 8
+    for place in np.argwhere(changed).tolist():
+        level, dim, row = map(int, place)
+        one, other = sorted((int(before.tiles[level, dim, row]), int(child.tiles[level, dim, row])))
+        size = operators.space.dims[dim][1]
+        between = [tile for tile in operators.space.tiles(size) if one < tile < other]
+        assert not between if not any_tile else other in (2 * one, 2 * one + 1, size)
 
 
 @given(seed=st.integers(0, 99), l1=st.sampled_from((8, 30)), l2=st.sampled_from((60, 600)))

@@ -3,10 +3,12 @@ The mapper `genetic`: a population of mappings that evolves, with the operators 
 
 A generation is the best of all before (elites) and children of the better ones. A child takes the tiles of a dimension
 at all levels from a second parent (crossover), has two loops of a level swapped (reorder), some tiles drawn anew
-(mutation), the spread dimensions of two levels exchanged, a level spread otherwise, or clusters of another size; a
-level grows or vanishes as clusters of one element, or one cluster of all, are chosen. Every child is repaired, so that
-it is legal and fits the buffers; equal ones are scored once. Where costs have a lower bound, several times as many are
-bred, and of each group the one with the least bound is scored. Operators work on whole generations at once.
+(mutation), a tile made smaller and another larger (shift), the spread dimensions of two levels exchanged, a level
+spread otherwise, or clusters of another size; a level grows or vanishes as clusters of one element, or one cluster of
+all, are chosen. Every child is repaired, so that it is legal and fits the buffers; equal ones are scored once. Where
+costs can be screened, several times as many are bred, and of each group the one that promises to cost the least is
+scored: most of all for energy x delay, where good mappings are those whose clusters just hold what comes again.
+Operators work on whole generations at once.
 """
 
 from __future__ import annotations
@@ -30,14 +32,16 @@ from npuc.compiler.explore.mapping.space import MapSpace
 @dataclass(frozen=True)
 class Rates:
     """
-    How likely a child undergoes each operator; `tiles` is the number of tiles that a mutation draws, `nothing` how
-    likely a level that is spread otherwise spreads nothing.
+    How likely a child undergoes each operator; `tiles` is the number of tiles that a mutation draws, `both` how likely
+    either tile of a shift changes, `nothing` how likely a level that is spread otherwise spreads nothing.
     """
 
     crossover: float = 0.57
     reorder: float = 0.47
-    mutate: float = 0.53
+    mutate: float = 0.3
     tiles: int = 3
+    shift: float = 0.7
+    both: float = 0.8
     spread: float = 0.3
     nothing: float = 0.1
     exchange: float = 0.1
@@ -47,13 +51,13 @@ class Rates:
 RATES = Rates()
 FIRST = 256
 """The number of random genomes to begin with."""
-DRAWN, BRED = 32, 4
-"""How many genomes are drawn at first, and bred later, for each one that is proposed, where there is a lower bound."""
+DRAWN, BRED = 32, {"time": 4, "energy": 4, "edp": 16}
+"""How many genomes are drawn at first, and bred later by objective, for each one proposed, where they are screened."""
 LEAST, MOST, SHARE = 128, 1024, 8
 """The least and the largest number of children of a generation, which is one of so many of all mappings so far."""
 PARENTS, LEAST_PARENTS = 0.4, 32
 """The number of parents of a generation, by its children, and the least one."""
-NICHE = 0.25
+NICHE = 0.05
 """The share of the parents that may be of one niche."""
 PATIENCE = 8
 """After so many generations without a better mapping, random ones come in."""
@@ -80,6 +84,7 @@ class Operators:
         self.crossover(child, other)
         self.reorder(child)
         self.mutate(child)
+        self.shift(child)
         self.spread(child)
         self.exchange(child)
         self.cluster(child)
@@ -109,6 +114,16 @@ class Operators:
                 some = np.flatnonzero(dim == at)
                 drawn[some] = self._source.tile(at, np.full(len(some), self._sizes[at]))
             child.tiles[level, dim, rows] = drawn
+
+    def shift(self, child: Genomes) -> None:
+        """Make a tile one size smaller and that of another dimension of the level one larger, or one of both."""
+        rows = self._rows(child, self.rates.shift)
+        level = self._random.integers(self.space.levels, size=len(rows))
+        for up in (False, True):
+            dim = self._dims(len(rows))
+            some = self._random.random(len(rows)) < self.rates.both
+            at = level[some], dim[some], rows[some]
+            child.tiles[at] = self._source.next_tile(at[1], child.tiles[at], up=up)
 
     def spread(self, child: Genomes) -> None:
         """Spread other dimensions of a level over its sub-clusters, or none."""
@@ -159,6 +174,7 @@ class GeneticMapper:
     ):
         random = generator(seed, *content_of(space), "genetic")
         self._screen = None if bound is None else Screen(space, bound, capacity)
+        self._bred = 1 if bound is None else BRED[bound.objective]
         self._source = RandomGenomes(space, random)
         self._operators = Operators(space, random, self._source, rates)
         self._expression = expression or Expression(space, capacity)
@@ -166,8 +182,9 @@ class GeneticMapper:
         self._seen: Hashes = np.zeros(0, np.uint64)
         self._still = 0
         self._next, self._told = 0, list[Floats]()
-        drawn = self._source.draw(FIRST * self._among(DRAWN))
-        self._generation = self._new(drawn if first is None else first.joined(drawn), self._among(DRAWN))
+        among = 1 if bound is None else DRAWN
+        drawn = self._source.draw(FIRST * among)
+        self._generation = self._new(drawn if first is None else first.joined(drawn), among)
 
     def propose(self, most: int) -> Candidates | None:
         """The next candidates; None when nothing new is found."""
@@ -189,21 +206,17 @@ class GeneticMapper:
         """The number of children of the next generation."""
         return int(np.clip(len(self._seen) // SHARE, LEAST, MOST))
 
-    def _among(self, count: int) -> int:
-        """Of how many mappings one is proposed."""
-        return 1 if self._screen is None else count
-
     def _breed(self) -> _Generation | None:
         """The next generation: children of the pool and, where it has not improved for long, as many random genomes."""
         assert self._pool is not None
         stuck = self._still >= PATIENCE
         self._still = 0 if stuck else self._still
         for attempt in range(ATTEMPTS):
-            count = self._size * self._among(BRED)
+            count = self._size * self._bred
             children = self._operators.children(self._pool.genomes, count)
             if stuck or attempt:
                 children = children.joined(self._source.draw(count))
-            found = self._new(children, self._among(BRED))
+            found = self._new(children, self._bred)
             if found is not None:
                 return found
         return None
@@ -224,7 +237,7 @@ class GeneticMapper:
         return _Generation(genomes.at(rows), candidates.at(rows))
 
     def _screened(self, candidates: Candidates, rows: Ints, most: int) -> Ints:
-        """At most so many candidates, each the one with the least bound of a group."""
+        """At most so many candidates, each the most promising one of a group."""
         if self._screen is None or len(rows) <= most:
             return rows
         group = np.arange(len(rows)) % most

@@ -99,6 +99,18 @@ class RandomGenomes:
             return self._tables[at].pick(given, drawn)
         return np.clip(np.floor(np.exp(drawn * np.log(given + 1))), 1, given)
 
+    def next_tile(self, dims: Ints, tiles: Floats, *, up: bool) -> Floats:
+        """The next larger or smaller tile of dimensions, or the same where there is none."""
+        found = tiles.copy()
+        for at in self.space.cut:
+            rows = np.flatnonzero(dims == at)
+            if self._tables:
+                found[rows] = self._tables[at].next(tiles[rows], up=up)
+            else:
+                size = float(self.space.dims[at][1])
+                found[rows] = np.clip(np.floor(tiles[rows] * (2 if up else 0.5)), 1, size)
+        return found
+
     def spread(self, count: int) -> tuple[Ints, Floats]:
         """In which order a level spreads dimensions, [rank, mapping], and the share that selects their widths."""
         cut = np.array(self.space.cut, np.int64)
@@ -122,6 +134,11 @@ class _DivisorTable:
         """A divisor of each given divisor, chosen by a number from [0, 1)."""
         row = np.searchsorted(self._known, given)
         return self._inner[row, (drawn * self._count[row]).astype(int)]
+
+    def next(self, tiles: Floats, *, up: bool) -> Floats:
+        """The next larger or smaller divisor, or the same where there is none."""
+        at = np.searchsorted(self._known, tiles) + (1 if up else -1)
+        return self._known[np.clip(at, 0, len(self._known) - 1)]
 
 
 class Random(Algorithm):
