@@ -22,6 +22,7 @@ from npuc.compiler.explore.mapping.constrained.legal import LegalTiles, arranged
 from npuc.compiler.explore.mapping.constrained.possible import constrained, is_possible
 from npuc.compiler.explore.mapping.genomes import mapping_hashes
 from npuc.compiler.explore.mapping.mapper import MapRequest
+from npuc.compiler.explore.mapping.mappers.cma_es import CmaEsMapper
 from npuc.compiler.explore.mapping.mappers.exact import ExactMapper
 from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
 from npuc.compiler.explore.mapping.mappers.genetic import GeneticMapper
@@ -112,6 +113,7 @@ MAPPERS: dict[str, Callable[[MapRequest], Mapper]] = {
     "random": lambda asked: RandomMapper(asked.space, asked.seed, asked.capacity),
     "genetic": lambda asked: GeneticMapper(asked.space, asked.seed, asked.capacity, bound=asked.bound),
     "exact": lambda asked: ExactMapper(asked, bound_of(asked)),
+    "cma-es": CmaEsMapper,
 }
 ARRAY = PeArray(num_pes=8, noc_bw=3, offchip_bw=7)
 
@@ -124,6 +126,8 @@ def bound_of(asked: MapRequest) -> CostBound:
 @pytest.mark.parametrize("name", MAPPERS)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_mapper_proposes_what_constraints_exclude(name: str, seed: int) -> None:
+    if name == "cma-es":
+        pytest.importorskip("cmaes")
     work, space, constraints, r = drawn(seed)
     own, allowed = constrained(space, constraints), filtered(space, constraints)
     if not allowed:

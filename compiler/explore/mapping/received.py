@@ -18,6 +18,7 @@ import numpy as np
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, TensorAxis
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.constrained.legal import divisors
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.dialects.mapping import Role
 
@@ -63,7 +64,8 @@ def _fitting(work: Contraction, buffers: ElementBuffers) -> Floats | None:
     found = np.array([[1.0 if at in space.cut else float(size)] for at, (_, size) in enumerate(space.dims)])
     for at in space.cut:
         grown = list[Floats]()
-        for size in space.tiles(space.dims[at][1]):
+        whole = space.dims[at][1]
+        for size in divisors(whole) if space.divisors else range(1, whole + 1):
             wider = found.copy()
             wider[at] = size
             wider = wider[:, capacity.need(wider, buffers.sum_size) <= buffers.size]

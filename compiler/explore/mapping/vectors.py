@@ -23,8 +23,9 @@ from functools import cached_property
 import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
+from npuc.compiler.explore.mapping.constrained.legal import divisors
 from npuc.compiler.explore.mapping.genomes import Genomes
-from npuc.compiler.explore.mapping.space import MapSpace, divisors
+from npuc.compiler.explore.mapping.space import MapSpace
 
 BELOW_ONE = float(np.nextafter(1.0, 0.0))
 

@@ -37,9 +37,11 @@ def found(npuc: Npuc, *options: str) -> dict[str, Any]:
     return json.loads(outcome.out)
 
 
-@pytest.mark.parametrize("mapper", ["random", "genetic", "exact"])
+@pytest.mark.parametrize("mapper", ["random", "genetic", "exact", "cma-es"])
 def test_mappings_meet_them(npuc: Npuc, mapper: str) -> None:
     """Read from what is written: the outer level spreads output channels alone, layer `a` input channels inside."""
+    if mapper == "cma-es":
+        pytest.importorskip("cmaes")
     data = found(npuc, "--constraints", "own.toml", "--mapper", mapper, "--budget", "400")
     assert [rule["level"] for rule in data["constraints"]["rules"]] == [1, 2]
     for row in data["rows"]:

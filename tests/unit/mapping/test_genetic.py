@@ -101,7 +101,7 @@ def test_a_shift_makes_a_tile_smaller_and_one_larger(any_tile: bool) -> None:
         level, dim, row = map(int, place)
         one, other = sorted((int(before.tiles[level, dim, row]), int(child.tiles[level, dim, row])))
         size = operators.space.dims[dim][1]
-        between = [tile for tile in operators.space.tiles(size) if one < tile < other]
+        between = [tile for tile in operators.space.tiles(0, dim, size) if one < tile < other]
         assert not between if not any_tile else other in (2 * one, 2 * one + 1, size)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.candidates import Candidates, are_working
 from npuc.compiler.explore.mapping.genomes import Expression, Hashes, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
 from npuc.compiler.explore.mapping.mappers.random import content_of, generator
@@ -86,14 +86,15 @@ class CmaEsMapper:
             vectors: Floats = np.array([strategy.ask() for _ in range(size)], float).T
             candidates = self._expression.candidates(self._code.decode(vectors))
             hashes = mapping_hashes(candidates, self._space.dims)
-            new = np.array([row for row in _firsts(hashes) if int(hashes[row]) not in self._known], np.int64)
+            works = are_working(self._space, candidates)
+            new = np.array([n for n in _firsts(hashes) if works[n] and int(hashes[n]) not in self._known], np.int64)
             stale = 0 if len(new) else stale + 1
             if len(new):
                 yield candidates.at(new)
                 told: Floats = np.concatenate(self._told)
                 self._known |= {int(hashes[row]): float(cost) for row, cost in zip(new, told, strict=True)}
                 self._told.clear()
-            costs = np.array([self._known[int(one)] for one in hashes])
+            costs = np.array([self._known.get(int(one), np.inf) for one in hashes])
             # Only ranks count; logarithms are as finite as the package needs them to see that all are alike.
             values = np.where(np.isfinite(costs), np.log(np.where(np.isfinite(costs), costs, 1.0)), WORST)
             strategy.tell([(vectors[:, row], float(values[row])) for row in range(size)])
