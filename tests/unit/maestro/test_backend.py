@@ -167,7 +167,7 @@ def test_a_mapping_of_a_contraction_is_not_ignored_by_other_backends(overrides: 
 
 def test_a_mapping_of_a_pass_is_not_ignored_either() -> None:
     passes = "autodiff,lower-to-npu,map{mapping=rs num-pes=16},schedule"
-    with pytest.raises(SourceError, match="its mapping spreads"):
+    with pytest.raises(SourceError, match="its mapping is for a product"):
         compile_source(NETWORK, backend="cycle", pipeline=passes)
 
 
