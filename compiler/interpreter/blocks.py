@@ -8,6 +8,7 @@ error instead of a wrong number.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,11 +16,14 @@ import numpy.typing as npt
 from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.interpreter.contraction import Array, Ranges, View
-from npuc.dialects.npu.nest import Axis
+from npuc.dialects.npu.nest import MAX_POSITIONS, Axis
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Places: TypeAlias = tuple[npt.NDArray[np.int64], ...]
 """The distinct positions of each axis, ascending."""
+
+FAR = 1 << 62
+"""The position up to which indices are computed in 64 bits."""
 
 
 @dataclass
@@ -63,8 +67,16 @@ class Block:
         return View(tuple(axes), latest(self).data, self.origin)
 
     def index(self, places: Places) -> tuple[Any, ...]:
-        """The index of these positions in the storage."""
-        return np.ix_(*(axis - first for axis, first in zip(places, self.origin, strict=True)))
+        """The index of these positions in the storage; raises `InterpretationError` where it has others."""
+        found = [axis - first for axis, first in zip(places, self.origin, strict=True)]
+        for number, (axis, size) in enumerate(zip(found, self.storage.data.shape, strict=True)):
+            if len(axis) and not 0 <= axis.min() <= axis.max() < size:
+                first, held = places[number], self.places[number]
+                has = f"positions {held[0]:,} to {held[-1]:,}" if len(held) else "no positions"
+                raise InterpretationError(
+                    f"a block has {has} of axis {number}, its use reaches {first.min():,} to {first.max():,}"
+                )
+        return np.ix_(*found)
 
 
 def latest(value: object) -> Storage:
@@ -92,7 +104,18 @@ def places_of(axes: Sequence[Axis], ranges: Ranges, sizes: Sequence[int] | None 
 
 @lru_cache(maxsize=4096)
 def _positions(axis: Axis, ranges: tuple[tuple[int, int], ...], size: int | None) -> npt.NDArray[np.int64]:
-    """The distinct positions of an axis for the ranges of its terms; read-only, as tiles share them."""
+    """
+    The distinct positions of an axis for the ranges of its terms; read-only, as tiles share them.
+
+    Raises `InterpretationError` for positions that 64 bits do not hold, or more than memory does.
+    """
+    reached = abs(axis.offset) + sum(
+        abs(c) * max(abs(low), abs(high)) for (low, high), (_, c) in zip(ranges, axis.terms, strict=True)
+    )
+    if reached > FAR:
+        raise InterpretationError(f"index {axis} reaches position {reached:,}, expected at most {FAR:,}")
+    if (count := prod(high - low for low, high in ranges)) > MAX_POSITIONS:
+        raise InterpretationError(f"index {axis} reaches {count:,} positions, expected at most {MAX_POSITIONS:,}")
     positions = np.array([axis.offset], np.int64)
     for (low, high), (_, coefficient) in zip(ranges, axis.terms, strict=True):
         reached = coefficient * np.arange(low, high)

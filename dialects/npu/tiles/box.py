@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range, parse_ranges
 from npuc.dialects.npu.footprint import block_shape
-from npuc.dialects.npu.nest import Axis
+from npuc.dialects.npu.nest import MAX_POSITIONS, Axis
 from npuc.dialects.npu.syntax import parse_map, print_map
 
 _INDEX = IndexType()
@@ -31,7 +31,8 @@ class BoxOp(IRDLOperation):
 
     def verify_(self) -> None:
         """
-        Every dimension stands in the box once, with an extent of at least 1; it takes as many indices as it names.
+        Every dimension stands in the box once, with an extent of at least 1 and numbers of 64 bits; it takes as many
+        indices as it names.
         """
         ranges = self.box_attr.data
         names = [r.dim for r in ranges]
@@ -40,6 +41,9 @@ class BoxOp(IRDLOperation):
         for r in ranges:
             if r.extent < 1:
                 raise VerifyException(f"extent of {r.dim} is {r.extent}, expected at least 1")
+            for number in (r.offset, r.extent, r.limit):
+                if number is not None and abs(number) >= 1 << 63:
+                    raise VerifyException(f"the range of {r.dim} has the number {number:,}, an index has 64 bits")
         if len(self.indices) != self.box_attr.operands:
             raise VerifyException(f"the box takes {self.box_attr.operands} indices, got {len(self.indices)}")
 
@@ -50,6 +54,9 @@ class BoxOp(IRDLOperation):
             for dim in axis.dims:
                 if dim not in known:
                     raise VerifyException(f"unknown dimension '{dim}', the box has {', '.join(known)}")
+            if not axis.is_plain and max(span := axis.span(known), abs(axis.offset)) > MAX_POSITIONS:
+                far = f"{span:,} positions from {axis.offset:,} on"
+                raise VerifyException(f"index {axis} reaches {far}, expected at most {MAX_POSITIONS:,}")
         if len(axes) != len(shape_of(value)):
             raise VerifyException(f"the map has {len(axes)} indices, its value is {value.type}")
 
