@@ -23,7 +23,11 @@ from npuc.compiler.analysis.schedule.near_ties import best_of, near_limit
 from npuc.compiler.analysis.schedule.over_cores import part_search
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
-from npuc.compiler.analysis.schedule.over_cores.partitions import candidates_by_bound, partitions_up_to
+from npuc.compiler.analysis.schedule.over_cores.partitions import (
+    CandidatePartition,
+    candidates_by_bound,
+    partitions_up_to,
+)
 from npuc.compiler.analysis.schedule.over_cores.search import least_over_cores
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.analysis.timing import double_buffer
@@ -139,17 +143,20 @@ def test_the_search_is_that_of_all_partitions(seed: int, draw: Draw) -> None:
 
 def of_all_partitions(nest: Nest, machine: Machine, objective: Objective, widths: Bits) -> Schedule:
     """The best of the partitions in the order of what all cores need; stops where that is no less than the best."""
-    bounds = PartitionBounds(nest, machine, objective, widths)
+    bounds, search = PartitionBounds(nest, machine, objective, widths), PartSearch(nest, machine, objective, widths, ())
     loops = [loops for loops, _ in partitions_up_to(nest, machine.cores)]
     best: tuple[float, float, Schedule] | None = None
     for bound, number in sorted((bounds.of_all_cores(one), number) for number, one in enumerate(loops)):
-        part = cores_of.first_part(nest, Schedule(loops[number]))
-        core = machine.core(core_count(nest, Schedule(loops[number])))
+        candidate = CandidatePartition(loops[number], number, machine.cores)
         try:
-            inner = least_on_core(part, core, objective, widths, ())
+            if machine.multicast:
+                found = search.within(candidate, MOST)
+                assert found is not None
+                schedule = found[0]
+            else:
+                schedule = search.whole(candidate, least_on_core(*search.part(candidate), objective, widths, ()))
         except CapacityError:
             continue
-        schedule = Schedule((*loops[number], *inner.loops), inner.keep, inner.spm)
         score, moved = exact_cost(nest, schedule, machine, objective, widths)
         for close in (*bounds.stages, bounds.of_busiest, bounds.of_all_cores):
             assert close(loops[number]) <= score, f"{nest}\n{schedule}\n{machine}"

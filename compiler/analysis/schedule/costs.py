@@ -121,7 +121,8 @@ class CandidateCosts:
                 exposed, moved = exposed + residency.resumed, moved + partial
             if name in beside.spared:
                 exposed, moved = exposed - residency.smallest[1], moved - final
-        bound = self._bound(cycles, moved / beside.readers, exposed / beside.readers, accesses)
+        faster = float(beside.faster)
+        bound = self._bound(cycles, moved / faster, exposed / faster, accesses)
         return float(np.min(np.broadcast_to(bound, self.shape), where=np.broadcast_to(fits, self.shape), initial=inf))
 
     def steps(self, choices: ResidencyChoices, budget: int) -> GridSteps:

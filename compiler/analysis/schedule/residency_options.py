@@ -7,6 +7,7 @@ ends refetching by an outer group or reading halos twice; elsewhere it only take
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -45,13 +46,13 @@ class ResidencyOption:
 class Beside:
     """
     How a core runs beside others, other than alone: the sums of another one with which it goes on (`resumed`), tensors
-    of which it does not make the first load or last store alone that nothing can hide (`spared`), and the most cores
-    that one transfer serves (`readers`), among which it is shared evenly.
+    of which it does not make the first load or last store alone that nothing can hide (`spared`), and how many times
+    faster its channel is at most, as transfers serve several cores that share them evenly (`faster`).
     """
 
     resumed: frozenset[str] = frozenset()
     spared: frozenset[str] = frozenset()
-    readers: int = 1
+    faster: Fraction = Fraction(1)
 
 
 ALONE = Beside()

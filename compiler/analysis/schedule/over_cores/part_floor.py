@@ -34,7 +34,7 @@ def part_floor(part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], 
     floor = min(space.least_beside(beside) for space in spaces)
     if order or core.policy == "lru":
         return floor
-    fastest = replace(core, bytes_per_cycle=core.bytes_per_cycle * beside.readers)
+    fastest = replace(core, bytes_per_cycle=core.bytes_per_cycle * beside.faster)
     spared = spared_bits(part, widths, beside) / fastest.channel_bits
     for edge in (1, max(core.array.rows, core.array.cols)):
         schedule = least_traffic(part, core.spm_bytes, widths, inf, edge)
