@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
 Option = Literal[
-    "networks", "hardware", "defines", "pipelines", "load", "settings", "jobs", "plot", "figures", "evaluations"
+    "networks",
+    "hardware",
+    "defines",
+    "pipelines",
+    "load",
+    "settings",
+    "jobs",
+    "plot",
+    "figures",
+    "area_mm2",
+    "evaluations",
+    "resume",
 ]
 
 
@@ -42,8 +53,10 @@ class Asked:
     pipelines: Sequence[str] = ()
     load: Sequence[str] = ()
     jobs: int = 1
-    evaluations: int | None = None
     draws: bool = False
+    area_mm2: float | None = None
+    evaluations: int | None = None
+    resume: str | None = None
 
 
 class Outcome(ABC):

@@ -23,6 +23,7 @@ from npuc.compiler.cli.shared import (
     check_target,
     make_console,
     parse_defines,
+    real,
     whole,
     write_folder,
     write_result,
@@ -53,13 +54,24 @@ Rewrites = Annotated[
 ]
 Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")]
 Jobs = Annotated[
-    int | None, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes (igo).")
+    int | None,
+    typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes (digamma, igo)."),
+]
+Area = Annotated[
+    float | None,
+    typer.Option("--area-mm2", metavar="A", parser=real(), help="Area of machines, mm2, instead of the study's."),
 ]
 Evaluations = Annotated[
     int | None,
     typer.Option(
-        "--evaluations", metavar="N", parser=whole(1), help="Mappings to try for each class and contraction (flexion)."
+        "--evaluations",
+        metavar="N",
+        parser=whole(1),
+        help="Designs that each search evaluates (digamma); mappings for each class and contraction (flexion).",
     ),
+]
+Resume = Annotated[
+    str | None, typer.Option("--resume", metavar="FILE", help="Keep what was found in FILE, and go on from there.")
 ]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")]
@@ -88,7 +100,9 @@ def command(
     load: Load = None,
     setting: Settings = None,
     jobs: Jobs = None,
+    area_mm2: Area = None,
     evaluations: Evaluations = None,
+    resume: Resume = None,
     json: Json = None,
     csv: Csv = None,
     plot: Plot = None,
@@ -96,13 +110,17 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repeat a published study and set its numbers beside ours: igo and flexion take minutes, the others less."""
+    """Repeat a published study and set its numbers beside ours: digamma, flexion, igo take minutes, others less."""
     with Verb(debug):
         study = STUDIES.get(name)
         if json == "-" and csv == "-":
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-        for target in (json, csv):
+        for target in (json, csv, resume):
             check_target(target)
+        if area_mm2 is not None and area_mm2 <= 0:
+            raise UsageError(f"--area-mm2 {area_mm2:g}: expected more than 0")
+        if resume == "-":
+            raise UsageError("--resume -: a record needs a file", hint="give it a name")
         chosen = _preset(study, preset)
         given = {
             "networks": network,
@@ -112,9 +130,11 @@ def command(
             "load": load,
             "settings": setting,
             "jobs": jobs,
-            "evaluations": evaluations,
             "plot": plot,
             "figures": figure,
+            "area_mm2": area_mm2,
+            "evaluations": evaluations,
+            "resume": resume,
         }
         _require_taken(name, study, [option for option in SPELT if given[option]])
         pictures = _pictures(plot, folder=study.folder)
@@ -129,8 +149,10 @@ def command(
             pipelines=rewrite or (),
             load=load or (),
             jobs=jobs or 1,
-            evaluations=evaluations,
             draws=plot is not None,
+            area_mm2=area_mm2,
+            evaluations=evaluations,
+            resume=resume,
         )
         with STUDIES.blamed(name):
             outcome = _run(name, study.plan(asked), quiet=quiet)
@@ -164,9 +186,11 @@ SPELT: dict[Option, str] = {
     "load": "--load",
     "settings": "--set",
     "jobs": "--jobs",
-    "evaluations": "--evaluations",
     "plot": "--plot",
     "figures": "--figure",
+    "area_mm2": "--area-mm2",
+    "evaluations": "--evaluations",
+    "resume": "--resume",
 }
 
 

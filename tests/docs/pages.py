@@ -30,6 +30,7 @@ NAMES = (
         "study-hypar",
         "study-flexion",
         "study-themis",
+        "study-digamma",
         "maestro",
         "crosscheck",
         "parallel",

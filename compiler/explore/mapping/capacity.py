@@ -15,6 +15,9 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
 from npuc.compiler.analysis.mapping.exact.volumes import tile
 
+Size = int | Floats
+"""Elements of a buffer, of all mappings or of each."""
+
 
 @dataclass(frozen=True)
 class BufferCapacity:
@@ -65,12 +68,17 @@ def cut_to_fit(capacity: BufferCapacity, drawn: Drawn) -> None:
 
     The outermost level's tiles become those of the level inside first, so that a divisor of a tile still divides it.
     """
+    cut_to_sizes(capacity, capacity.l1, capacity.l2, drawn)
+
+
+def cut_to_sizes(capacity: BufferCapacity, l1: Size | None, l2: Size | None, drawn: Drawn) -> None:
+    """The same for buffers of other sizes, which may differ by mapping."""
     tiles, least = drawn.tiles, drawn.least
-    if capacity.l1 is not None:
-        _cut(capacity, (capacity.l1, capacity.l1_sum_size), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
-    if capacity.l2 is None:
+    if l1 is not None:
+        _cut(capacity, (l1, capacity.l1_sum_size), tiles[-1:], 1.0, drawn.orders[-1], drawn, least)
+    if l2 is None:
         return
-    shared = capacity.l2, capacity.sum_size
+    shared = l2, capacity.sum_size
     if len(tiles) > 1:
         inside = np.where(np.isinf(least), np.inf, tiles[1])
         _cut(capacity, shared, tiles[:1], drawn.widths, drawn.orders[0], drawn, inside)
@@ -79,7 +87,7 @@ def cut_to_fit(capacity: BufferCapacity, drawn: Drawn) -> None:
 
 def _cut(
     capacity: BufferCapacity,
-    buffer: tuple[int, float],
+    buffer: tuple[Size, float],
     tiles: list[Floats],
     widths: Floats | float,
     order: Ints,
@@ -88,11 +96,11 @@ def _cut(
 ) -> None:
     """Cut tiles of all these levels until a step of the first fits: a buffer's elements, and those of a sum in it."""
     size, sum_size = buffer
-    wide = np.broadcast_to(widths, drawn.whole.shape)
+    wide, most = np.broadcast_to(widths, drawn.whole.shape), np.broadcast_to(size, order.shape[1])
     rows: Ints = np.arange(order.shape[1], dtype=np.int64)
     for place in range(len(order)):
         step = np.minimum(tiles[0][:, rows] * wide[:, rows], drawn.whole[:, rows])
-        rows = rows[np.flatnonzero(capacity.need(step, sum_size) > size)]
+        rows = rows[np.flatnonzero(capacity.need(step, sum_size) > most[rows])]
         dim = order[place, rows]
         for level in tiles:
             level[dim, rows] = np.minimum(level[dim, rows], least[dim, rows])

@@ -91,17 +91,21 @@ class Expression:
         self.repair(tiles, whole)
         if space.constraints is not None and space.constraints.needs_work:
             employ(space, tiles, widths, whole)
-        if self.capacity is not None:
-            least = np.full(whole.shape, np.inf)
-            least[list(space.cut)] = 1.0
-            cut_to_fit(self.capacity, Drawn(tiles, orders, widths[0], whole, least))
-            if space.constraints is not None:
-                self.repair(tiles, whole)
+        least = np.full(whole.shape, np.inf)
+        least[list(space.cut)] = 1.0
+        if self.fit(Drawn(tiles, orders, widths[0], whole, least)) and space.constraints is not None:
+            self.repair(tiles, whole)
         levels = tuple(
             level_tiles(np.minimum(tile * width, given), tile.copy(), order)
             for given, tile, width, order in zip([whole, *tiles], tiles, widths, orders, strict=False)
         )
         return Candidates(fanouts, levels)
+
+    def fit(self, drawn: Drawn) -> bool:
+        """Cut tiles in place until they fit into the buffers; whether these are limited."""
+        if self.capacity is not None:
+            cut_to_fit(self.capacity, drawn)
+        return self.capacity is not None
 
     def repair(self, tiles: list[Floats], whole: Floats) -> None:
         """Make tiles legal in place: at most the enclosing tile, and a divisor of it where it must be."""

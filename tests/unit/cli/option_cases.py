@@ -165,6 +165,7 @@ _DEEP = {
     "flexibility": "flexibility deep.dsl --hw nvdla --budget 4",
 }
 """Commands on a network of which something can be run again."""
+SEARCHED_STUDY = "study digamma --preset inference --network net.dsl --evaluations 20"
 _SHARED_STEP = "--devices 4 --statistics"
 
 BASE = {
@@ -334,7 +335,11 @@ OWN = {
     "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),
     "study --network": Case("--network net.dsl", "--preset os -D hidden=16", "study crosscheck"),
     "study --hw": Case("--hw igo-small", command="study hypar --network net.dsl"),
-    "study --evaluations": Case("--evaluations 2", command="study flexion --network net.dsl --hw eyeriss"),
+    "study --area-mm2": Case("--area-mm2 0.01", "", SEARCHED_STUDY),
+    "study --evaluations": Case(
+        "--evaluations 21", "", "study digamma --preset inference --network net.dsl --area-mm2 0.1"
+    ),
+    "study --resume": Case("--resume r.costs", command=SEARCHED_STUDY),
     "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
     "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),
     "new --output": Case("-o made"),

@@ -119,7 +119,7 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
         (("igo", "--load", "mine.py"), "--load names passes for --rewrite, and there is none"),
         (("igo", "--rewrite", "mine=schedule", "--load", "nowhere.py"), "nowhere.py"),
         (("hypar", "--rewrite", "mine=schedule"), "--rewrite is an option of the study igo"),
-        (("hypar", "--jobs", "2"), "--jobs is an option of the study igo"),
+        (("hypar", "--jobs", "2"), "--jobs is an option of the studies digamma and igo"),
         (("igo", "--jobs", "0"), "invalid value for '-j' / '--jobs'"),
         (("igo", "--csv", "nowhere/rows.csv"), "its folder does not exist"),
     ],

@@ -98,7 +98,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_own_studies_have_a_folder_each() -> None:
-    assert STUDIES.own == ("crosscheck", "flexion", "hypar", "igo", "themis", "thesis")
+    assert STUDIES.own == ("crosscheck", "digamma", "flexion", "hypar", "igo", "themis", "thesis")
 
 
 @pytest.mark.parametrize("name", STUDIES.own)
@@ -106,6 +106,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     """An entry says its presets without importing what knows them."""
     from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES as THEMIS
     from npuc.studies.crosscheck.study import PRESETS as CROSSCHECK
+    from npuc.studies.digamma.settings import PRESETS as DIGAMMA
     from npuc.studies.flexion.settings import PRESETS as FLEXION
     from npuc.studies.hypar.settings import PRESETS as HYPAR
     from npuc.studies.igo.layers import PRESETS as IGO
@@ -113,6 +114,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
 
     known = {
         "crosscheck": CROSSCHECK,
+        "digamma": DIGAMMA,
         "flexion": FLEXION,
         "hypar": HYPAR,
         "igo": IGO,

@@ -1,0 +1,58 @@
+"""The entry of the study `digamma`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from npuc.studies.digamma.study import DigammaResults
+
+
+@dataclass(frozen=True)
+class _Outcome(Outcome):
+    found: DigammaResults
+
+    def json(self) -> str:
+        from npuc.studies.digamma.view import to_json
+
+        return to_json(self.found)
+
+    def csv(self) -> str:
+        from npuc.studies.digamma.view import to_csv
+
+        return to_csv(self.found)
+
+    def show(self, console: Console) -> None:
+        from npuc.studies.digamma.view import print_study
+
+        print_study(self.found, console)
+
+
+class Digamma(Study):
+    """Machines with mappings under an area, by seven optimisers (Kao et al., "DiGamma", DATE 2022)."""
+
+    presets = ("both", "inference", "training")
+    takes = frozenset({"networks", "hardware", "jobs", "area_mm2", "evaluations", "resume"})
+
+    def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.digamma.settings import EVALUATIONS, PRESETS
+        from npuc.studies.digamma.study import plan_points, run_study
+
+        count = asked.evaluations or EVALUATIONS
+        points = plan_points(PRESETS[asked.preset], asked.networks, asked.area_mm2, count, asked.hardware)
+
+        def run(advance: Advance) -> Outcome:
+            return _Outcome(run_study(asked.preset, points, advance, asked.jobs, asked.resume))
+
+        hours = "this may take hours; --resume FILE keeps what was found" if asked.resume is None else None
+        return Plan(len(points), run, hours if count * len(points) >= LONG else None)
+
+
+LONG = 40_000
+"""Designs in all from which on a search takes long."""
+STUDY = Digamma()
