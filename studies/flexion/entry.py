@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class _Outcome(Outcome):
     found: FlexionResults
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return tuple(dict.fromkeys(one for machine in self.found.machines for one in machine.warnings))
 
     def json(self) -> str:
         from npuc.studies.flexion.view import to_json

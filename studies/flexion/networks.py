@@ -8,10 +8,12 @@ from functools import cached_property
 from math import fsum
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.mapping.constraints.rules import RULES
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.session import silent
+from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.flexibility.find import FlexSearch
 from npuc.compiler.explore.flexibility.machine import FlexibleMachine, flexible_machine
 from npuc.compiler.explore.flexibility.result import FlexSettings
@@ -30,6 +32,7 @@ class MappedNetwork:
     contractions: tuple[tuple[ExactTask, int], ...]
     machine: FlexibleMachine
     hardware: Hardware
+    warnings: tuple[str, ...] = ()
 
     @cached_property
     def bound(self) -> float:
@@ -50,9 +53,15 @@ def mapped_network(
     options: CompileKeywords = {"hardware": hardware, "inference": preset == "inference", "overrides": overrides}
     if own and preset == "inference":
         options["defines"] = {"batch": network.batch}
-    module, machine = lowered_module(source, get_backend("maestro"), options, silent, [])
+    backend, warnings = get_backend("maestro"), list[str]()
+    module, machine = lowered_module(source, backend, options, silent, warnings)
+    if machine.get(RULES):
+        warnings.append(
+            f"the constraints of {machine.name} do not restrict the machine that is designed, nor free axes"
+        )
+    warnings += unread_warnings(overrides, [(backend, machine)])
     search = FlexSearch(module, machine, flexible_machine(machine), FlexSettings("time", 1, 0, None))
     if not search.contracts:
         raise SourceError(f"{source.shown} has no contraction to map")
     name, age = (network.name, network.age) if own else (source.shown.removeprefix("samples:"), "later")
-    return MappedNetwork(name, age, tuple(search.weighted), search.machine, machine)
+    return MappedNetwork(name, age, tuple(search.weighted), search.machine, machine, tuple(warnings))

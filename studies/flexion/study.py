@@ -71,6 +71,7 @@ class MachineResult:
     mapping: Clusters
     rows: tuple[FlexionRow, ...]
     refitted: Mapping[str, float]
+    warnings: tuple[str, ...] = ()
 
     def gain(self, network: str, supports: Supports) -> float:
         """The gain of a class."""
@@ -154,6 +155,7 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
         machine.mapping,
         (*rows, *_means(rows)),
         refitted,
+        tuple(dict.fromkeys(warning for network in networks for warning in network.warnings)),
     )
 
 

@@ -124,6 +124,20 @@ def test_wrong_usage(asked: Asked, error: type[Exception], words: str) -> None:
         STUDY.plan(asked).run(lambda name, count: None)
 
 
+def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "bound.toml"
+    rules = '[[constraints.rules]]\nlevel = 1\nspread = "K"\n'
+    text = 'name = "bound"\n[memory]\nelement_bytes = 2\n[maestro]\nnum_pes = 16\n' + rules
+    path.write_text(text, encoding="utf-8")
+    found = STUDY.plan(
+        Asked("inference", ["ncf"], {}, {"roofline.policy": "optimal"}, hardware=str(path), evaluations=1)
+    )
+    warnings = found.run(lambda name, count: None).warnings
+    assert any("constraints of bound do not restrict" in one for one in warnings)
+    assert any("roofline.policy" in one for one in warnings)
+    assert len(set(warnings)) == len(warnings)
+
+
 def test_a_network_without_a_contraction(tmp_path: Path) -> None:
     path = tmp_path / "none.dsl"
     path.write_text("network n(b=2) {\n  input x: f32[b, 4]\n  output y = relu(x)\n}\n", encoding="utf-8")
