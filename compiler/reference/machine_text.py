@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npuc.compiler.reference.machine import (
@@ -34,7 +35,9 @@ def print_machine(page: MachinePage, console: Console) -> None:
     if page.about:
         print_note(page.about, console, indent=0)
     console.print()
-    print_grid(columns_of([HEADS, *map(_cells, page.backends)], left=(0, 7), ranks=RANKS), console, gap=2)
+    columns = columns_of([HEADS, *map(_cells, page.backends)], left=(0, 7), ranks=RANKS)
+    columns[-1] = replace(columns[-1], called="what that memory is")
+    print_grid(columns, console, gap=2)
     for one in page.backends:
         if one.missing is not None:
             print_line(one.backend, one.missing, console)

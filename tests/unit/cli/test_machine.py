@@ -121,3 +121,8 @@ def test_wrong_usage(npuc: Npuc) -> None:
 def test_a_mode_without_a_bandwidth_shows_nothing() -> None:
     machine = load_hardware("scalesim", {"cycle.compat": "scalesim3"})
     assert get_backend("cycle").machine_view(machine) is None
+
+
+def test_a_column_without_room_is_called_by_what_it_says(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "no room in 80 columns for what that memory is" in npuc("machine", "gemmini").out
