@@ -115,7 +115,7 @@ def match_arguments(signature: Signature, call: Call, source: SourceText) -> dic
             is_named = True
         if name in given:
             message = f"argument '{name}' of {call.function} is given twice"
-            raise source.error(argument.at, message, f"signature: {signature.text}")
+            raise source.error(argument.at, message, _usage(signature))
         given[name] = argument
     missing = [name for name in signature.required if name not in given]
     if missing:
@@ -129,11 +129,22 @@ def _misplaced(
     signature: Signature, call: Call, argument: Argument, source: SourceText, *, surplus: bool
 ) -> SourceError:
     """The error of an argument without a name that there is no parameter for, or that follows one with a name."""
-    names, usage = signature.names, f"signature: {signature.text}"
+    names, usage = signature.names, _usage(signature)
     if surplus:
         count = f"at most {len(names)} argument{'s' * (len(names) != 1)}" if names else "no arguments"
         return source.error(argument.at, f"{call.function} takes {count}, found {len(call.arguments)}", usage)
     return source.error(argument.at, "found an argument without a name after one with a name", usage)
+
+
+def _usage(signature: Signature) -> str:
+    """A signature for calls of too many arguments, with the parameters whose items may have been given one by one."""
+    lists = [one for one in signature.formals if _takes_lists_only(one.kind)]
+    said = [f"{one.name} is {kind_text(one.kind)}, in brackets" for one in lists]
+    return "; ".join([f"signature: {signature.text}", *said])
+
+
+def _takes_lists_only(kind: object) -> bool:
+    return all(get_origin(one) is not None for one in _alternatives(kind))
 
 
 # ---- kinds

@@ -45,6 +45,16 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_
         ("h = linear(x, 8, q=false)", f"2:18: linear has no argument 'q' | {LINEAR}"),
         ("h = linear()", f"2:5: linear needs the argument 'x' | {LINEAR}"),
         ("h = linear(x, 8, features=3)", f"2:18: argument 'features' of linear is given twice | {LINEAR}"),
+        (
+            "h = concat(x, x, axis=1)",
+            "2:18: argument 'axis' of concat is given twice | signature: concat(tensors, axis); tensors is a list of "
+            "tensors, in brackets",
+        ),
+        (
+            "h = concat(x, x, 1)",
+            "2:18: concat takes at most 2 arguments, found 3 | signature: concat(tensors, axis); tensors is a list of "
+            "tensors, in brackets",
+        ),
         ("h = linear(x, 8, true, none, true, 5)", f"2:36: linear takes at most 5 arguments, found 6 | {LINEAR}"),
         ("h = linear(features=8, x)", f"2:24: found an argument without a name after one with a name | {LINEAR}"),
         (
