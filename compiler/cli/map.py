@@ -184,7 +184,7 @@ def _search(
         module, hardware = lowered_module(opened, get_backend(BACKEND), options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
-        found = Search(module, hardware, settings, machine_rules(hardware, options).joined(rules))
+        found = Search(module, hardware, settings, machine_rules(hardware, options_of(options)).joined(rules))
         if not found.contracts:
             raise SourceError(f"{opened.shown} has no contraction to map")
         start = time.monotonic()

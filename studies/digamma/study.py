@@ -160,10 +160,12 @@ def _key(point: SearchCase) -> str:
 def _task(source: str, step: Step, hardware: str) -> tuple[DesignTask, Hardware]:
     """The contractions of a step, whose area is by DiGamma's formula."""
     batch = BATCH.get(step)
-    options: CompileKeywords = {"inference": step == "inference", "hardware": hardware}
-    options["overrides"] = {"technology.model": AREA_MODEL}
-    if batch is not None and source.startswith("samples:"):
-        options["defines"] = {"batch": batch}
+    options: CompileKeywords = {
+        "inference": step == "inference",
+        "hardware": hardware,
+        "overrides": {"technology.model": AREA_MODEL},
+        "defines": {"batch": batch} if batch is not None and source.startswith("samples:") else {},
+    }
     module, machine = lowered_module(open_source(source), get_backend("maestro"), options, lambda text: None, [])
     return task_of(module, machine, LEVELS, divisors=True), machine
 

@@ -50,9 +50,12 @@ def mapped_network(
     """
     own = isinstance(network, StudiedNetwork)
     source = open_source(network.source if own else network)
-    options: CompileKeywords = {"hardware": hardware, "inference": preset == "inference", "overrides": overrides}
-    if own and preset == "inference":
-        options["defines"] = {"batch": network.batch}
+    options: CompileKeywords = {
+        "hardware": hardware,
+        "inference": preset == "inference",
+        "overrides": overrides,
+        "defines": {"batch": network.batch} if own and preset == "inference" else {},
+    }
     backend, warnings = get_backend("maestro"), list[str]()
     module, machine = lowered_module(source, backend, options, silent, warnings)
     if machine.get(RULES):

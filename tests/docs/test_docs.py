@@ -1,35 +1,20 @@
 """Every example of the pages is executed, and prints what the page shows."""
 
 import re
-import sys
-from importlib import invalidate_caches
 from pathlib import Path
 
 import pytest
 
-from npuc.compiler.layers import forget_outside
-from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, executed, give_files, matches, read_page
+from tests.docs.examples import NEEDING, run_page
+from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, matches, read_page
 from tests.docs.shell import Shell
 
 PAGES = pytest.mark.parametrize("page", NAMES)
 
 
-@PAGES
+@pytest.mark.parametrize("page", [name for name in NAMES if name not in NEEDING])
 def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All blocks in order, in one folder, which is on the import path as an installed project is."""
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    monkeypatch.setenv("COLUMNS", "120")
-    invalidate_caches()
-    shell = Shell(tmp_path)
-    give_files(page, tmp_path)
-    try:
-        for block in executed(blocks_of(read_page(page))):
-            shell.run(block)
-    finally:
-        monkeypatch.undo()
-        forget_outside()
-    for name in [n for n, m in sys.modules.items() if str(getattr(m, "__file__", "")).startswith(str(tmp_path))]:
-        del sys.modules[name]
+    run_page(page, tmp_path, monkeypatch)
 
 
 @PAGES

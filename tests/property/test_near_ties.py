@@ -32,7 +32,7 @@ def test_the_next_measure_decides_within_the_tolerance(
     least = min(cost.score(objective) for cost in costs)
     assert taken.score(objective) <= least * (1 + tolerance)
     for cost in costs:
-        if tolerance and cost.score(objective) <= least * (1 + tolerance):
+        if tolerance and cost.score(objective) <= Fraction(least) * (1 + Fraction(tolerance)):
             assert next_measures(taken, objective) <= next_measures(cost, objective)
 
 

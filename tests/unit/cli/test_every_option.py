@@ -68,6 +68,8 @@ def test_an_option_shows(observe: Observe, option: str) -> None:
     case = OWN.get(option) or SHARED[name]
     if verb == "plot" or any(word in case.given + case.beside for word in ("--plot", "--svg", "--emit svg")):
         pytest.importorskip("matplotlib")
+    if "digamma" in (case.command or ""):
+        pytest.importorskip("cmaes")
     base = f"{case.command or BASE[verb]} {case.beside}"
     before, after = (observe(" ".join(f"{base} {given}".split())) for given in ("", case.given))
     assert (after[0] == 2) == (option in REFUSES), after[2]

@@ -164,9 +164,9 @@ def test_a_file_is_all_that_one_of_our_own_takes(tmp_path: Path, monkeypatch: py
     algorithm_for.cache_clear()
     with monkeypatch.context() as patched:
         patched.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-        placement = Interconnect((NetworkLevel("switch", 4, RATE, LATENCY, algorithm="at_once"),)).place([4])
+        placement = Interconnect((NetworkLevel("switch", 4, RATE, LATENCY, algorithm="at-once"),)).place([4])
         assert collective_cost("reduce_scatter", 0, placement, [0]).seconds == LATENCY
     sys.modules.pop(f"{package.__name__}.at_once", None)
     algorithm_for.cache_clear()
     with pytest.raises(UsageError):
-        algorithm_for("switch", "at_once")
+        algorithm_for("switch", "at-once")

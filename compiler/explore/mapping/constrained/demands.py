@@ -16,7 +16,7 @@ from npuc.compiler.analysis.mapping.constraints.resolve import (
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Atom, MapRules, rules_of
 from npuc.compiler.analysis.mapping.constraints.words import ROLES
 from npuc.compiler.core.errors import CapacityError, Location, UsageError, either
-from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.core.options import Options
 from npuc.compiler.explore.mapping.constrained.possible import conflict, constrained, elements_of, is_possible
 from npuc.compiler.explore.mapping.task import ExactTask, ParityTask, SearchTask
 from npuc.dialects.npu import ContractOp
@@ -27,9 +27,9 @@ from npuc.hardware.readers.toml_places import find_in_entry
 T = TypeVar("T", bound=SearchTask)
 
 
-def machine_rules(hardware: Hardware, options: CompileKeywords) -> MapRules:
+def machine_rules(hardware: Hardware, options: Options) -> MapRules:
     """The constraints of the machine that `options` name, with their places in its file."""
-    name, overrides = options.get("hardware"), options.get("overrides") or {}
+    name, overrides = options.hardware, options.overrides
     if name is None or isinstance(name, Mapping) or RULES in overrides:
         name, text = "hardware override" if RULES in overrides else hardware.name, None
     else:

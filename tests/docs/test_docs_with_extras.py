@@ -1,0 +1,13 @@
+"""Examples that need packages of an optional group."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.docs.examples import NEEDING, run_page
+
+
+@pytest.mark.parametrize("page", NEEDING)
+def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("cmaes")
+    run_page(page, tmp_path, monkeypatch)
