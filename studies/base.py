@@ -15,13 +15,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
 
 from npuc.compiler.core.registry import Registry
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+ResultsT = TypeVar("ResultsT", contravariant=True)
 Advance = Callable[[str, int], None]
 """A callback of progress: the name of what was computed, and how many points of the plan that were."""
 Option = Literal[
@@ -78,6 +79,44 @@ class Outcome(ABC):
     @abstractmethod
     def show(self, console: Console) -> None:
         """Print the published numbers beside ours."""
+
+
+class View(Protocol[ResultsT]):
+    """What the results of a study look like: its module `view.py`, without what draws."""
+
+    def to_json(self, results: ResultsT, /) -> str:
+        """The rows as JSON (schema `npuc.study/1`)."""
+        ...
+
+    def to_csv(self, results: ResultsT, /) -> str:
+        """The rows as CSV."""
+        ...
+
+    def print_study(self, results: ResultsT, console: Console, /) -> None:
+        """Print the published numbers beside ours."""
+        ...
+
+
+@dataclass(frozen=True)
+class ViewedOutcome(Outcome, Generic[ResultsT]):
+    """Results and the module that shows them; what else a study warns of is in `warned`."""
+
+    found: ResultsT
+    view: View[ResultsT]
+    warned: Sequence[str] = ()
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.warned
+
+    def json(self) -> str:
+        return self.view.to_json(self.found)
+
+    def csv(self) -> str:
+        return self.view.to_csv(self.found)
+
+    def show(self, console: Console) -> None:
+        self.view.print_study(self.found, console)
 
 
 class DrawnOutcome(Outcome):

@@ -2,41 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from npuc.studies.crosscheck.study import CrossCheckResults
-
-
-@dataclass(frozen=True)
-class _Outcome(Outcome):
-    found: CrossCheckResults
-
-    def json(self) -> str:
-        from npuc.studies.crosscheck.view import to_json
-
-        return to_json(self.found)
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        return self.found.warnings
-
-    def csv(self) -> str:
-        from npuc.studies.crosscheck.view import to_csv
-
-        return to_csv(self.found)
-
-    def show(self, console: Console) -> None:
-        from npuc.studies.crosscheck.view import print_crosscheck
-
-        print_crosscheck(self.found, console)
+from npuc.studies.base import Advance, Asked, Outcome, Plan, Study, ViewedOutcome
 
 
 class Crosscheck(Study):
@@ -46,6 +13,7 @@ class Crosscheck(Study):
     takes = frozenset({"networks", "defines", "settings"})
 
     def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.crosscheck import view
         from npuc.studies.crosscheck.study import NETWORK, PRESETS, run_crosscheck
 
         if len(asked.networks) > 1:
@@ -59,7 +27,7 @@ class Crosscheck(Study):
                 dataflows=PRESETS[asked.preset],
                 done=advance,
             )
-            return _Outcome(found)
+            return ViewedOutcome(found, view, found.warnings)
 
         return Plan(len(PRESETS[asked.preset]), run)
 

@@ -37,7 +37,7 @@ def _cells(study: CrossCheckResults, row: ProductRow) -> dict[str, object]:
     return machine | asdict(row) | {"ratio": row.ratio, "reason": row.reason}
 
 
-def print_crosscheck(study: CrossCheckResults, console: Console) -> None:
+def print_study(study: CrossCheckResults, console: Console) -> None:
     """Sums by dataflow, then the layers in which the models differ most."""
     text = f"{study.source} on {study.hardware}: cycles of the array, and of a mapping with {study.noc_bw:,} elements"
     print_note(f"{text} a cycle", console, style="bold")

@@ -2,35 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from npuc.studies.digamma.study import DigammaResults
-
-
-@dataclass(frozen=True)
-class _Outcome(Outcome):
-    found: DigammaResults
-
-    def json(self) -> str:
-        from npuc.studies.digamma.view import to_json
-
-        return to_json(self.found)
-
-    def csv(self) -> str:
-        from npuc.studies.digamma.view import to_csv
-
-        return to_csv(self.found)
-
-    def show(self, console: Console) -> None:
-        from npuc.studies.digamma.view import print_study
-
-        print_study(self.found, console)
+from npuc.studies.base import Advance, Asked, Outcome, Plan, Study, ViewedOutcome
 
 
 class Digamma(Study):
@@ -40,6 +12,7 @@ class Digamma(Study):
     takes = frozenset({"networks", "hardware", "jobs", "area_mm2", "evaluations", "resume"})
 
     def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.digamma import view
         from npuc.studies.digamma.settings import EVALUATIONS, PRESETS
         from npuc.studies.digamma.study import plan_points, run_study
 
@@ -47,7 +20,7 @@ class Digamma(Study):
         points = plan_points(PRESETS[asked.preset], asked.networks, asked.area_mm2, count, asked.hardware)
 
         def run(advance: Advance) -> Outcome:
-            return _Outcome(run_study(asked.preset, points, advance, asked.jobs, asked.resume))
+            return ViewedOutcome(run_study(asked.preset, points, advance, asked.jobs, asked.resume), view)
 
         hours = "this may take hours; --resume FILE keeps what was found" if asked.resume is None else None
         return Plan(len(points), run, hours if count * len(points) >= LONG else None)

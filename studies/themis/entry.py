@@ -2,35 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from npuc.studies.base import Advance, Asked, Outcome, Plan, Study
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from npuc.studies.themis.study import ThemisResults
-
-
-@dataclass(frozen=True)
-class _Outcome(Outcome):
-    found: ThemisResults
-
-    def json(self) -> str:
-        from npuc.studies.themis.view import to_json
-
-        return to_json(self.found)
-
-    def csv(self) -> str:
-        from npuc.studies.themis.view import to_csv
-
-        return to_csv(self.found)
-
-    def show(self, console: Console) -> None:
-        from npuc.studies.themis.view import print_study
-
-        print_study(self.found, console)
+from npuc.studies.base import Advance, Asked, Outcome, Plan, Study, ViewedOutcome
 
 
 class Themis(Study):
@@ -39,11 +11,12 @@ class Themis(Study):
     presets = ("overlap", "serial")
 
     def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.themis import view
         from npuc.studies.themis.settings import TOPOLOGIES
         from npuc.studies.themis.study import run_study
 
         def run(advance: Advance) -> Outcome:
-            return _Outcome(run_study("serial" if asked.preset == "serial" else "overlap", advance))
+            return ViewedOutcome(run_study("serial" if asked.preset == "serial" else "overlap", advance), view)
 
         return Plan(len(TOPOLOGIES), run)
 

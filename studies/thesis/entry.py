@@ -4,40 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from npuc.compiler.core.errors import UsageError
-from npuc.studies.base import Advance, Asked, FolderOutcome, Outcome, Plan, Study
+from npuc.studies.base import Advance, Asked, FolderOutcome, Outcome, Plan, Study, ViewedOutcome
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from npuc.studies.thesis.study import ThesisResults
 
 
 @dataclass(frozen=True)
-class _Outcome(FolderOutcome):
+class _Outcome(ViewedOutcome[Any], FolderOutcome):
     found: ThesisResults
-    figures: Sequence[str]
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        return self.found.warnings
-
-    def json(self) -> str:
-        from npuc.studies.thesis.view import to_json
-
-        return to_json(self.found)
-
-    def csv(self) -> str:
-        from npuc.studies.thesis.view import to_csv
-
-        return to_csv(self.found)
-
-    def show(self, console: Console) -> None:
-        from npuc.studies.thesis.view import print_study
-
-        print_study(self.found, console)
+    figures: Sequence[str] = ()
 
     def draw(self, kind: str) -> bytes:
         from npuc.studies.thesis.figures import draw
@@ -58,6 +37,7 @@ class Thesis(Study):
     folder = True
 
     def plan(self, asked: Asked) -> Plan:
+        from npuc.studies.thesis import view
         from npuc.studies.thesis.figures import figure_points, figures_of
         from npuc.studies.thesis.study import plan_study, run_study
 
@@ -68,7 +48,8 @@ class Thesis(Study):
         points = figure_points(numbers, plan.networks)
 
         def run(advance: Advance) -> Outcome:
-            return _Outcome(run_study(plan, points, advance), numbers)
+            found = run_study(plan, points, advance)
+            return _Outcome(found, view, found.warnings, numbers)
 
         return Plan(len(plan.points) + len(points), run)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -116,3 +116,22 @@ class ProvingMapper(Mapper, Protocol):
     def bound(self) -> float:
         """The objective that no mapping of the space is below, as far as the search went."""
         ...
+
+
+class Portions:
+    """Blocks of candidates, in portions of what is asked for."""
+
+    def __init__(self, blocks: Iterator[Candidates]):
+        self._blocks = blocks
+        self._block: Candidates | None = None
+        self._next = 0
+
+    def take(self, most: int) -> Candidates | None:
+        """The next candidates, of one block; None after the last block."""
+        if self._block is None or self._next == len(self._block):
+            self._block, self._next = next(self._blocks, None), 0
+            if self._block is None:
+                return None
+        start = self._next
+        self._next = min(len(self._block), start + most)
+        return self._block.part(slice(start, self._next))

@@ -18,7 +18,7 @@ import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.explore.mapping.candidates import Candidates, are_working
+from npuc.compiler.explore.mapping.candidates import Candidates, Portions, are_working
 from npuc.compiler.explore.mapping.genomes import Expression, Hashes, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
 from npuc.compiler.explore.mapping.mappers.random import content_of, generator
@@ -46,19 +46,11 @@ class CmaEsMapper:
         self._random = generator(request.seed, *content_of(space), "cma-es")
         self._known: dict[int, float] = {}
         self._told = list[Floats]()
-        self._generations = self._search()
-        self._block: Candidates | None = None
-        self._next = 0
+        self._portions = Portions(self._search())
 
     def propose(self, most: int) -> Candidates | None:
         """The next candidates; None when nothing new is found."""
-        if self._block is None or self._next == len(self._block):
-            self._block, self._next = next(self._generations, None), 0
-            if self._block is None:
-                return None
-        start = self._next
-        self._next = min(len(self._block), start + most)
-        return self._block.part(slice(start, self._next))
+        return self._portions.take(most)
 
     def tell(self, costs: Floats) -> None:
         """Their costs."""

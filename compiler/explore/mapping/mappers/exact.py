@@ -22,7 +22,7 @@ from npuc.compiler.analysis.mapping.constraints.check import ROUNDED
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.explore.mapping.best import BATCH
 from npuc.compiler.explore.mapping.bounds import MOST_SPREADS, CostBound, count_spreads, spread_choices
-from npuc.compiler.explore.mapping.candidates import Candidates, join
+from npuc.compiler.explore.mapping.candidates import Candidates, Portions, join
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
 from npuc.compiler.explore.mapping.mappers.exhaustive import OrderBlock
 from npuc.compiler.explore.mapping.mappers.genetic import GeneticMapper
@@ -197,9 +197,7 @@ class ExactMapper:
         self._told = 0
         self._open = inf  # the least bound among branches that are taken, but not evaluated to the end
         self._is_genetic = False
-        self._blocks = self._search()
-        self._block: Candidates | None = None
-        self._next = 0
+        self._portions = Portions(self._search())
 
     @property
     def bound(self) -> float:
@@ -208,13 +206,7 @@ class ExactMapper:
 
     def propose(self, most: int) -> Candidates | None:
         """The next candidates; None when the best is proved."""
-        if self._block is None or self._next == len(self._block):
-            self._block, self._next = next(self._blocks, None), 0
-            if self._block is None:
-                return None
-        start = self._next
-        self._next = min(len(self._block), start + most)
-        return self._block.part(slice(start, self._next))
+        return self._portions.take(most)
 
     def tell(self, costs: Floats) -> None:
         """Their costs."""
