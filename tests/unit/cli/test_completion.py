@@ -19,7 +19,7 @@ from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import own_passes, read_pipeline
 from npuc.hardware import KEYS, load_hardware, parse_setting
 from tests.unit.cli import completion_words
-from tests.unit.cli.option_cases import NETWORK
+from tests.unit.cli.option_files import NETWORK
 
 DEEP = "block cell(x, n) {\n  y = linear(x, n)\n  return y\n}\n" + NETWORK.replace(
     "  logits", "  for i in 0..3 { h = relu(cell(h, hidden)) }\n  logits"

@@ -14,7 +14,9 @@ from typer.main import get_command
 
 from npuc.compiler.cli import app, run_command
 from npuc.compiler.cli.opt.arguments import TAKEN
-from tests.unit.cli.option_cases import BASE, EXEMPT, FILES, MEANINGLESS, OWN, REFUSES, SHARED, SWEEP, WARNED
+from tests.unit.cli.option_cases import BASE, EXEMPT, OWN, REFUSES, SHARED
+from tests.unit.cli.option_files import FILES, SWEEP
+from tests.unit.cli.option_refusals import MEANINGLESS, WARNED
 
 Observed = tuple[int, str, str, dict[str, bytes]]
 """The exit status, standard output, standard error, and the files that were written."""
