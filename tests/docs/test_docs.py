@@ -17,6 +17,16 @@ def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     run_page(page, tmp_path, monkeypatch)
 
 
+def test_every_page_with_commands_is_executed() -> None:
+    """A page that is not among the names would show what no longer is."""
+    shown = {
+        path.stem
+        for path in FOLDER.glob("*.md")
+        if any(b.language == "console" for b in blocks_of(read_page(path.stem)))
+    }
+    assert shown <= {*NAMES}
+
+
 @PAGES
 def test_every_fence_is_a_block_that_is_executed(page: str) -> None:
     text = read_page(page)
