@@ -26,7 +26,7 @@ from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.search import FoundDesign
 from npuc.compiler.explore.design.task import DesignTask, task_of
 from npuc.compiler.explore.mapping.mappers.random import generator
-from npuc.compiler.explore.mapping.record import RecordFile, append_costs
+from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.workers import answers
 from npuc.frontends.source import open_source
 from npuc.studies.base import Advance
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 METHODS = (*OPTIMISERS, OURS)
-DIFFERS = "machine, number of evaluations, or version"
+RECORDS = RecordKind("study digamma", "machine, number of evaluations, or version", "-j and outputs")
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def run_study(
     with ExitStack() as stack:
         known: Mapping[str, Floats] = {}
         if resume is not None:
-            known = stack.enter_context(RecordFile(resume, keys.values(), "study digamma", DIFFERS)).costs
+            known = stack.enter_context(RecordFile(resume, keys.values(), RECORDS)).costs
         found = {one: known[key] for one, key in keys.items() if key in known}
         if found:
             done("study digamma", len(found))

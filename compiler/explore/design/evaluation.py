@@ -24,11 +24,15 @@ from npuc.compiler.explore.design.goal import GoalName
 from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
-from npuc.compiler.explore.mapping.record import RecordFile, append_costs
+from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.workers import Pool
 
+DIFFERS = "source, machine, budget of area or power, goals, seed or space"
+SINGLE = RecordKind("design", DIFFERS, "--budget, -j and outputs")
+DIVIDED = RecordKind("design", f"{DIFFERS}, or --budget, which several goals divide", "-j and outputs")
+"""Records of a search for one goal, and for several."""
 NUMBERS = 6
 """The numbers of a mapping in a record: all that it needs but its energy, which follows."""
 
@@ -133,19 +137,18 @@ def _numbers(needs: Needs) -> Floats:
 
 @contextmanager
 def recorded(
-    evaluate: Evaluate, path: str | None, content: Sequence[object]
+    evaluate: Evaluate, path: str | None, content: Sequence[object], *, divided: bool
 ) -> Generator[tuple[Evaluate, Recorded | None]]:
     """
     What evaluates, and its record where a file keeps one; `content` is all that the search depends on.
 
-    Raises `UsageError`.
+    With several goals that includes the number of evaluations (`divided`). Raises `UsageError`.
     """
     if path is None:
         yield evaluate, None
         return
     text = "\n".join(map(repr, (version(), *content)))
     key = hashlib.sha256(text.encode()).hexdigest()[:32]
-    differs = "source, machine, budget of area or power, goals, seed or space"
-    with RecordFile(path, [key], verb="design", differs=differs) as record:
+    with RecordFile(path, [key], DIVIDED if divided else SINGLE) as record:
         own = Recorded(evaluate, path, key, record.costs.get(key, np.zeros(0)))
         yield own, own

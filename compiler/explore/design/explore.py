@@ -86,7 +86,7 @@ def explore(
     searches: list[DesignSearch] = []
     with (
         evaluating(evaluation, course.jobs) as evaluate,
-        recorded(evaluate, course.resume, content) as (evaluate, record),
+        recorded(evaluate, course.resume, content, divided=len(pairs) > 1) as (evaluate, record),
     ):
         populations = [
             Population(number, work, space, generator(course.seed, "design", number))

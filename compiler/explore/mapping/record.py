@@ -19,6 +19,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Self, cast
 
 import numpy as np
@@ -28,8 +29,22 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.file_lock import lock
 from npuc.compiler.core.outputs import cannot_write
 
-DIFFERS = "source, machine, mapper, seed or space"
-"""What may differ between two searches of mappings, so that one cannot go on from the other's record."""
+
+@dataclass(frozen=True)
+class RecordKind:
+    """A verb's records; searches that differ in `differs` cannot go on from one, those that differ in `free` can."""
+
+    verb: str
+    differs: str
+    free: str
+
+    @property
+    def head(self) -> str:
+        """The first line."""
+        return head_of(self.verb)
+
+
+MAPS = RecordKind("map", "source, machine, mapper, seed or space", "--budget, -j and outputs")
 
 
 def head_of(verb: str) -> str:
@@ -83,12 +98,11 @@ class RecordFile:
     A record that a search continues, a context in which no other search writes it.
 
     `costs` are those that it had. Raises `UsageError` where it cannot be written, is no record, or belongs to searches
-    none of which is among `searches`; `verb` names its kind, and `differs` what another one may have.
+    none of which is among `searches`.
     """
 
-    def __init__(self, path: str, searches: Iterable[str], verb: str = "map", differs: str = DIFFERS):
-        self.path, self._searches = path, frozenset(searches)
-        self._head, self._differs = head_of(verb), differs
+    def __init__(self, path: str, searches: Iterable[str], kind: RecordKind = MAPS):
+        self.path, self._searches, self._kind = path, frozenset(searches), kind
         self.costs: dict[str, Floats] = {}
 
     def __enter__(self) -> Self:
@@ -116,24 +130,23 @@ class RecordFile:
 
     def _begin(self) -> None:
         self._stream.seek(0)
-        head = self._stream.read(len(self._head))
-        if len(head) < len(self._head) and self._head.encode().startswith(
-            head
-        ):  # empty, or cut off within its first line
+        wanted = self._kind.head.encode()
+        head = self._stream.read(len(wanted))
+        if len(head) < len(wanted) and wanted.startswith(head):  # empty, or cut off within its first line
             self._stream.truncate(0)
-            self._stream.write(self._head.encode())
+            self._stream.write(wanted)
             self._stream.flush()
             return
         self.costs = read_costs(self.path)
-        if head != self._head.encode():
+        if head != wanted:
             raise UsageError(
-                f"'{self.path}' is no record of a search: its first line is not '{self._head.strip()}'",
+                f"'{self.path}' is no record of a search: its first line is not '{self._kind.head.strip()}'",
                 hint="give --resume a new name",
             )
         if self.costs and not self._searches & self.costs.keys():
             raise UsageError(
-                f"'{self.path}' was begun with another {self._differs}",
-                hint="give --resume a new name; --budget, -j and outputs may differ",
+                f"'{self.path}' was begun with another {self._kind.differs}",
+                hint=f"give --resume a new name; {self._kind.free} may differ",
             )
         self._stream.seek(0, os.SEEK_END)
         self._stream.seek(-1, os.SEEK_CUR)

@@ -117,11 +117,20 @@ def test_a_record_of_another_search_is_refused(npuc: Npuc) -> None:
         assert outcome.status == 2
         assert "'two.costs' was begun with another source, machine, budget of area or power, goals" in outcome.err
     assert Path("two.costs").read_bytes() == kept
+    assert "--budget, -j and outputs may differ" in npuc(*ASKED, "--seed", "1", *RESUME).err
     Path("map.costs").write_text(head_of("map"))
     outcome = npuc(*ASKED, "--resume", "map.costs")
     assert outcome.status == 2
     assert "its first line is not '# npuc design 1'" in outcome.err
     assert "--resume -: a record needs a file" in npuc(*ASKED, "--resume", "-").err
+
+
+def test_another_budget_for_several_goals_is_refused_for_that(npuc: Npuc) -> None:
+    result(npuc, *FRONT, *RESUME)
+    outcome = npuc(*ASKED[:-3], "--budget", "4000", *FRONT, *RESUME)
+    assert outcome.status == 2
+    assert "seed or space, or --budget, which several goals divide" in outcome.err
+    assert "give --resume a new name; -j and outputs may differ" in outcome.err
 
 
 def test_a_record_cut_anywhere(npuc: Npuc) -> None:
