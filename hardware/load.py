@@ -131,7 +131,7 @@ def load_constraints(name: str) -> MapRules:
         raise UsageError(
             f"unknown constraints '{name}', expected a name (npuc list constraints) or a .toml file", hint=hint
         )
-    text = _text(path, name)
+    text = _text(path, name, "file of constraints")
     values = _described(text, name)
     for key in values:
         if key not in (RULES, DIVISORS):
@@ -215,17 +215,17 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
     return values
 
 
-def _text(path: Path, name: str) -> str:
+def _text(path: Path, name: str, what: str = "hardware file") -> str:
     try:
         size = path.stat().st_size
         if not path.is_file():
-            raise UsageError(f"hardware file '{name}' is no regular file")
+            raise UsageError(f"{what} '{name}' is no regular file")
         if size > SIZE_LIMIT:
-            raise UsageError(f"{name}: a hardware file is at most {SIZE_LIMIT >> 20} MiB")
+            raise UsageError(f"{name}: a {what} is at most {SIZE_LIMIT >> 20} MiB")
         data = path.read_bytes()
     except (OSError, ValueError) as e:
         reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        raise UsageError(f"cannot read hardware file '{name}': {reason}") from e
+        raise UsageError(f"cannot read {what} '{name}': {reason}") from e
     return decoded(data, name, UsageError).replace("\r\n", "\n")
 
 

@@ -202,7 +202,7 @@ def search(mapper: Mapper, evaluate: Evaluate, best: BestMapping, budget: int, n
     left = budget
     while left > 0:
         batch = mapper.propose(min(BATCH, left))
-        if batch is None:
+        if batch is None or not len(batch):
             return
         costs = best.add(batch, evaluate(batch))
         mapper.tell(costs)

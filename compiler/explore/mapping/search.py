@@ -149,10 +149,12 @@ class Search:
                 interrupt.add_note(f"no mapping of {_named(op)} was found that fits the machine's buffers")
                 raise interrupt
             if one is None:
+                count = outcome.best.evaluations
+                none, more = (f"none of {count:,} mappings", ", or a larger --budget") if count else ("no mapping", "")
                 raise CapacityError(
-                    f"{_named(op)}: none of {outcome.best.evaluations:,} mappings fits the machine's buffers",
+                    f"{_named(op)}: {none} fits the machine's buffers",
                     location=location_of(op),
-                    hint=f"a larger {self.machine.l1_key} or {self.machine.l2_key}, or a larger --budget",
+                    hint=f"a larger {self.machine.l1_key} or {self.machine.l2_key}{more}",
                 )
             found.append(one)
         return tuple(found)

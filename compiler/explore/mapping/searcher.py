@@ -145,7 +145,7 @@ def replay(mapper: Mapper, evaluate: Evaluate, best: BestMapping, costs: Floats)
     start = 0
     while start < len(costs):
         batch = mapper.propose(min(BATCH, len(costs) - start))
-        if batch is None:
+        if batch is None or not len(batch):
             raise damaged("it has more candidates than the mapper")
         own = costs[start : start + len(batch)]
         least = np.minimum.accumulate(np.minimum(own, best.key[0]))

@@ -128,6 +128,30 @@ def test_names_and_verbs(npuc: Npuc) -> None:
     assert [line.split()[0] for line in outcome.out.splitlines()] == ["eyeriss", "nvdla", "shidiannao", "tpu"]
 
 
+def test_files_that_cannot_be_read(npuc: Npuc) -> None:
+    Path("folder.toml").mkdir()
+    for name, said in (
+        ("none.toml", "cannot read file of constraints 'none.toml': No such file or directory"),
+        ("folder.toml", "file of constraints 'folder.toml' is no regular file"),
+    ):
+        outcome = npuc("map", "conv.dsl", *ON_16, "--constraints", name)
+        assert (outcome.status, said in outcome.err) == (2, True)
+
+
+@pytest.mark.parametrize("mapper", ["random", "genetic", "exact", "cma-es"])
+def test_buffers_that_hold_no_mapping_under_any_constraints(npuc: Npuc, mapper: str) -> None:
+    if mapper == "cma-es":
+        pytest.importorskip("cmaes")
+    Path("all.toml").write_text("[[constraints.rules]]\nspread = 'none'\nutilization = 1\n")
+    tiny = ("--set", "maestro.num_pes=16", "--set", "maestro.l1_size=2", "--set", "maestro.l2_size=100")
+    outcome = npuc(
+        "map", "conv.dsl", *tiny, "-q", "--only", "a", "--budget", "99", "--constraints", "all.toml", "--mapper", mapper
+    )
+    assert outcome.status == 3
+    assert "a (forward): no mapping fits the machine's buffers" in outcome.err
+    assert "a larger maestro.l1_size or maestro.l2_size\n" in outcome.err
+
+
 def test_rules_without_an_effect_are_told(npuc: Npuc) -> None:
     Path("no.toml").write_text(
         "[[constraints.rules]]\nlayers = 'z*'\nspread = 'K'\n[[constraints.rules]]\norder = 'q K'\n"
