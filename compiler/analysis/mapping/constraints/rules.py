@@ -1,5 +1,5 @@
 """
-MapRules as they are written, in a hardware file or in a file of their own.
+Rules as they are written, in a hardware file or in a file of their own.
 
     [[constraints.rules]]
     level = 1                       # the outermost; without: every level

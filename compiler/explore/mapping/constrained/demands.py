@@ -39,7 +39,7 @@ def machine_rules(hardware: Hardware, options: Options) -> MapRules:
 
 @dataclass(frozen=True)
 class Demands:
-    """MapRules for the mappings of a program's contractions; of each those count that are for it."""
+    """Rules for the mappings of a program's contractions; of each those count that are for it."""
 
     rules: MapRules
 
@@ -134,7 +134,7 @@ class Demands:
         return None if found is None else Location(place.name, *found)
 
     def warnings(self, tasks: list[tuple[SearchTask, ContractOp]]) -> Iterator[str]:
-        """MapRules that are for no contraction, and own dimensions that none has."""
+        """Rules that are for no contraction, and own dimensions that none has."""
         used, known = set[int](), set[str]()
         for task, op in tasks:
             assert isinstance(task, ExactTask | ParityTask)
