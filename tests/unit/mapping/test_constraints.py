@@ -114,6 +114,32 @@ def test_tiles_of_dimensions() -> None:
     assert limits(tiles="R=all", level=2) == {}
 
 
+def test_all_others_have_their_place_in_an_order() -> None:
+    """Without `*` they may be anywhere; with it those before it are outside of them, those behind it inside."""
+    _, op = tasks(search("nvdla", rules({"spread": "K"})))["y", "forward"]
+    dims = dimensions_of(op.nest)
+    at = {place: name for place, (name, _) in enumerate(op.nest.dims)}
+
+    def before(order: str) -> set[str]:
+        (rule,) = rules({"order": order}).rules
+        pairs = constraints_of(rule.atoms(), dims, 2, 8, divisors=False).levels[1].before
+        return {at[outer] + at[inner] for outer, inner in pairs}
+
+    assert before("K C") == {"nk"}
+    assert before("K *") == {"nk", "nm"}
+    assert before("* K") == {"kn", "mn"}
+    assert before("K * C") == {"nk", "nm", "mk"}
+
+
+def test_of_several_shares_of_elements_the_largest_counts() -> None:
+    _, op = tasks(search("nvdla", rules({"spread": "K"})))["y", "forward"]
+    for shares in ((0.25, 0.5), (0.5, 0.25)):
+        own = rules(*({"utilization": share} for share in shares), *({"utilization": s, "level": 1} for s in shares))
+        atoms = [atom for rule in own.rules for atom in rule.atoms()]
+        found = constraints_of(atoms, dimensions_of(op.nest), 2, 8, divisors=False)
+        assert (found.utilization, [level.utilization for level in found.levels]) == (0.5, [0.5, 0.0])
+
+
 def test_layers_in_the_terms_of_directives() -> None:
     """The same roles, and own names, of the layer that mode parity searches."""
     conv = dimensions_of_layer(Problem("CONV", (("K", 4), ("C", 2), ("R", 3), ("S", 3), ("Y", 8), ("X", 8))))
