@@ -20,7 +20,8 @@ class WrongValue(Exception):
     """
     A value is not what its key takes; the text says what was found and what was expected.
 
-    In a list of tables `entry` is the one that is wrong, from 0, and `inner` its key where it is one.
+    In a list of tables `entry` is the one that is wrong, from 0 (messages count from 1), and `inner` its key where it
+    is one.
     """
 
     def __init__(self, message: str, entry: int | None = None, inner: str | None = None):
@@ -129,19 +130,22 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """A string; one of `choices` when there are any."""
+    """A string; one of `choices` when there are any. `wanted` says in words what it is."""
 
     choices: tuple[str, ...] = ()
+    wanted: str = "a string"
 
     def read(self, value: object) -> Scalar:
         """`value` if it is one. Raises `WrongValue`."""
-        wanted = "expected " + (" or ".join(f"'{c}'" for c in self.choices) or "a string")
+        wanted = "expected " + (" or ".join(f"'{c}'" for c in self.choices) or self.wanted)
         if not isinstance(value, str):
             raise WrongValue(f"{wanted}, got {_found(value)}")
         if self.choices and value not in self.choices:
             raise WrongValue(f"{wanted}, got {show(value)}")
-        if not value.strip() or not value.isprintable():
-            raise WrongValue(f"{wanted}, got an empty or unprintable one")
+        if not value.strip():
+            raise WrongValue(f"{wanted}, got an empty string")
+        if not value.isprintable():
+            raise WrongValue(f"{wanted}, got a string with an unprintable character")
         return str.__str__(value)  # of a derived class, too
 
 
@@ -151,7 +155,7 @@ class Rows:
     A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
 
     `wrong` says what is wrong with the values of an entry together, each of which is right, and `wrong_together` which
-    entry does not go with the others, and why; None where nothing is.
+    entry does not go with the others, and why; None where nothing is. `entry` is the word for one of them.
     """
 
     keys: Mapping[str, Integer | Real | Text | Flag]
@@ -159,6 +163,7 @@ class Rows:
     defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
     wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
     wrong_together: Callable[[list[dict[str, Scalar]]], tuple[int, str] | None] = lambda rows: None
+    entry: str = "entry"
 
     def read(self, value: object) -> Value:
         """`value` with every entry read. Raises `WrongValue`."""
@@ -167,38 +172,37 @@ class Rows:
         rows = [self._row(number, row) for number, row in enumerate(cast("list[object]", value))]
         wrong = self.wrong_together(rows)
         if wrong is not None:
-            raise _wrong_entry(*wrong)
+            raise self._wrong_entry(*wrong)
         return rows
 
     def _row(self, number: int, row: object) -> dict[str, Scalar]:
         if not isinstance(row, Mapping):
-            raise _wrong_entry(number, f"expected a table with {', '.join(self.keys)}, got {_found(row)}")
+            raise self._wrong_entry(number, f"expected a table with {', '.join(self.keys)}, got {_found(row)}")
         table = cast("Mapping[object, object]", row)
         for key in table:
             if key not in self.keys:
-                raise _wrong_entry(number, f"unknown key {show(key)}, expected {', '.join(self.keys)}", str(key))
+                raise self._wrong_entry(number, f"unknown key {show(key)}, expected {', '.join(self.keys)}", str(key))
         missing = [key for key in self.needed if key not in table]
         if missing:
-            raise _wrong_entry(number, f"missing key '{missing[0]}'")
+            raise self._wrong_entry(number, f"missing key '{missing[0]}'")
         result: dict[str, Scalar] = {}
         for key, kind in self.keys.items():
             if key in table:
                 try:
                     result[key] = kind.read(table[key])
                 except WrongValue as e:
-                    raise _wrong_entry(number, f"{key}: {e}", key) from None
+                    raise self._wrong_entry(number, f"{key}: {e}", key) from None
             elif key in self.defaults:
                 result[key] = self.defaults[key]
         wrong = self.wrong(result)
         if wrong is not None:
-            raise _wrong_entry(number, wrong)
+            raise self._wrong_entry(number, wrong)
         return result
 
-
-def _wrong_entry(number: int, what: str, key: str | None = None) -> WrongValue:
-    """What is wrong with an entry of a list; the text may begin with its key."""
-    inner = key or what.partition(":")[0] if key or ":" in what else None
-    return WrongValue(f"entry {number}: {what}", number, inner)
+    def _wrong_entry(self, number: int, what: str, key: str | None = None) -> WrongValue:
+        """What is wrong with an entry of the list; the text may begin with its key."""
+        inner = key or what.partition(":")[0] if key or ":" in what else None
+        return WrongValue(f"{self.entry} {number + 1}: {what}", number, inner)
 
 
 Kind = Integer | OneOf | Real | Flag | Text | Limit | Rows

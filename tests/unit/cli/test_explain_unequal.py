@@ -168,7 +168,7 @@ def test_a_mesh_is_refused(npuc: Npuc, wide: str) -> None:
 def test_a_group_without_a_speed_is_refused(npuc: Npuc, wide: str) -> None:
     outcome = npuc("explain", wide, "--devices", "2", "--parallel", "accpar", "--set", "network.groups=[{gb_per_s=1}]")
     assert outcome.status == 2
-    assert "network.groups: entry 0: missing key 'tflops'" in outcome.err
+    assert "network.groups: entry 1: missing key 'tflops'" in outcome.err
 
 
 def test_unequal_parts_are_not_lowered(wide: str) -> None:

@@ -94,10 +94,10 @@ ROWS = '[memory]\nelement_bytes = 2\nspm_kib = 32\n\n[[memory.levels]]\nname = "
 WRONG = {
     "both": ('[[memory.levels]]\nname = "L2"\nkib = 64\n', "7:1", "memory.spm_kib = 32.0 contradicts", "(line 16)"),
     "elements": ('[[memory.levels]]\nname = "L2"\n', "3:27", "maestro.l1_size = 300 contradicts", "(line 11)"),
-    "twice": ('[[memory.levels]]\nname = "L1"\n', "15:1", "entry 1: name: there is a level 'L1'", ""),
-    "private": ('[[memory.levels]]\n[[memory.levels]]\nname = "L3"\n', "14:1", "entry 1: missing key 'name'", ""),
-    "key": ('[[memory.levels]]\nname = "L2"\nkb = 64\n', "16:1", "entry 1: unknown key 'kb'", ""),
-    "value": ('[[memory.levels]]\nname = "L2"\nkib = 0\n', "16:1", "entry 1: kib: expected a number above 0", ""),
+    "twice": ('[[memory.levels]]\nname = "L1"\n', "15:1", "entry 2: name: there is a level 'L1'", ""),
+    "private": ('[[memory.levels]]\n[[memory.levels]]\nname = "L3"\n', "14:1", "entry 2: missing key 'name'", ""),
+    "key": ('[[memory.levels]]\nname = "L2"\nkb = 64\n', "16:1", "entry 2: unknown key 'kb'", ""),
+    "value": ('[[memory.levels]]\nname = "L2"\nkib = 0\n', "16:1", "entry 2: kib: expected a number above 0", ""),
 }
 
 
@@ -118,9 +118,9 @@ def test_what_contradicts_is_an_error_with_both_places(case: str, tmp_path: Path
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([L2, L1], "entry 1: shared: levels of single elements come first"),
-        ([DRAM, L2], "entry 1: name: DRAM is the last level"),
-        ([{"name": "DRAM", "shared": False}], "entry 0: shared"),
+        ([L2, L1], "entry 2: shared: levels of single elements come first"),
+        ([DRAM, L2], "entry 2: name: DRAM is the last level"),
+        ([{"name": "DRAM", "shared": False}], "entry 1: shared"),
     ],
 )
 def test_levels_in_a_wrong_order(rows: list[dict[str, object]], message: str) -> None:

@@ -381,8 +381,8 @@ ROW = {"tflops": 1, "gb_per_s": 1}
         ({"groups": []}, "network.groups: found 0 groups, expected a power of two"),
         ({"groups": [ROW] * 4, "devices": 2}, "network.groups: found 4 groups, expected at most the 2 devices"),
         ({"devices": 1, "groups": [ROW]}, "network.groups: found 1 device, expected at least 2"),
-        ({"groups": [ROW, {"gb_per_s": 1}]}, "groups: entry 1: missing key 'tflops'"),
-        ({"groups": [ROW, ROW | {"tflops": 0}]}, "groups: entry 1: tflops: expected a number above 0"),
+        ({"groups": [ROW, {"gb_per_s": 1}]}, "groups: entry 2: missing key 'tflops'"),
+        ({"groups": [ROW, ROW | {"tflops": 0}]}, "groups: entry 2: tflops: expected a number above 0"),
         (
             {"strategy": "hypar"},
             "hypar: found network.groups, expected homogeneous devices: it knows equal parts",

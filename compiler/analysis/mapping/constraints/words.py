@@ -19,6 +19,7 @@ NONE, OTHERS, ALL = "none", "*", "all"
 Operator = Literal["=", "<=", ">="]
 MOST = 1 << 40
 """The largest tile that may be written."""
+TILES_LIKE = f"tiles like K=16, C<=64, Y=R or X={ALL}"
 _OWN = re.compile(r"[a-z][a-z0-9_]*")
 _TILE = re.compile(r"([A-Za-z][A-Za-z0-9_]*)(<=|>=|=)([A-Za-z0-9_]+)")
 
@@ -77,7 +78,7 @@ def read_tiles(text: str) -> tuple[TileWord, ...]:
 def _tile(word: str) -> TileWord:
     found = _TILE.fullmatch(word)
     if found is None:
-        raise WrongWords(f"expected tiles like K=16, C<=64, Y=R or X={ALL}, got '{word}'")
+        raise WrongWords(f"expected {TILES_LIKE}, got '{word}'")
     name, operator, value = found.groups()
     kind: Operator = "=" if operator == "=" else "<=" if operator == "<=" else ">="
     if value.isdecimal():
