@@ -123,7 +123,8 @@ def load_constraints(name: str) -> MapRules:
     """
     The constraints of mappings in a file, whose keys are those of `constraints` alone, or those that ship under a name.
 
-    Raises `UsageError` for an unknown name, a file that cannot be read, and everything that the schema does not allow.
+    Raises `UsageError` for an unknown name, a file that cannot be read or has no constraint, and everything that the
+    schema does not allow.
     """
     path = CONSTRAINTS / f"{name}.toml" if name in constraint_names() else Path(name)
     if path.suffix != ".toml":
@@ -138,7 +139,12 @@ def load_constraints(name: str) -> MapRules:
             raise _Origin(name, text).error(
                 f"{key} is no constraint", key, f"--hw has the machine: only {RULES}, {DIVISORS}"
             )
-    return rules_of(values, name, text)
+    found = rules_of(values, name, text)
+    if not found:
+        raise UsageError(
+            f"{name}: a file of constraints has rules ([[{RULES}]]), or {DIVISORS} = true; this has neither"
+        )
+    return found
 
 
 def text_of_hardware(hardware: HardwareLike) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import RULES
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.driver.compile import lowered_module
@@ -72,7 +72,7 @@ def design(
         module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
-        if machine.get(RULES):
+        if machine.get(RULES) or machine.get(DIVISORS):
             say(f"warning: the constraints of {machine.name} do not restrict a design, whose clusters are searched")
         machine = _with_area(machine, say)
         task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")

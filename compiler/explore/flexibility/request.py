@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import RULES
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -66,7 +66,7 @@ def find_flexibility(
     with without_cycle_collection():
         module, hardware = lowered_module(source, backend, keywords, say, warnings, watchers=watchers)
         machine = flexible_machine(hardware, options_of(keywords).mapping)
-        if hardware.get(RULES):
+        if hardware.get(RULES) or hardware.get(DIVISORS):
             warnings.append(
                 f"the constraints of {hardware.name} do not restrict classes, which are free axes as a whole"
             )

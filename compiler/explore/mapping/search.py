@@ -71,7 +71,9 @@ class Search:
         for op in self.contracts:
             key = self._key(op)
             if key not in found:
-                found[key] = self.demands.applied(self._task(op), op), op
+                found[key] = self._task(op), op
+        self.demands.check_names(list(found.values()))
+        found = {key: (self.demands.applied(task, op), op) for key, (task, op) in found.items()}
         for task, op in found.values():
             self._require_searchable(task, op)
         return found

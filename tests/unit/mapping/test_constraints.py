@@ -1,58 +1,28 @@
-"""The words of constraints, what they mean for contractions, and the machines that npuc has them of."""
+"""The words of constraints, what they mean for contractions, and what is said where nothing meets them."""
 
 import re
 from collections.abc import Mapping
 
 import pytest
 
-from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.limits import WHOLE, TileLimit
-from npuc.compiler.analysis.mapping.constraints.resolve import constraints_of, dimensions_of, dimensions_of_layer
-from npuc.compiler.analysis.mapping.constraints.rules import MapRules, rules_of
+from npuc.compiler.analysis.mapping.constraints.limits import WHOLE, LevelConstraint, TileLimit
+from npuc.compiler.analysis.mapping.constraints.resolve import (
+    Dimensions,
+    constraints_of,
+    dimensions_of,
+    dimensions_of_layer,
+)
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES
 from npuc.compiler.analysis.mapping.constraints.words import WrongWords, read_order, read_tiles
-from npuc.compiler.analysis.mapping.named.clusters import named_clusters
-from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.options import CompileKeywords
-from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.explore.mapping.mapper import ALGORITHMS
 from npuc.compiler.explore.mapping.result import Settings
-from npuc.compiler.explore.mapping.search import Search
-from npuc.compiler.explore.mapping.task import ExactTask
-from npuc.dialects.mapping import ClusterLevel, Clusters, Problem, TileLoop
-from npuc.dialects.npu import ContractOp
+from npuc.compiler.explore.mapping.searcher import key_of
+from npuc.dialects.mapping import Clusters, Problem
 from npuc.dialects.provenance import layer_of, role_of
-from npuc.frontends.source import text_source
-from npuc.hardware import constraint_names, load_constraints, load_hardware
-
-NETWORK = """
-network net(batch = 4) {
-  input x: f32[batch, 32, 14, 14]
-  labels t: i32[batch]
-  a = conv2d(x, 64, kernel=3, padding=1)
-  b = conv2d(relu(a), 64, kernel=3, padding=1, groups=64)
-  y = linear(global_avg_pool(relu(b)), 32)
-  loss cross_entropy(y, t)
-  optimizer sgd(lr=0.01)
-}
-"""
-
-
-def search(hardware: str, found: MapRules, **overrides: object) -> Search:
-    """The search of the network on a machine, under rules."""
-    options: CompileKeywords = {"hardware": hardware, "overrides": overrides, "mapping": None}
-    module, machine = lowered_module(
-        text_source(NETWORK, "dsl", "net.dsl"), get_backend("maestro"), options, lambda text: None, []
-    )
-    return Search(module, machine, Settings("time", "genetic", 300, 0, 2, 1, "divisors"), found)
-
-
-def tasks(found: Search) -> dict[tuple[str, str], tuple[ExactTask, ContractOp]]:
-    """The contractions by layer and phase."""
-    result: dict[tuple[str, str], tuple[ExactTask, ContractOp]] = {}
-    for task, op in found.distinct.values():
-        assert isinstance(task, ExactTask)
-        result[layer_of(op), role_of(op).value] = task, op
-    return result
+from npuc.hardware import load_constraints
+from tests.unit.mapping.constrained import NETWORK, rules, search, tasks
+from tests.unit.mapping.texts import clusters_of
 
 
 def test_words() -> None:
@@ -71,10 +41,6 @@ def test_words() -> None:
     ):
         with pytest.raises(WrongWords, match=f"^{re.escape(said)}$"):
             read(text)
-
-
-def rules(*rows: Mapping[str, object]) -> MapRules:
-    return rules_of(load_hardware({"constraints.rules": list(rows)}).values, "test", None)
 
 
 def test_roles_are_those_of_each_phase() -> None:
@@ -110,8 +76,60 @@ def test_tiles_of_dimensions() -> None:
 
     assert limits(tiles="K=C C<=all") == {at["n"]: TileLimit((64,)), at["k"]: TileLimit(most=WHOLE)}
     assert limits(tiles="Y=2 X=3") == {at["m"]: TileLimit((6,))}
-    assert limits(tiles="Y=R m<=3") == {at["m"]: TileLimit((1,), most=3)}
     assert limits(tiles="R=all", level=2) == {}
+
+
+def test_what_a_contraction_lacks_plays_no_part() -> None:
+    """Neither in its own place nor as a size; a bound of a size that there is not leaves the others."""
+    _, op = tasks(search("nvdla", rules({"spread": "K"})))["y", "forward"]
+    dims = dimensions_of(op.nest)
+    (rows,) = dims.places("Y")
+    for tiles, limit in (
+        ("Y<=R", None),
+        ("Y=R m<=3", TileLimit(most=3)),
+        ("Y=2 X=R", TileLimit((2,))),
+        ("Y=o R=2", None),
+        ("Y<=K", TileLimit(most=32)),
+    ):
+        (rule,) = rules({"tiles": tiles, "level": 1}).rules
+        found = constraints_of(rule.atoms(), dims, 2, 8, divisors=False).levels[0]
+        assert found.limit(rows) == limit, tiles
+    (rule,) = rules({"spread": "R", "must": "R", "order": "R S", "level": 1}).rules
+    found = constraints_of(rule.atoms(), dims, 2, 8, divisors=False).levels[0]
+    assert (found.may, found.must, found.before) == ((), (), ())
+
+
+def test_rows_of_a_product_multiply_within_a_rule() -> None:
+    """In two rules each is a tile of the rows by itself: no rule changes what another one means."""
+    _, op = tasks(search("nvdla", rules({"spread": "K"})))["y", "forward"]
+    dims = dimensions_of(op.nest)
+    (rows,) = dims.places("Y")
+
+    def limit(*tiles: str) -> TileLimit | None:
+        own = rules(*({"tiles": one, "level": 1} for one in tiles)).rules
+        atoms = [atom for rule in own for atom in rule.atoms()]
+        return constraints_of(atoms, dims, 2, 8, divisors=False).levels[0].limit(rows)
+
+    assert limit("Y=4 X=2") == TileLimit((8,))
+    assert limit("Y=4", "X=2") == TileLimit((2, 4))
+    with pytest.raises(CapacityError, match="tiles 'Y=4' at level 1 and tiles 'X=2' at level 1"):
+        assert search("nvdla", rules(*({"tiles": one, "level": 1, "layers": "y"} for one in ("Y=4", "X=2")))).distinct
+
+
+def test_of_several_dimensions_of_a_role_the_innermost_comes_first() -> None:
+    """Of a tile it takes what it has, the next one the rest; of those with several elements it must be spread."""
+    dims = Dimensions((4, 6, 1, 8), {"K": (0, 1, 2), "C": (3,)}, "product")
+
+    def level(**row: object) -> LevelConstraint:
+        (rule,) = rules({**row, "level": 1}).rules
+        return constraints_of(rule.atoms(), dims, 2, 8, divisors=False).levels[0]
+
+    assert level(must="K").must == (1,)
+    assert level(must="K C").must == (1, 3)
+    assert level(spread="K").may == (0, 1, 2)
+    assert dict(level(tiles="K=12").tiles) == {0: TileLimit((2,)), 1: TileLimit((12,)), 2: TileLimit((12,))}
+    assert dict(level(tiles="K<=3").tiles) == {0: TileLimit(most=1), 1: TileLimit(most=3), 2: TileLimit(most=3)}
+    assert dict(level(tiles="K>=all").tiles) == {at: TileLimit(least=WHOLE) for at in range(3)}
 
 
 def test_all_others_have_their_place_in_an_order() -> None:
@@ -177,9 +195,82 @@ def test_a_smallest_conflict_is_named(name: str) -> None:
 
 
 def test_tiles_that_the_buffers_cannot_hold() -> None:
-    with pytest.raises(CapacityError, match="no mapping on 2,048 elements can meet tiles 'K=64'") as raised:
+    with pytest.raises(CapacityError) as raised:
         assert search("nvdla", rules({"layers": "a", "tiles": "K=64"})).distinct
-    assert raised.value.hint == "the smallest tiles that they leave do not fit into the machine's buffers"
+    assert raised.value.message == (
+        "test: a (forward): a buffer of 6 elements (maestro.l1_size) is too small for tiles 'K=64', whose smallest "
+        "tiles take 258"
+    )
+    assert raised.value.hint == "a larger maestro.l1_size"
+    small = {"maestro.l1_size": 1 << 16, "maestro.l2_size": 100}
+    with pytest.raises(CapacityError) as raised:
+        assert search("nvdla", rules({"layers": "a", "tiles": "C=32"}), **small).distinct
+    assert "a buffer of 100 elements (maestro.l2_size) is too small for tiles 'C=32', whose" in raised.value.message
+    assert raised.value.hint == "a larger maestro.l2_size"
+
+
+def test_equal_demands_of_two_levels_are_one_of_both() -> None:
+    """Of a conflict with the buffers, which no one would read as one of a demand with itself."""
+    with pytest.raises(CapacityError) as raised:
+        assert search("nvdla", load_constraints("eyeriss")).distinct
+    assert raised.value.message == (
+        "a (forward): a buffer of 6 elements (maestro.l1_size) is too small for tiles 'S=all' at level 1 and at level "
+        "2 (line 18), whose smallest tiles take 14"
+    )
+
+
+def test_equal_layers_of_which_one_is_constrained() -> None:
+    """Each is searched by itself, and only the one that the rule is for meets it."""
+    network = NETWORK.replace(
+        "  y = linear(global_avg_pool(relu(b)), 32)",
+        "  c = conv2d(relu(b), 64, kernel=1)\n  d = conv2d(relu(c), 64, kernel=1)\n"
+        "  y = linear(global_avg_pool(relu(d)), 32)",
+    )
+    found = search("nvdla", rules({"level": 1, "layers": "d", "spread": "Y", "must": "Y"}), network)
+    found.run("net", "net.dsl", lambda count: None)
+    own = {(layer_of(op), role_of(op).value): op for op in found.contracts}
+    free, bound = own["c", "forward"], own["d", "forward"]
+    assert free.nest.dims == bound.nest.dims
+    names = [name for name, _ in bound.nest.dims]
+    spread = [
+        {loop.dim for loop in op.mapping_attr.data.levels[0].loops if loop.spatial < loop.temporal}
+        for op in (free, bound)
+        if op.mapping_attr is not None and isinstance(op.mapping_attr.data, Clusters)
+    ]
+    assert "y" in names
+    assert spread[1] == {"y"} != spread[0]
+    assert len(found.distinct) == len(search("nvdla", rules({"spread": "K"}), network).distinct) + 3
+
+
+def test_mappings_of_fewer_levels_have_nothing_inside() -> None:
+    """What they give an element is its tile at every level inside; those of more levels meet no constraints."""
+    one = clusters_of("4 [o : 64 / 16, i : 1, y : 1, x : 1, r : 1, s : 1, b : 1]")
+    two = Clusters((*one.levels, *clusters_of("2 [o : 16 / 8]").levels))
+    three = Clusters((*two.levels, *two.levels))
+
+    def allows(mapping: Clusters, *rows: Mapping[str, object]) -> bool:
+        task, _ = tasks(search("nvdla", rules(*rows)))["a", "forward"]
+        return task.allows(mapping)
+
+    outside: Mapping[str, object] = {"level": 1, "spread": "K", "tiles": "K<=16"}
+    assert allows(one, outside, {"level": 2, "tiles": "K=all C=1", "fanout": 1})
+    assert not allows(one, outside, {"level": 2, "must": "K"})
+    assert not allows(one, outside, {"level": 2, "tiles": "K<=8", "layers": "a"})
+    assert not allows(one, {"level": 1, "spread": "C"})
+    assert allows(two, outside, {"level": 2, "must": "K", "tiles": "K<=8"})
+    assert not allows(three, outside)
+    free, _ = tasks(search("nvdla", NO_RULES))["a", "forward"]
+    assert all(map(free.allows, (one, two, three)))
+
+
+def test_a_record_is_that_of_a_version_of_its_mapper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What else an algorithm's proposals depend on is part of the key under which costs are kept."""
+    task, _ = tasks(search("nvdla", NO_RULES))["a", "forward"]
+    settings = Settings("time", "random", 300, 0, 2, 1, "divisors")
+    before = key_of(task, settings)
+    assert key_of(task, settings) == before
+    monkeypatch.setattr(type(ALGORITHMS.get("random")), "version", property(lambda self: "another"))
+    assert key_of(task, settings) != before
 
 
 def test_dimensions_that_one_level_cannot_spread() -> None:
@@ -191,53 +282,3 @@ def test_dimensions_that_one_level_cannot_spread() -> None:
 def test_levels_that_mappings_have_not() -> None:
     with pytest.raises(UsageError, match="level 3 of mappings that have 2"):
         assert search("nvdla", rules({"level": 3, "spread": "K"})).distinct
-
-
-# Of each machine the dataflow that was published for it, its elements, and the layers.
-PUBLISHED = {
-    "nvdla": ("kcp_ws", 2048, (("a", "forward"), ("a", "dw"), ("y", "forward"), ("y", "dx"))),
-    "eyeriss": ("rs", 168, (("a", "forward"), ("a", "dw"))),
-    "shidiannao": ("yxp_os", 64, (("a", "forward"), ("a", "dw"), ("b", "forward"))),
-}
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_published_dataflows_are_within_their_machines(name: str) -> None:
-    dataflow, pes, layers = PUBLISHED[name]
-    settings = {"maestro.num_pes": pes, "maestro.l1_size": 1 << 16}
-    found = tasks(search("nvdla", load_constraints(name), **settings))
-    for layer in layers:
-        task, op = found[layer]
-        assert task.allows(named_clusters(template_named(dataflow), op.nest, op.nest.statements[0], pes)), layer
-
-
-def test_the_dataflow_of_a_tpu_is_within_its_machine() -> None:
-    """Output channels in tiles of 16 over columns, input channels over rows, one row at a time (GAMMA's example)."""
-    task, _ = tasks(search("tpu-v1", load_constraints("tpu")))["a", "forward"]
-    outer = ClusterLevel(
-        256, (TileLoop("o", 64, 16), TileLoop("i", 32, 32), TileLoop("y", 14, 14), TileLoop("r", 1, 1))
-    )
-    inner = ClusterLevel(256, tuple(TileLoop(dim, 1, 1) for dim in "oyxrs"))
-    spread = ClusterLevel(256, (TileLoop("i", 32, 1), *inner.loops))
-    assert task.allows(Clusters((outer, spread)))
-    assert not task.allows(Clusters((spread, outer)))
-
-
-def test_there_are_four_machines() -> None:
-    assert constraint_names() == ("eyeriss", "nvdla", "shidiannao", "tpu")
-
-
-@pytest.mark.parametrize(("name", "hardware"), [(n, "tpu-v1" if n == "tpu" else "eyeriss") for n in constraint_names()])
-def test_what_is_found_meets_the_machine(name: str, hardware: str) -> None:
-    """Of all layers in all phases, checked by the mapping as it is written."""
-    settings = {"maestro.num_pes": 256} if name == "nvdla" else {}
-    found = search(hardware, load_constraints(name), **settings)
-    known = {key: task for key, (task, _) in tasks(found).items()}
-    found.run("net", "net.dsl", lambda count: None)
-    for op in found.contracts:
-        mapping = op.mapping_attr
-        assert mapping is not None
-        assert isinstance(mapping.data, Clusters)
-        task = known.get((layer_of(op), role_of(op).value))
-        assert task is not None
-        assert task.allows(mapping.data), f"{layer_of(op)} {role_of(op).value} {mapping.data}"

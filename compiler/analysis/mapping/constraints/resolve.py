@@ -128,8 +128,13 @@ def _pairs(order: LoopOrder, dims: Dimensions) -> list[tuple[int, int]]:
 
 
 def _limits(words: Sequence[TileWord], dims: Dimensions) -> list[tuple[int, TileLimit]]:
-    """The limits of one rule's tiles. Where Y and X are the same rows, equal kinds of limits multiply."""
+    """
+    The limits of one rule's tiles. Where Y and X are the same rows, equal kinds of limits multiply.
+
+    A tile of the size of what the contraction does not have is no limit.
+    """
     found: list[tuple[int, TileLimit]] = []
+    words = [word for word in words if isinstance(word.value, int) or word.value == ALL or dims.places(word.value)]
     rows = {word.name for word in words} >= {"Y", "X"} and dims.places("Y") == dims.places("X") != ()
     merged = dict[str, int]()
     for word in words:

@@ -21,6 +21,7 @@ from typing import cast
 
 from npuc.compiler.analysis.mapping.constraints.words import (
     ALL,
+    TILES_LIKE,
     LoopOrder,
     TileWord,
     WrongWords,
@@ -77,13 +78,14 @@ class Atom:
             case _:
                 return ()
 
-    def __str__(self) -> str:
-        where = "" if self.level is None else f" at level {self.level + 1}"
+    @property
+    def demanded(self) -> str:
+        """The key and the value, as they are written."""
         value = self.value
         if isinstance(value, LoopOrder | tuple):
             value = str(self.rule.row[self.key])
         shown = f"'{value}'" if isinstance(value, str | TileWord) else f"{value:g}" if value else "0"
-        return f"{self.key} {shown}{where}"
+        return f"{self.key} {shown}"
 
 
 @dataclass(frozen=True)
@@ -174,14 +176,15 @@ ROWS = Rows(
         "layers": Text(),
         "kind": Text(KINDS),
         "phase": Text(PHASES),
-        "order": Text(),
-        "spread": Text(),
-        "must": Text(),
-        "tiles": Text(),
+        "order": Text(wanted="an order of loops like 'K * C'"),
+        "spread": Text(wanted="dimensions like 'K C', or 'none'"),
+        "must": Text(wanted="dimensions like 'K C'"),
+        "tiles": Text(wanted=TILES_LIKE),
         "fanout": COUNT,
         "utilization": Real(1.0, zero=True),
     },
     needed=(),
     wrong=_wrong_rule,
+    entry="rule",
 )
 """The kind of the key of rules."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TypeVar
 
 from npuc.compiler.analysis.mapping.constraints.resolve import (
@@ -15,9 +16,16 @@ from npuc.compiler.analysis.mapping.constraints.resolve import (
 )
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Atom, MapRules, rules_of
 from npuc.compiler.analysis.mapping.constraints.words import ROLES
-from npuc.compiler.core.errors import CapacityError, Location, UsageError, either
+from npuc.compiler.core.errors import CapacityError, Location, UsageError, either, nearest
 from npuc.compiler.core.options import Options
-from npuc.compiler.explore.mapping.constrained.possible import conflict, constrained, elements_of, is_possible
+from npuc.compiler.explore.mapping.constrained.possible import (
+    conflict,
+    constrained,
+    elements_of,
+    is_possible,
+    least_needs,
+)
+from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.mapping.task import ExactTask, ParityTask, SearchTask
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of, role_of
@@ -79,19 +87,18 @@ class Demands:
 
     def _refuse(self, task: ExactTask | ParityTask, op: ContractOp, atoms: tuple[Atom, ...]) -> None:
         """Raise for constraints that cannot be met together; what no smallest set explains is left to the search."""
-        space, divisors = task.space, self.rules.divisors
-        found = conflict(atoms, _dimensions(task, op), space, task.capacity, divisors=divisors)
+        space, divisors, dims = task.space, self.rules.divisors, _dimensions(task, op)
+        found = conflict(atoms, dims, space, task.capacity, divisors=divisors)
         if not found:
             return
-        which = either([self._named(atom, found[0]) for atom in found], "and")
-        whose = f"{layer_of(op) or 'a contraction'} ({role_of(op).value})"
+        whose, which = f"{layer_of(op) or 'a contraction'} ({role_of(op).value})", self._listed(found)
+        if not conflict(found, dims, space, replace(task.capacity, l1=None, l2=None), divisors=divisors):
+            own = constraints_of(found, dims, space.levels, elements_of(space), divisors=divisors)
+            text, hint = _too_small(task, constrained(space, own), whose, which)
+            raise self._error(CapacityError, found[0], text, hint)
         one = "can" if len(found) == 1 else "can together"
-        raise self._error(
-            CapacityError,
-            found[0],
-            f"{whose}: no mapping on {elements_of(space):,} elements {one} meet {which}",
-            self._hint(task, op, found),
-        )
+        text = f"{whose}: no mapping on {elements_of(space):,} elements {one} meet {which}"
+        raise self._error(CapacityError, found[0], text, self._hint(task, op, found))
 
     def _hint(self, task: ExactTask | ParityTask, op: ContractOp, found: tuple[Atom, ...]) -> str | None:
         """What would help against a conflict."""
@@ -100,9 +107,6 @@ class Demands:
         def helps(other: ExactTask | ParityTask, *, divisors: bool) -> bool:
             return not conflict(found, dims, other.space, other.capacity, divisors=divisors)
 
-        roomy = replace(task.capacity, l1=None, l2=None)
-        if not conflict(found, dims, space, roomy, divisors=self.rules.divisors):
-            return "the smallest tiles that they leave do not fit into the machine's buffers"
         if space.parallel < 3 and helps(replace(task, space=replace(space, parallel=3)), divisors=self.rules.divisors):
             return "--spread 2 or 3, so that a level may spread several dimensions"
         anything = replace(task, space=replace(space, divisors=False))
@@ -113,13 +117,20 @@ class Demands:
         sizes = " ".join(f"{name} = {dims.size(name):,}" for name in _names(found) if dims.places(name))
         return f"the contraction has {sizes}" if sizes else None
 
-    def _named(self, atom: Atom, first: Atom) -> str:
-        """A demand in a message, with its place where that is not the message's own."""
-        place = self._location(atom)
-        own = self._location(first)
+    def _listed(self, found: tuple[Atom, ...]) -> str:
+        """Demands in a message; equal ones of several levels are one of all of these."""
+        same: dict[str, list[str]] = {}
+        for atom in found:
+            same.setdefault(atom.demanded, []).append(self._placed(atom, found[0]))
+        return either([f"{demanded} {either(places, 'and')}".strip() for demanded, places in same.items()], "and")
+
+    def _placed(self, atom: Atom, first: Atom) -> str:
+        """The level of a demand in a message, with its place where that is not the message's own."""
+        place, own = self._location(atom), self._location(first)
+        level = "" if atom.level is None else f"at level {atom.level + 1}"
         if place is None or place == own:
-            return f"{atom}"
-        return f"{atom} ({place if own is None or own.file != place.file else f'line {place.line}'})"
+            return level
+        return f"{level} ({place if own is None or own.file != place.file else f'line {place.line}'})".strip()
 
     def _error(self, kind: type[CapacityError | UsageError], atom: Atom, text: str, hint: str | None) -> Exception:
         place, text_of_file = self._location(atom), atom.rule.place.text
@@ -133,22 +144,53 @@ class Demands:
         found = None if place.text is None else find_in_entry(place.text, RULES, place.number, atom.key)
         return None if found is None else Location(place.name, *found)
 
-    def warnings(self, tasks: list[tuple[SearchTask, ContractOp]]) -> Iterator[str]:
-        """Rules that are for no contraction, and own dimensions that none has."""
-        used, known = set[int](), set[str]()
-        for task, op in tasks:
-            assert isinstance(task, ExactTask | ParityTask)
-            dims = _dimensions(task, op)
-            known |= dims.named.keys()
-            used |= {id(atom.rule) for atom in self.atoms(op, dims.kind)}
-        for rule in self.rules.rules:
-            where = f"rule {rule.place.number + 1} of {rule.place.name}"
-            if id(rule) not in used:
-                yield f"{where} is for no contraction of this program"
-                continue
-            for name in _names(tuple(rule.atoms())):
+    def check_names(self, tasks: Sequence[tuple[SearchTask, ContractOp]]) -> None:
+        """
+        Raise `UsageError` for a dimension that no contraction has. Rules that are for none may name any.
+
+        Where a contraction that a rule is for does not have it, but others have, it plays no part.
+        """
+        known, used = set[str](), self._used(tasks)
+        for task, op in tasks if used else ():
+            known |= _dimensions(_searched(task), op).named.keys()
+        for atom in (atom for rule in self.rules.rules if id(rule) in used for atom in rule.atoms()):
+            for name in atom.names:
                 if name not in ROLES and name not in known:
-                    yield f"{where}: no contraction has a dimension '{name}'"
+                    own = sorted(known.difference(ROLES))
+                    near, roles = nearest(name, [*own, *ROLES]), ", ".join(ROLES)
+                    every = f"roles are {roles}; the dimensions of this program's contractions are {', '.join(own)}"
+                    hint = f"did you mean '{near}'?" if near else every
+                    raise self._error(UsageError, atom, f"{atom.key}: no contraction has a dimension '{name}'", hint)
+
+    def warnings(self, tasks: Sequence[tuple[SearchTask, ContractOp]]) -> Iterator[str]:
+        """Rules that are for no contraction."""
+        used = self._used(tasks)
+        for rule in self.rules.rules:
+            if id(rule) not in used:
+                yield f"rule {rule.place.number + 1} of {rule.place.name} is for no contraction of this program"
+
+    def _used(self, tasks: Sequence[tuple[SearchTask, ContractOp]]) -> set[int]:
+        """The rules, by `id`, that are for some contraction."""
+        if not self.rules:
+            return set()
+        kinds = ((op, _dimensions(_searched(task), op).kind) for task, op in tasks)
+        return {id(atom.rule) for op, kind in kinds for atom in self.atoms(op, kind)}
+
+
+def _too_small(task: ExactTask | ParityTask, space: MapSpace, whose: str, which: str) -> tuple[str, str]:
+    """What to say, with a hint, where a buffer cannot hold the smallest tiles of a constrained space."""
+    machine, capacity = task.machine, task.capacity
+    buffers = (machine.l1_key, capacity.l1), (machine.l2_key, capacity.l2)
+    for (key, size), need in zip(buffers, least_needs(space, capacity), strict=True):
+        if size is not None and need > size:
+            few = f"{whose}: a buffer of {size:,} elements ({key}) is too small for {which}"
+            return f"{few}, whose smallest tiles take {ceil(need):,}", f"a larger {key}"
+    raise AssertionError(which)
+
+
+def _searched(task: SearchTask) -> ExactTask | ParityTask:
+    assert isinstance(task, ExactTask | ParityTask)
+    return task
 
 
 def _dimensions(task: ExactTask | ParityTask, op: ContractOp) -> Dimensions:

@@ -59,6 +59,12 @@ def is_possible(space: MapSpace, capacity: BufferCapacity) -> bool:
 
 def _fits(space: MapSpace, capacity: BufferCapacity) -> bool:
     """Whether the buffers can hold the smallest tiles that constraints leave; True says no more."""
+    needs = zip((capacity.l1, capacity.l2), least_needs(space, capacity), strict=True)
+    return all(size is None or need <= size for size, need in needs)
+
+
+def least_needs(space: MapSpace, capacity: BufferCapacity) -> tuple[float, float]:
+    """The elements of L1 and L2 without which no mapping of a constrained space fits."""
     outer, inner = list[float](), list[float]()
     for at, (_, size) in enumerate(space.dims):
         reached = {size}
@@ -73,11 +79,8 @@ def _fits(space: MapSpace, capacity: BufferCapacity) -> bool:
                 else {tile for given in reached for tile in space.tiles(level, at, given)}
             )
         inner.append(float(min(reached)))
-    need = [
-        (capacity.l2, capacity.need(np.array(outer)[:, None], capacity.sum_size)),
-        (capacity.l1, capacity.need(np.array(inner)[:, None], capacity.l1_sum_size)),
-    ]
-    return all(size is None or float(sizes[0]) <= size for size, sizes in need)
+    l1 = capacity.need(np.array(inner)[:, None], capacity.l1_sum_size)
+    return float(l1[0]), float(capacity.need(np.array(outer)[:, None], capacity.sum_size)[0])
 
 
 def _least(space: MapSpace, level: int, at: int, given: int) -> int:
