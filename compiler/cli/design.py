@@ -12,7 +12,7 @@ import typer
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.progress import progress, said
-from npuc.compiler.cli.searching import LongSearching, SearchTargets, chosen, search_targets, write_program
+from npuc.compiler.cli.searching import LongSearching, SearchTargets, check_area, chosen, search_targets, write_program
 from npuc.compiler.cli.shared import Verb, make_console, real, write_result
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.watching import watching
@@ -127,9 +127,9 @@ def _settings(goals: tuple[str, ...], asked: DesignBudget) -> DesignSettings:
 
     if asked.area_mm2 is None and asked.power_w is None:
         raise UsageError("a design needs a budget", hint="--area-mm2 0.2, or --power-w 1")
-    for option, value in (("--area-mm2", asked.area_mm2), ("--power-w", asked.power_w)):
-        if value is not None and value <= 0:
-            raise UsageError(f"{option} {value:g}: expected more than 0")
+    check_area(asked.area_mm2)
+    if asked.power_w is not None and asked.power_w <= 0:
+        raise UsageError(f"--power-w {asked.power_w:g}: expected more than 0")
     asked.check()
     limit = RETICLE_MM2 if asked.area_mm2 is None else asked.area_mm2
     return DesignSettings(goals, "", limit, asked.power_w, asked.budget, asked.seed, asked.levels, asked.tiles)

@@ -116,6 +116,19 @@ def check_count(option: str, value: int, least: int, most: int | None = None) ->
         raise UsageError(f"{option} {value}: expected {least} {'or more' if most is None else f'to {most}'}")
 
 
+def check_area(area_mm2: float | None) -> None:
+    """Raise `UsageError` for an area of machines that no chip has."""
+    from npuc.compiler.explore.design.budget import RETICLE_MM2
+
+    if area_mm2 is not None and area_mm2 <= 0:
+        raise UsageError(f"--area-mm2 {area_mm2:g}: expected more than 0")
+    if area_mm2 is not None and area_mm2 > RETICLE_MM2:
+        raise UsageError(
+            f"--area-mm2 {area_mm2:g}: expected at most {RETICLE_MM2:g}",
+            hint="no chip is larger than the 26 mm x 33 mm that a mask exposes at once",
+        )
+
+
 def all_rows(rows: str | None) -> bool:
     """Whether `--rows` asks for all rows of the table. Raises `UsageError` for another word."""
     if rows not in (None, "folded", "all"):

@@ -12,6 +12,7 @@ import typer
 
 from npuc.compiler.cli.groups import parse_settings
 from npuc.compiler.cli.progress import progress
+from npuc.compiler.cli.searching import check_area
 from npuc.compiler.cli.shared import (
     Debug,
     Defines,
@@ -117,8 +118,8 @@ def command(
             raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
         for target in (json, csv, resume):
             check_target(target)
-        if area_mm2 is not None and area_mm2 <= 0:
-            raise UsageError(f"--area-mm2 {area_mm2:g}: expected more than 0")
+        if area_mm2 is not None:
+            check_area(area_mm2)
         if resume == "-":
             raise UsageError("--resume -: a record needs a file", hint="give it a name")
         chosen = _preset(study, preset)

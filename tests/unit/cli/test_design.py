@@ -96,6 +96,7 @@ def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
     [
         ((), 2, "a design needs a budget"),
         (("--area-mm2", "0"), 2, "--area-mm2 0: expected more than 0"),
+        (("--area-mm2", "1e300"), 2, "--area-mm2 1e+300: expected at most 858\n  hint: no chip is larger than"),
         (("--power-w", "-1"), 2, "--power-w -1: expected more than 0"),
         (("--area-mm2", "1", "--levels", "4"), 2, "--levels 4: expected 1 to 3"),
         (("--area-mm2", "1", "--tiles", "some"), 2, "--tiles some: expected divisors or any"),

@@ -49,6 +49,7 @@ def test_its_command(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "said"),
     [
         (("--area-mm2", "0"), "--area-mm2 0: expected more than 0"),
+        (("--area-mm2", "859"), "--area-mm2 859: expected at most 858"),
         (("--resume", "-"), "--resume -: a record needs a file"),
         (("--evaluations", "0"), "expected an integer from 1"),
         (("-D", "batch=2"), "-D is an option of the studies"),
