@@ -1,6 +1,7 @@
 """The house rules that code can check: which way imports go, how large folders are, how long files may be."""
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -201,3 +202,18 @@ def test_the_page_names_every_part() -> None:
     folders = {path.parent.relative_to(ROOT) for path in FILES if path.name == "__init__.py"}
     parts = {*FOLDERS, *(str(folder) for folder in folders if str(folder.parent) in parents)} - {"compiler"}
     assert {part for part in parts if f"`{part}/`" not in text} == set()
+
+
+LISTED = (
+    "compiler/analysis/mapping/constraints",
+    "compiler/explore/design",
+    "compiler/explore/mapping",
+    "compiler/explore/mapping/constrained",
+)
+
+
+@pytest.mark.parametrize("folder", LISTED)
+def test_a_list_of_files_is_that_of_the_folder(folder: str) -> None:
+    text = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())) or ""
+    named = set(re.findall(r"(?<![\w/])\w+\.py\b", text))
+    assert named == {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}

@@ -8,7 +8,8 @@ The search for a machine for a network, with a mapping of every contraction: `np
     population.py     breeding mappings of a contraction
     search.py         where to breed next
     explore.py        several goals, and the front of what no other machine beats
-    budget.py, area_models.py, goal.py     area, power, and what is minimised
+    evaluation.py     what children cost, in several processes, and kept in a record
+    budget.py, energy.py, goal.py     area, power, what accesses cost, and what is minimised
     task.py, scored.py, machine_file.py, driver.py     from a source to machines that `npuc compile` confirms
     result.py, table.py, picture.py     the result as JSON and CSV, as text, as a picture
 """
