@@ -49,7 +49,7 @@ def print_machine(page: MachinePage, console: Console) -> None:
         )
     if page.area_mm2.get("chip") is not None:
         print_line("area", _area(page), console)
-    console.print()
+        console.print()
     keys = [key for key in page.keys if key.key not in ("name", "memory.levels")]
     width = 2 + max((len(_label(key)) for key in keys), default=0)
     for key in keys:

@@ -126,3 +126,8 @@ def test_a_mode_without_a_bandwidth_shows_nothing() -> None:
 def test_a_column_without_room_is_called_by_what_it_says(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "no room in 80 columns for what that memory is" in npuc("machine", "gemmini").out
+
+
+@pytest.mark.parametrize("name", ["gemmini", "igo-large", "a100", "maestro-example"])
+def test_between_its_parts_is_one_empty_line(npuc: Npuc, name: str) -> None:
+    assert "\n\n\n" not in npuc("machine", name).out
