@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
 
 from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
 
 CHUNKS = 64
 SIZES = tuple(100_000_000 * number for number in range(1, 11))
 """Bytes of the all-reduces: 100 MB to 1 GB."""
-Part = Literal["utilisation", "speed-up"]
 
 
 def network(*levels: tuple[Kind, int, int, int]) -> Interconnect:
