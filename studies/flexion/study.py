@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import exp, fsum, log
 
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports, class_of
-from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.options import HardwareLike
 from npuc.compiler.explore.flexibility.classes import ClassSearch
 from npuc.compiler.explore.flexibility.find import choices_of
@@ -120,11 +120,21 @@ def plan_study(
     settings: Mapping[str, object] | None = None,
     evaluations: int | None = None,
 ) -> FlexionPlan:
-    """The study, with other later networks, or with another machine, whose dataflow does not count."""
+    """
+    The study, with other later networks, or with another machine, whose dataflow does not count.
+
+    Raises `UsageError` where no network is a later one.
+    """
     old = tuple(one for one in NETWORKS if one.age == "2014")
     known = {one.name: one for one in NETWORKS} | {one.source: one for one in NETWORKS}
     later = tuple(known.get(name, name) for name in networks) or NETWORKS[len(old) :]
     chosen = tuple(dict.fromkeys((*old, *later)))
+    if chosen == old:
+        names = ", ".join(one.name for one in old)
+        raise UsageError(
+            f"--network: expected a later network than those that the machine is designed for, {names}",
+            hint="these have their rows always; name another one beside them, as resnet50",
+        )
     return FlexionPlan(
         preset, chosen, (hardware,) if hardware else MACHINES, settings or {}, evaluations or EVALUATIONS
     )

@@ -106,6 +106,7 @@ def test_another_machine_takes_the_place_of_both(net: str) -> None:
     ("asked", "error", "words"),
     [
         (Asked("inference", ["nothing.dsl"], evaluations=1), NpucError, "nothing.dsl"),
+        (Asked("inference", ["alexnet", "samples:vgg16"], evaluations=1), UsageError, "expected a later network than"),
         (Asked("inference", ["ncf"], hardware="rtx2080ti", evaluations=1), UsageError, "maestro.num_pes"),
         (
             Asked("inference", ["ncf"], settings={"maestro.l1_size": 1}, evaluations=1),
