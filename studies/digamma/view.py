@@ -46,12 +46,12 @@ def number_text(value: float) -> str:
 def print_study(results: DigammaResults, console: Console) -> None:
     """A table for each step and area, and what is published beside ours."""
     for (step, budget), networks in cases(results).items():
-        area = next(iter(networks.values()))[OURS].area_limit_mm2
-        heading = f"Cycles of a step, {step}, {budget} ({area:g} mm2), {results.evaluations:,} designs each"
+        area = f"{next(iter(networks.values()))[OURS].area_limit_mm2:g} mm2"
+        under = area if budget == area else f"{budget} ({area})"
+        heading = f"Cycles of a step, {step}, {under}, {results.evaluations:,} designs each"
         print_note(heading, console, style="bold")
         console.print()
         print_grid(columns_of(list(_rows(networks)), ranks={}), console, gap=2)
-        console.print()
     for one in means(results):
         published = "nothing is published" if one.published is None else f"published {one.published:g}"
         print_line("gain", f"{one.claim}, {one.setting}: {number_text(one.ours)} ({published})", console)

@@ -9,7 +9,7 @@ from npuc.studies.digamma import study
 from npuc.studies.digamma.settings import PUBLISHED
 from npuc.studies.digamma.study import METHODS
 from tests.unit.cli.conftest import Npuc
-from tests.unit.study.test_digamma import NET
+from tests.unit.study.test_digamma import NET, alike
 
 
 def run(npuc: Npuc, *more: str) -> tuple[int, str, str]:
@@ -43,6 +43,14 @@ def test_its_command(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "edge (0.2 mm2), 60 designs each" in out
     assert "geometric mean of 1 networks, inference" in out
     assert "(published 3)" in out
+    assert "\n\n\n" not in out
+
+
+def test_one_area(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "cmaes_package", lambda: None)
+    monkeypatch.setattr(study, "best_of", alike)
+    status, out, _ = run(npuc, "--preset", "inference", "-q", "--area-mm2", "0.3")
+    assert (status, out.splitlines()[0]) == (0, "Cycles of a step, inference, 0.3 mm2, 60 designs each")
 
 
 @pytest.mark.parametrize(
