@@ -198,11 +198,11 @@ class CovarianceAdaptation(Optimiser):
 
     def _begun(self) -> Any:
         seed = int(self.random.integers(2**31))
-        return _cmaes().SepCMA(mean=np.full(self.size, self.CENTRE), sigma=self.STEP, seed=seed)
+        return cmaes_package().SepCMA(mean=np.full(self.size, self.CENTRE), sigma=self.STEP, seed=seed)
 
 
-def _cmaes() -> Any:
-    """The package. Raises `UsageError` where it is not installed."""
+def cmaes_package() -> Any:
+    """The package of CMA-ES. Raises `UsageError` where it is not installed."""
     try:
         return import_module("cmaes")
     except ImportError as e:
@@ -210,11 +210,12 @@ def _cmaes() -> Any:
         raise UsageError(text, hint='pip install "npuc[search]"') from e
 
 
+CMA_ES = "cma-es"
 OPTIMISERS: Mapping[str, Callable[[int, Generator], Optimiser]] = {
     "random": RandomPoints,
     "genetic": Genetic,
     "pso": Swarm,
     "(1+1)-es": OnePlusOne,
     "de": Differential,
-    "cma-es": CovarianceAdaptation,
+    CMA_ES: CovarianceAdaptation,
 }

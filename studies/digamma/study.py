@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, astuple, dataclass
 from functools import lru_cache
 from math import exp, fsum, log, prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.score import version
+from npuc.compiler.driver.session import silent
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import Course, Searched, explore
@@ -29,9 +29,10 @@ from npuc.compiler.explore.mapping.mappers.random import generator
 from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.workers import answers
 from npuc.frontends.source import open_source
+from npuc.hardware import Hardware, load_hardware
 from npuc.studies.base import Advance
 from npuc.studies.digamma.encoding import LEVELS, DesignCode
-from npuc.studies.digamma.optimisers import OPTIMISERS
+from npuc.studies.digamma.optimisers import CMA_ES, OPTIMISERS, cmaes_package
 from npuc.studies.digamma.settings import (
     AREA_MODEL,
     AREAS,
@@ -44,9 +45,6 @@ from npuc.studies.digamma.settings import (
     SEED,
     Step,
 )
-
-if TYPE_CHECKING:
-    from npuc.hardware import Hardware
 
 METHODS = (*OPTIMISERS, OURS)
 RECORDS = RecordKind("study digamma", "machine, number of evaluations, or version", "-j and outputs")
@@ -130,15 +128,17 @@ def run_study(
     preset: str, points: Sequence[SearchCase], done: Advance, jobs: int, resume: str | None
 ) -> DigammaResults:
     """Run the searches that a record does not have, in so many processes. Raises `UsageError`, `CapacityError`."""
-    keys = {one: _key(one) for one in points}
     with ExitStack() as stack:
-        known: Mapping[str, Floats] = {}
+        keys, known = dict[SearchCase, str](), dict[str, Floats]()
         if resume is not None:
+            keys = {one: _key(one) for one in points}
             known = stack.enter_context(RecordFile(resume, keys.values(), RECORDS)).costs
         found = {one: known[key] for one, key in keys.items() if key in known}
         if found:
             done("study digamma", len(found))
         left = [one for one in points if one not in found]
+        if any(one.method == CMA_ES for one in left):
+            cmaes_package()  # said now, not when its turn comes
         for point, values in zip(left, _answers(left, jobs), strict=False):
             found[point] = values
             if resume is not None:
@@ -153,7 +153,14 @@ def _answers(points: Sequence[SearchCase], jobs: int) -> Iterator[Floats]:
 
 
 def _key(point: SearchCase) -> str:
-    return hashlib.sha256(repr((version(), astuple(point), SEED)).encode()).hexdigest()[:32]
+    """A hash of all that a search depends on."""
+    content = version(), astuple(point), SEED, _read(point.source, point.hardware)
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:32]
+
+
+def _read(source: str, hardware: str) -> tuple[object, ...]:
+    """What a source and a machine are, by their content."""
+    return open_source(source).fingerprint(), load_hardware(hardware).values
 
 
 @lru_cache(1)
@@ -166,7 +173,7 @@ def _task(source: str, step: Step, hardware: str) -> tuple[DesignTask, Hardware]
         "overrides": {"technology.model": AREA_MODEL},
         "defines": {"batch": batch} if batch is not None and source.startswith("samples:") else {},
     }
-    module, machine = lowered_module(open_source(source), get_backend("maestro"), options, lambda text: None, [])
+    module, machine = lowered_module(open_source(source), get_backend("maestro"), options, silent, [])
     return task_of(module, machine, LEVELS, divisors=True), machine
 
 

@@ -1,6 +1,7 @@
 """The study of co-search: points are machines that a compilation confirms, rows, records, and its command."""
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.design.budget import Budget, area_model
@@ -145,6 +147,11 @@ def test_gains_are_over_the_best_other_optimiser() -> None:
     assert (mean.published, mean.reproduced) == (None, None)
 
 
+def alike(point: study.SearchCase) -> Floats:
+    """A design of any search, found at once."""
+    return np.array([9.0, 1.0, 0.1, 1.0, 1.0, 1.0, 1.0])
+
+
 def test_an_interrupted_study_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("cmaes")
     (tmp_path / "two.dsl").write_text(NET)
@@ -168,5 +175,34 @@ def test_an_interrupted_study_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert json.loads(to_json(whole))["rows"][0]["ours"] == whole.rows[0].ours
     assert to_csv(whole).splitlines()[0].startswith("claim,setting,published,ours")
     other = plan_points(("training",), [str(tmp_path / "two.dsl")], 0.01, 41, None)
-    with pytest.raises(UsageError, match="was begun with another machine"):
+    with pytest.raises(UsageError, match="was begun with another network, machine"):
         run_study("training", other, lambda name, count: None, 1, record)
+
+
+def test_a_record_is_of_what_files_say_not_of_their_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    net, machine, record = tmp_path / "two.dsl", tmp_path / "own.toml", str(tmp_path / "r.rec")
+    monkeypatch.setattr(study, "cmaes_package", lambda: None)
+    monkeypatch.setattr(study, "best_of", alike)
+    net.write_text(NET)
+    machine.write_text("clock_mhz = 500\n")
+    points = plan_points(("training",), [str(net)], 0.01, 40, str(machine))
+    whole = run_study("training", points, lambda name, count: None, 1, record)
+    assert run_study("training", points, lambda name, count: None, 1, record) == whole
+    for path, text in ((net, NET.replace("10, kernel", "11, kernel")), (machine, "clock_mhz = 600\n")):
+        before = path.read_text()
+        path.write_text(text)
+        with pytest.raises(UsageError, match="was begun with another network, machine"):
+            run_study("training", points, lambda name, count: None, 1, record)
+        path.write_text(before)
+
+
+def test_a_package_that_is_not_there_is_said_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def never(point: study.SearchCase) -> None:
+        raise AssertionError(point)
+
+    (tmp_path / "two.dsl").write_text(NET)
+    monkeypatch.setitem(sys.modules, "cmaes", None)
+    monkeypatch.setattr(study, "best_of", never)
+    points = plan_points(("training",), [str(tmp_path / "two.dsl")], 0.01, 40, None)
+    with pytest.raises(UsageError, match="cmaes, which is not installed"):
+        run_study("training", points, lambda name, count: None, 1, None)
