@@ -20,7 +20,7 @@ from npuc.compiler.analysis.interconnect.chunks.events import (
     simulate,
 )
 from npuc.compiler.analysis.interconnect.chunks.exact import exact_schedule
-from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES, orders_of
+from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES, Policy, orders_of
 from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollective, scheduled
 from npuc.compiler.analysis.interconnect.chunks.stages import ChunkOrder, LinkLevel, link_level, sent_bytes, stages_of
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost
@@ -260,6 +260,33 @@ def test_the_best_gather_over_three_levels_is_the_best_of_all(
 ) -> None:
     one = ChunkedCollective("all_gather", Fraction(1), 2, levels, latency)
     assert exact_schedule(one).schedule.seconds == best_of_all(one)
+
+
+def test_the_best_schedule_may_let_a_level_wait() -> None:
+    """The best one whose levels begin what is there takes half a second more."""
+    levels = LinkLevel(4, Fraction(5), Fraction(2)), LinkLevel(4, Fraction(2), Fraction(6))
+    found = exact_schedule(ChunkedCollective("all_reduce", Fraction(24), 3, levels))
+    assert found.proved
+    assert found.schedule.seconds == 89
+
+
+@given(several, fractions, st.integers(1, 6), st.sampled_from(POLICIES))
+def test_a_gather_goes_back_the_way_of_a_scatter(
+    levels: tuple[LinkLevel, ...], size: Fraction, chunks: int, policy: Policy
+) -> None:
+    """What is gathered in the end has as many bytes as what is scattered."""
+    whole = size * prod(level.size for level in levels)
+    gathers = orders_of(policy, "all_gather", size, chunks, levels)
+    scatters = orders_of(policy, "reduce_scatter", whole, chunks, levels)
+    assert [one.gather for one in gathers] == [one.scatter[::-1] for one in scatters]
+
+
+def test_loads_that_differ_by_less_than_a_sixteenth_of_a_chunk_are_alike() -> None:
+    """A chunk of 32 bytes sends 16 along a level, so that a second is a sixteenth."""
+    for delay, first in ((Fraction(99, 100), 0), (Fraction(1), 1)):
+        levels = LinkLevel(2, Fraction(1), delay), LinkLevel(2, Fraction(1))
+        (order,) = orders_of("themis-fifo", "reduce_scatter", Fraction(32), 1, levels)
+        assert order.scatter[0] == first
 
 
 @given(collectives())

@@ -157,6 +157,18 @@ def test_refusals_come_before_anything_else() -> None:
         scored(module(ON_OS, 256, 512, 64), "cycle", pipeline='tile{steps="m:64"}')
 
 
+def test_no_pass_changes_what_a_mapping_says() -> None:
+    """The level of -O, given or by default, is for programs without one."""
+    text = module(ON_OS, 256, 512, 64)
+    said = "-O2: its passes are left out, since mappings of the source say what runs"
+    for level, told in ((None, []), (0, []), (2, [said])):
+        report = compile_source(
+            text, "mlir", backend="cycle", hardware="igo-large", overrides=FAST_DRAM, opt_level=level
+        )
+        assert report.pipeline == 'set-precision{to="bf16"},schedule'
+        assert [one for one in report.warnings if one.startswith("-O")] == told
+
+
 def test_passes_that_map_and_schedule() -> None:
     """A mapping that passes write is followed, too, or refused."""
     text = module(ON_OS, 256, 512, 64).replace(f"{{mapping = #mapping.clusters<{ON_OS}>}} ", "")

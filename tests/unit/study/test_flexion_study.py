@@ -79,6 +79,10 @@ def test_the_machine_as_designed_takes_what_its_one_mapping_costs(study: Flexion
         assert cycles == pytest.approx([wired_cycles(one, found.wired)[0] for one in old])
         assert found.cycles == pytest.approx(geometric_mean([one for one in cycles if one is not None]))
         assert best_machine(old, 8 * FEW).cycles <= found.cycles
+        for one, total in zip(old, cycles, strict=True):
+            alone = wired_cycles(one, best_machine([one], 4 * FEW).wired)[0]
+            assert total is not None
+            assert machine.refitted[one.name] == pytest.approx(total / min(total, alone))
 
 
 def test_training_has_all_three_products(net: str) -> None:
