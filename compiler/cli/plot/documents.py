@@ -9,6 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from npuc.compiler.core.errors import UsageError
+from npuc.studies.base import STUDIES
 
 TABLES = ("npuc.sweep/1", "npuc.report/1", "npuc.comparison/1")
 """What has rows to choose axes for."""
@@ -59,9 +60,20 @@ def _refusal(schema: str, document: Mapping[str, Any]) -> tuple[str, str]:
             what = "the changes of npuc explain have no picture"
             return what, f"npuc compile {source} --plot FILE draws the time of the layers"
         case "npuc.study/1":
-            return "figures of a study need its points", f"npuc study {document.get('study', 'NAME')} --plot FILE"
+            return _refused_study(document.get("study", "NAME"))
         case _:
             return f"results of the kind {schema} have no picture", HINT
+
+
+def _refused_study(name: object) -> tuple[str, str]:
+    """The same of a study; one that nobody knows may draw."""
+    try:
+        draws = "plot" in STUDIES.get(str(name)).takes
+    except UsageError:
+        draws = True
+    if draws:
+        return "figures of a study need its points", f"npuc study {name} --plot FILE"
+    return f"the study {name} has no figures", f"npuc study {name} --csv FILE writes its rows"
 
 
 def _run(data: bytes, kind: str) -> bytes:

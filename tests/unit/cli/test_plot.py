@@ -83,6 +83,7 @@ def test_a_result_is_drawn_again_as_its_verb_draws_it(npuc: Npuc, folder: Path, 
             "npuc explain net.dsl LAYER --plot FILE",
         ),
         (("explain", "net.dsl"), "the changes of npuc explain have no picture", "npuc compile net.dsl --plot FILE"),
+        (("study", "themis"), "the study themis has no figures", "npuc study themis --csv FILE"),
         (("lint", "net.dsl"), "results of the kind npuc.lint/1 have no picture", "it draws what sweep, compile, run"),
     ],
 )
