@@ -20,7 +20,8 @@ class Digamma(Study):
         points = plan_points(PRESETS[asked.preset], asked.networks, asked.area_mm2, count, asked.hardware)
 
         def run(advance: Advance) -> Outcome:
-            return ViewedOutcome(run_study(asked.preset, points, advance, asked.jobs, asked.resume), view)
+            found = run_study(asked.preset, points, advance, asked.jobs, asked.resume)
+            return ViewedOutcome(found, view, found.warnings)
 
         hours = "this may take hours; --resume FILE keeps what was found" if asked.resume is None else None
         return Plan(len(points), run, hours if count * len(points) >= LONG else None)

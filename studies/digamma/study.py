@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, astuple, dataclass
-from functools import lru_cache
+from functools import cache
 from math import exp, fsum, log, prod
 
 import numpy as np
@@ -24,12 +24,13 @@ from npuc.compiler.explore.design.explore import Course, Searched, explore
 from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.search import FoundDesign
-from npuc.compiler.explore.design.task import DesignTask, task_of
+from npuc.compiler.explore.design.task import DesignTask, task_of, unread_constraints
 from npuc.compiler.explore.mapping.mappers.random import generator
 from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.workers import answers
-from npuc.frontends.source import open_source
+from npuc.frontends.source import Source, open_source
 from npuc.hardware import Hardware, load_hardware
+from npuc.hardware.area import MODEL
 from npuc.studies.base import Advance
 from npuc.studies.digamma.encoding import LEVELS, DesignCode
 from npuc.studies.digamma.optimisers import CMA_ES, OPTIMISERS, cmaes_package
@@ -101,12 +102,13 @@ class SpeedupRow:
 
 @dataclass(frozen=True)
 class DigammaResults:
-    """The designs, and our gains by network with their geometric means."""
+    """The designs, our gains by network with their geometric means, and warnings for the user."""
 
     preset: str
     evaluations: int
     designs: tuple[DesignRow, ...]
     rows: tuple[SpeedupRow, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def plan_points(
@@ -127,7 +129,13 @@ def plan_points(
 def run_study(
     preset: str, points: Sequence[SearchCase], done: Advance, jobs: int, resume: str | None
 ) -> DigammaResults:
-    """Run the searches that a record does not have, in so many processes. Raises `UsageError`, `CapacityError`."""
+    """
+    Run the searches that a record does not have, in so many processes. Raises `NpucError`s, those of sources and of the
+    machine before any search.
+    """
+    lowered_step.cache_clear()  # files may have changed
+    steps = dict.fromkeys((one.network, one.source, one.step, one.hardware) for one in points)
+    warnings = dict.fromkeys(text for one in steps for text in lowered_step(*one).warnings)
     with ExitStack() as stack:
         keys, known = dict[SearchCase, str](), dict[str, Floats]()
         if resume is not None:
@@ -145,7 +153,7 @@ def run_study(
                 append_costs(resume, keys[point], 0, values)
             done(f"{point.network}, {point.step}, {point.budget}, {point.method}", 1)
     designs = tuple(_row(one, found[one]) for one in points)
-    return DigammaResults(preset, points[0].evaluations, designs, tuple(gains(designs)))
+    return DigammaResults(preset, points[0].evaluations, designs, tuple(gains(designs)), tuple(warnings))
 
 
 def _answers(points: Sequence[SearchCase], jobs: int) -> Iterator[Floats]:
@@ -163,23 +171,48 @@ def _read(source: str, hardware: str) -> tuple[object, ...]:
     return open_source(source).fingerprint(), load_hardware(hardware).values
 
 
-@lru_cache(1)
-def _task(source: str, step: Step, hardware: str) -> tuple[DesignTask, Hardware]:
-    """The contractions of a step, whose area is by DiGamma's formula."""
-    batch = BATCH.get(step)
+@dataclass(frozen=True)
+class LoweredStep:
+    """The contractions of a network's step, the machine, and warnings for the user."""
+
+    task: DesignTask
+    machine: Hardware
+    warnings: tuple[str, ...]
+
+
+@cache
+def lowered_step(network: str, source: str, step: Step, hardware: str) -> LoweredStep:
+    """A step as it is lowered, with areas by DiGamma's formula; processes that search have those of their parent."""
+    opened, given = open_source(source), load_hardware(hardware)
+    defines, warnings = _batch(opened, step)
     options: CompileKeywords = {
         "inference": step == "inference",
         "hardware": hardware,
-        "overrides": {"technology.model": AREA_MODEL},
-        "defines": {"batch": batch} if batch is not None and source.startswith("samples:") else {},
+        "overrides": {MODEL: AREA_MODEL},
+        "defines": defines,
     }
-    module, machine = lowered_module(open_source(source), get_backend("maestro"), options, silent, [])
-    return task_of(module, machine, LEVELS, divisors=True), machine
+    module, machine = lowered_module(opened, get_backend("maestro"), options, silent, warnings)
+    texts = [f"{network}, {step}: {text}" for text in warnings] + unread_constraints(machine)
+    model = given.get(MODEL, str) if given.written(MODEL) else AREA_MODEL
+    if model != AREA_MODEL:
+        texts.append(f"{MODEL} of {given.name} is not read: areas are by {AREA_MODEL}, as published, not by {model}")
+    return LoweredStep(task_of(module, machine, LEVELS, divisors=True), machine, tuple(texts))
+
+
+def _batch(source: Source, step: Step) -> tuple[dict[str, int], list[str]]:
+    """The batch of a step where it is not the network's own, and what is said of a network that cannot have it."""
+    batch, parameters = BATCH.get(step), source.frontend.parameters(source)
+    if batch is None:
+        return {}, []
+    if parameters is not None and "batch" in parameters.names:
+        return {"batch": batch}, []
+    return {}, [f"the network has no parameter 'batch', so that its batch stays as it is, not {batch}"]
 
 
 def best_of(point: SearchCase) -> Floats:
     """The best design of a search, as the backend scores it, which is what the search has."""
-    task, machine = _task(point.source, point.step, point.hardware)
+    step = lowered_step(point.network, point.source, point.step, point.hardware)
+    task, machine = step.task, step.machine
     budget = Budget(area_model(machine, float(task.width)), point.area_mm2)
     energy = access_energy(machine)
     if point.method == OURS:
@@ -247,9 +280,10 @@ def gains(designs: Sequence[DesignRow]) -> Iterator[SpeedupRow]:
         mean = exp(fsum(map(log, ratios)) / len(ratios))
         count = designs[0].evaluations
         note = f"at {count:,} designs each; published: at {PUBLISHED_EVALUATIONS:,}"
+        networks = "1 network" if len(ratios) == 1 else f"{len(ratios)} networks"
         yield SpeedupRow(
             f"speed over the best other optimiser, {budget}",
-            f"geometric mean of {len(ratios)} networks, {step}",
+            f"geometric mean of {networks}, {step}",
             known,
             mean,
             None,

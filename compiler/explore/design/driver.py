@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.driver.compile import lowered_module
@@ -22,7 +21,7 @@ from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machines, given_machine
-from npuc.compiler.explore.design.task import task_of
+from npuc.compiler.explore.design.task import task_of, unread_constraints
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.area import MODEL
@@ -70,10 +69,8 @@ def design(
     model = get_backend(BACKEND)
     with without_cycle_collection():
         module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
-        for warning in warnings:
+        for warning in (*warnings, *unread_constraints(machine)):
             say(f"warning: {warning}")
-        if machine.get(RULES) or machine.get(DIVISORS):
-            say(f"warning: the constraints of {machine.name} do not restrict a design, whose clusters are searched")
         machine = _with_area(machine, say)
         task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")
         area = area_model(machine, float(task.width))

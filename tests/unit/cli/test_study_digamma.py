@@ -41,7 +41,7 @@ def test_its_command(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "give --resume a new name; -j and outputs may differ" in outcome.err
     status, out, _ = run(npuc, "--preset", "inference", "-q", "--resume", "r.rec")
     assert "edge (0.2 mm2), 60 designs each" in out
-    assert "geometric mean of 1 networks, inference" in out
+    assert "geometric mean of 1 network, inference" in out
     assert "(published 3)" in out
     assert "\n\n\n" not in out
 

@@ -26,10 +26,12 @@ from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generato
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.frontends.source import open_source
 from npuc.hardware import Hardware
+from npuc.studies.base import Asked
 from npuc.studies.digamma import study
 from npuc.studies.digamma.encoding import BROKEN, OVER, DesignCode
+from npuc.studies.digamma.entry import STUDY
 from npuc.studies.digamma.settings import OURS, PUBLISHED, PUBLISHED_EVALUATIONS
-from npuc.studies.digamma.study import METHODS, DesignRow, gains, optimised, plan_points, run_study
+from npuc.studies.digamma.study import METHODS, DesignRow, gains, lowered_step, optimised, plan_points, run_study
 from npuc.studies.digamma.view import to_csv, to_json
 
 NET = """network two(batch = 8) {
@@ -184,13 +186,13 @@ def test_a_record_is_of_what_files_say_not_of_their_names(monkeypatch: pytest.Mo
     monkeypatch.setattr(study, "cmaes_package", lambda: None)
     monkeypatch.setattr(study, "best_of", alike)
     net.write_text(NET)
-    machine.write_text("clock_mhz = 500\n")
+    machine.write_text("clock_mhz = 500\n[maestro]\nnum_pes = 8\n")
     points = plan_points(("training",), [str(net)], 0.01, 40, str(machine))
     whole = run_study("training", points, lambda name, count: None, 1, record)
     assert run_study("training", points, lambda name, count: None, 1, record) == whole
-    for path, text in ((net, NET.replace("10, kernel", "11, kernel")), (machine, "clock_mhz = 600\n")):
+    for path, old, new in ((net, "10, kernel", "11, kernel"), (machine, "500", "600")):
         before = path.read_text()
-        path.write_text(text)
+        path.write_text(before.replace(old, new))
         with pytest.raises(UsageError, match="was begun with another network, machine"):
             run_study("training", points, lambda name, count: None, 1, record)
         path.write_text(before)
@@ -206,3 +208,57 @@ def test_a_package_that_is_not_there_is_said_first(monkeypatch: pytest.MonkeyPat
     points = plan_points(("training",), [str(tmp_path / "two.dsl")], 0.01, 40, None)
     with pytest.raises(UsageError, match="cmaes, which is not installed"):
         run_study("training", points, lambda name, count: None, 1, None)
+
+
+MACHINE = """name = "own"
+[memory]
+element_bytes = 1
+[maestro]
+num_pes = 8
+"""
+RULES = '[[constraints.rules]]\nlevel = 1\nspread = "K"\n'
+
+
+def test_what_has_no_effect_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Of lowering, of constraints, and of another formula of area; each once for both areas and all optimisers."""
+    monkeypatch.setattr(study, "cmaes_package", lambda: None)
+    monkeypatch.setattr(study, "best_of", alike)
+    net, machine = tmp_path / "one.csv", tmp_path / "own.toml"
+    net.write_text("conv1, 8, 8, 3, 3, 4, 6, 1,\n")
+
+    def warnings(text: str) -> list[str]:
+        machine.write_text(text)
+        asked = Asked("training", [str(net)], hardware=str(machine), evaluations=9)
+        return list(STUDY.plan(asked).run(lambda name, count: None).warnings)
+
+    first = f"{net}, training: {net}:1: the first line is taken as a layer; SCALE-Sim skips it as the header"
+    assert warnings(MACHINE) == [first]
+    assert warnings(MACHINE + '[technology]\nmodel = "gamma-int8"\n') == [first]
+    last, rules, model = warnings(MACHINE + '[technology]\nmodel = "maestro"\n' + RULES)
+    assert rules.startswith("the constraints of own do not restrict a design")
+    assert model.startswith("technology.model of own is not read: areas are by gamma-int8")
+    assert last == first
+
+
+def test_inference_has_batch_one_or_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(study, "cmaes_package", lambda: None)
+    names = {"batch": "network n(batch = 8)", "b": "network n(b = 8)", "8": "network n()"}
+    for name, head in names.items():
+        path = tmp_path / "n.dsl"
+        path.write_text(f"{head} {{\n  input x: f32[{name}, 6]\n  output y = linear(x, 4)\n}}\n")
+        found: list[tuple[int, ...]] = []
+
+        def noted(point: study.SearchCase, found: list[tuple[int, ...]] = found) -> Floats:
+            (space,) = lowered_step(point.network, point.source, point.step, point.hardware).task.spaces
+            found.append(tuple(size for _, size in space.dims))
+            return alike(point)
+
+        monkeypatch.setattr(study, "best_of", noted)
+        points = plan_points(("inference",), [str(path)], 0.01, 9, None)
+        said = run_study("inference", points, lambda name, count: None, 1, None).warnings
+        assert sorted(found[0]) == ([1, 4, 6] if name == "batch" else [4, 6, 8])
+        assert [text for text in said if "'batch'" in text] == (
+            []
+            if name == "batch"
+            else [f"{path}, inference: the network has no parameter 'batch', so that its batch stays as it is, not 1"]
+        )
