@@ -29,7 +29,6 @@ from npuc.compiler.driver.running.check_size import held_bytes, refuse_large
 from npuc.compiler.driver.running.data import index_limit
 from npuc.compiler.driver.running.lower import passes_for
 from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, run_options
-from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
@@ -70,7 +69,7 @@ def check_program(
     only: Only = None,
     limit: int = MAC_LIMIT,
     progress: Callable[[PassCheck], None] | None = None,
-    say: Say = silent,
+    say: Say | None = None,
     watchers: tuple[Watcher, ...] = (),
 ) -> list[PassCheck]:
     """

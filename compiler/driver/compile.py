@@ -25,7 +25,7 @@ from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import score_program
-from npuc.compiler.driver.session import Session, silent
+from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.together import Together, scoring, scoring_together
 from npuc.compiler.driver.unread import unread_warnings, with_warnings
 from npuc.compiler.report import Report
@@ -123,7 +123,7 @@ def compile_program(
     source: Source,
     backends: Sequence[str],
     keywords: CompileKeywords,
-    say: Say = silent,
+    say: Say | None = None,
     *,
     watchers: tuple[Watcher, ...] = (),
     costs_alone: bool = False,
@@ -158,7 +158,7 @@ def compile_program(
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
         result.reports = [with_warnings(report, unread) for report in result.reports]
-        for warning in _warnings(result.reports):
+        for warning in _warnings(result.reports) if say is not None else ():
             say(f"warning: {warning}")
         return result
 
@@ -174,7 +174,7 @@ def lowered_module(
     source: Source,
     model: Backend,
     keywords: CompileKeywords,
-    say: Say,
+    say: Say | None,
     warnings: list[str],
     *,
     watchers: tuple[Watcher, ...] = (),

@@ -92,12 +92,12 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     check_backward(module, options)
     preset = placed(with_asked(needed, options, machine), options)
     if options.exact_plan:
-        session.say(EXACT)
+        session.note(EXACT)
         tell(f"{EXACT}, which may take minutes")
     passes = read_pipeline(",".join(preset) if options.pipeline is None else options.pipeline, available)
     if options.pipeline is not None and asks_passes(options):
         passes = read_pipeline(",".join(with_asked([str(one) for one in passes], options, machine)), available)
-        session.say(f"passes: {write_pipeline(passes)}")
+        session.note(f"passes: {write_pipeline(passes)}")
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
     passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
     mappers = _mapping_passes(session)
@@ -123,7 +123,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         run(module, passes[above:])
     if options.names_passes and session.wants_schedules and state_of(module).unscheduled:
         (schedule,) = read_pipeline(with_goal(SCHEDULE, options.objective, options.tolerance), available)
-        session.say("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
+        session.note("the pass schedule schedules the contractions that the pipeline leaves without a schedule")
         run(module, [schedule])
         passes.append(schedule)
     elif options.pipeline is not None:

@@ -27,7 +27,6 @@ from npuc.compiler.driver.running.dataset import Dataset, dataset
 from npuc.compiler.driver.running.held_out import held_out_accuracy
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import RunKeywords, RunOptions, check_goals_used, is_lowered, run_options
-from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
 from npuc.compiler.interpreter.numbers import element_name
@@ -61,7 +60,9 @@ def run_file(path: SourceLike, **keywords: Unpack[RunKeywords]) -> Run:
     return run_program(open_source(path), keywords)
 
 
-def run_program(source: Source, keywords: RunKeywords, say: Say = silent, *, watchers: tuple[Watcher, ...] = ()) -> Run:
+def run_program(
+    source: Source, keywords: RunKeywords, say: Say | None = None, *, watchers: tuple[Watcher, ...] = ()
+) -> Run:
     """
     Execute a program; `run_file` and `run_source` are the public functions around it.
 

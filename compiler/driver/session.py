@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from npuc.frontends.base import Source
 
 
-def silent(_: str) -> None:
-    """Tells nobody."""
-
-
 def on_standard_error(text: str) -> None:
     """Tells whoever reads standard error."""
     print(text, file=sys.stderr)
@@ -30,8 +26,8 @@ class Session:
     """
     A source on its way to a report of one backend on one machine.
 
-    `sources` has the texts that errors quote, `say` gets the lines that are for people and no result, `warnings`
-    collects those of the report. `watchers` look at the program around each pass.
+    `sources` has the texts that errors quote, `say` gets the lines that are for people and no result (None: nobody
+    does, as in Python), `warnings` collects those of the report. `watchers` look at the program around each pass.
     """
 
     source: Source
@@ -39,7 +35,7 @@ class Session:
     model: Backend
     machine: Hardware
     sources: SourceTexts
-    say: Say = silent
+    say: Say | None = None
     warnings: list[str] = field(default_factory=list[str])
     watchers: tuple[Watcher, ...] = ()
 
@@ -47,6 +43,11 @@ class Session:
     def wants_schedules(self) -> bool:
         """Whether the backend scores contractions by their schedules on this machine."""
         return self.model.level == "npu" and self.model.needs_schedules(self.machine)
+
+    def note(self, text: str) -> None:
+        """Say something that is no result, where somebody is told."""
+        if self.say is not None:
+            self.say(text)
 
     def costing(self, pipeline: str, machine: Hardware | None = None, **others: Any) -> Session:
         """
@@ -77,4 +78,4 @@ class Session:
 
     def aside(self, options: Options, machine: Hardware) -> Session:
         """The same for a program that is only costed: of other options, for another machine, silently."""
-        return replace(self, options=options, machine=machine, say=silent, warnings=[], watchers=())
+        return replace(self, options=options, machine=machine, say=None, warnings=[], watchers=())

@@ -16,7 +16,6 @@ from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.core.options import CompileKeywords, Say
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.driver.options import options_of
-from npuc.compiler.driver.session import silent
 from npuc.compiler.explain.changes import Situation, Trial, trials
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.causes import added
@@ -49,7 +48,7 @@ class Costliest:
         *,
         layers: int,
         changes: int,
-        say: Say = silent,
+        say: Say | None = None,
         watchers: tuple[Watcher, ...] = (),
     ):
         self._options, self._model = options_of(keywords), get_backend(backend)

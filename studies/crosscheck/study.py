@@ -140,7 +140,7 @@ def run_crosscheck(
             "tolerance": 0.0,
         }
         model = get_backend("cycle")
-        module, machine = lowered_module(open_source(source), model, options, lambda _: None, [])
+        module, machine = lowered_module(open_source(source), model, options, None, [])
         report = model.score(module, machine)
         facts = machine_of(module)
         assert facts is not None, "the driver writes the machine into the module"

@@ -17,7 +17,6 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.score import version
-from npuc.compiler.driver.session import silent
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import Course, Searched, explore
@@ -191,7 +190,7 @@ def lowered_step(network: str, source: str, step: Step, hardware: str) -> Lowere
         "overrides": {MODEL: AREA_MODEL},
         "defines": defines,
     }
-    module, machine = lowered_module(opened, get_backend("maestro"), options, silent, warnings)
+    module, machine = lowered_module(opened, get_backend("maestro"), options, None, warnings)
     texts = [f"{network}, {step}: {text}" for text in warnings] + unread_constraints(machine)
     model = given.get(MODEL, str) if given.written(MODEL) else AREA_MODEL
     if model != AREA_MODEL:

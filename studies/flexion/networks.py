@@ -12,7 +12,6 @@ from npuc.compiler.analysis.mapping.constraints.rules import RULES
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
-from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.flexibility.find import FlexSearch
 from npuc.compiler.explore.flexibility.machine import FlexibleMachine, flexible_machine
@@ -57,7 +56,7 @@ def mapped_network(
         "defines": {"batch": network.batch} if own and preset == "inference" else {},
     }
     backend, warnings = get_backend("maestro"), list[str]()
-    module, machine = lowered_module(source, backend, options, silent, warnings)
+    module, machine = lowered_module(source, backend, options, None, warnings)
     if machine.get(RULES):
         warnings.append(
             f"the constraints of {machine.name} do not restrict the machine that is designed, nor free axes"

@@ -20,7 +20,7 @@ from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.precision import AS_WRITTEN, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
-from npuc.compiler.driver.session import Session, silent
+from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
@@ -46,7 +46,7 @@ def step_made_for(topology: Topology, network: HyparNetwork, devices: int, platf
     module = read_program(source, options, texts_of(source))
     try:
         _plan(module, platform.machine_of(topology, devices), devices)
-        session = Session(source, options, get_backend(BACKEND), machine, texts_of(source), silent, [])
+        session = Session(source, options, get_backend(BACKEND), machine, texts_of(source))
         lower_program(module, session)
     except CapacityError as e:
         return AcceleratorStep(0, {}, e.message)

@@ -77,7 +77,7 @@ def step_of(
     if devices > 1:
         options |= {"devices": devices, "parallel": strategy, "convention": convention}
     try:
-        module, _ = lowered_module(open_source(network.source), get_backend(BACKEND), options, lambda _: None, [])
+        module, _ = lowered_module(open_source(network.source), get_backend(BACKEND), options, None, [])
     except CapacityError as e:
         return AcceleratorStep(0, {}, e.message)
     return scored_step(module, devices, platform, readings)

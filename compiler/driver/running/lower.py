@@ -33,7 +33,6 @@ from npuc.compiler.driver.passes import (
 from npuc.compiler.driver.precision import check_tables, precision_passes
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.running.options import RunOptions
-from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.frontends.mlir import make_context
@@ -50,7 +49,7 @@ def lowered_source(
     unneeded: set[str] | None = None,
     *,
     read: Callable[[ModuleOp], object] | None = None,
-    say: Say = silent,
+    say: Say | None = None,
     watchers: tuple[Watcher, ...] = (),
 ) -> ModuleOp:
     """
@@ -89,7 +88,7 @@ def lowered_source(
         check_shown(options.print_after, [*asked, *rest])
         run(rest)
         asked = [*asked, *rest]
-    if pipeline is not None and asks_passes(options):
+    if say is not None and pipeline is not None and asks_passes(options):
         say(f"passes: {write_pipeline(asked)}")
     watch.finish()
     return module

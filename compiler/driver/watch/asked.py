@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.driver.passes import write_pipeline
-from npuc.compiler.driver.session import on_standard_error, silent
+from npuc.compiler.driver.session import on_standard_error
 from npuc.compiler.driver.watch.changes import Changes
 from npuc.compiler.driver.watch.cost_trace import CostTrace
 from npuc.compiler.driver.watch.times import Times
@@ -34,14 +34,14 @@ def check_shown(wanted: str | None, passes: Sequence[ModulePass]) -> None:
 
 
 def asked_watchers(
-    options: Options, module: ModuleOp, say: Say, scored: tuple[Backend, Hardware] | None = None
+    options: Options, module: ModuleOp, say: Say | None, scored: tuple[Backend, Hardware] | None = None
 ) -> list[Watcher]:
     """
     The watchers of the passes on `module`; of a program that is `scored` they say what it costs.
 
-    What they show was asked for: where `say` tells nobody, as in Python, it goes to standard error.
+    What they show was asked for: where nobody has a `say`, as in Python, it goes to standard error.
     """
-    if say is silent:
+    if say is None:
         say = on_standard_error
     found: list[Watcher] = []
     if options.print_after is not None:

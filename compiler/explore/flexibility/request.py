@@ -16,7 +16,6 @@ from npuc.compiler.core.options import CompileKeywords, Say, objective_named
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import network_name
-from npuc.compiler.driver.session import silent
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.flexibility.find import Advance, FlexSearch
 from npuc.compiler.explore.flexibility.machine import flexible_machine
@@ -49,7 +48,7 @@ def find_flexibility(
     seed: int = 0,
     samples: int | None = None,
     *,
-    say: Say = silent,
+    say: Say | None = None,
     watchers: tuple[Watcher, ...] = (),
     progress: Progress = lambda count: nullcontext(lambda done: None),
 ) -> Answer:

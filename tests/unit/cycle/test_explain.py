@@ -210,7 +210,7 @@ def test_scalesim_has_products_and_no_schedule(folder: Path, capsys: pytest.Capt
 def test_contractions_that_run_together(folder: Path, mode: str) -> None:
     """In turn: all products and schedules, what is held once; fused: a nest like others."""
     options: CompileKeywords = {"hardware": "igo-large", "pipeline": f"autodiff,lower-to-npu,interleave{{mode={mode}}}"}
-    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
+    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options)
     module, machine = result.modules[0], machine_of(result.modules[0])
     ops = costed_operations(module)
     row = next(row for row in result.reports[0].ops if row.phase == "dxdw" and row.name == "logits")
@@ -232,7 +232,7 @@ def test_work_on_finished_blocks(folder: Path) -> None:
     """The product's loops end with the work, its picture with its own time; the work does not run by itself."""
     passes = "autodiff,lower-to-npu,schedule,fuse-vector"
     options: CompileKeywords = {"hardware": "igo-large", "pipeline": passes}
-    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options, lambda _: None)
+    result = compile_program(open_source(str(folder / "net.dsl")), ["cycle"], options)
     module, machine, rows = result.modules[0], machine_of(result.modules[0]), result.reports[0].ops
     ops = costed_operations(module)
     row = next(row for row in rows if row.phase == "dw" and row.name == "logits" and row.kind == "matrix")

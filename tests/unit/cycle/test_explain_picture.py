@@ -35,7 +35,7 @@ def explained(layer: str, pipeline: str | None = None, **overrides: object) -> l
     options: CompileKeywords = {"overrides": {**MACHINE, **overrides}}
     if pipeline is not None:
         options["pipeline"] = pipeline
-    result = compile_program(text_source(NET, "dsl", "net.dsl"), ["cycle"], options, lambda _: None)
+    result = compile_program(text_source(NET, "dsl", "net.dsl"), ["cycle"], options)
     module = result.modules[0]
     ops, machine = costed_operations(module), machine_of(module)
     return [explain(ops[row.index], row, machine) for row in result.reports[0].ops if row.name == layer]

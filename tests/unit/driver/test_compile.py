@@ -145,6 +145,8 @@ def test_what_passes_show_goes_to_standard_error(
     )
     compile_source(mlp, backend="tick", pipeline="autodiff")
     assert capsys.readouterr().err == ""
+    compile_program(text_source(mlp, "dsl", "net.dsl"), ["tick"], keywords, lambda _: None)
+    assert capsys.readouterr().err == "", "whoever is told says where it goes"
 
 
 def test_a_run_shows_its_passes_once(mlp: str, capsys: pytest.CaptureFixture[str]) -> None:

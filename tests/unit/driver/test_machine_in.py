@@ -27,7 +27,7 @@ def test_a_module_without_a_target_names_none() -> None:
 
 
 def test_the_program_costs_the_same_there() -> None:
-    done = compile_program(text_source(TABLE, "csv", "t.csv"), ["cycle"], {"hardware": "igo-small"}, lambda _: None)
+    done = compile_program(text_source(TABLE, "csv", "t.csv"), ["cycle"], {"hardware": "igo-small"})
     machine = machine_in(done.modules[0])
     assert machine is not None
     report = report_of(done.modules[0], get_backend("cycle"), machine)

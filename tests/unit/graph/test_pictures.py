@@ -65,7 +65,7 @@ DOT: Any = Lark(
 
 def compiled(text: str, **options: Unpack[CompileKeywords]) -> Compilation:
     given: CompileKeywords = {"opt_level": 1, **options}
-    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], given, lambda _: None)
+    return compile_program(text_source(text, "dsl", "net.dsl"), ["cycle"], given)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_each_of_several_operations_of_a_layer_has_its_own_cost() -> None:
 
 def test_costs_by_layer_and_phase() -> None:
     """A row of the roofline is a layer's forward or backward pass."""
-    found = compile_program(text_source(NETWORK, "dsl", "net.dsl"), ["roofline"], {}, lambda _: None)
+    found = compile_program(text_source(NETWORK, "dsl", "net.dsl"), ["roofline"], {})
     graph = build(found.modules[0], found.reports[0], "layers")
     cells = [cell for box in graph.boxes for cell in box.cells]
     assert math.fsum(cell.cost.seconds or 0 for cell in cells) == pytest.approx(found.reports[0].totals.seconds)

@@ -11,7 +11,6 @@ from npuc.compiler.analysis.mapping.named.templates import TEMPLATES, Template
 from npuc.compiler.core.errors import CapacityError, SourceError, UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
-from npuc.compiler.driver.session import silent
 from npuc.frontends.source import text_source
 
 NETWORK = """network net(batch=2) {
@@ -152,7 +151,7 @@ def test_other_backends_take_mapping_files() -> None:
 def mapped_program() -> str:
     """The text of a small program whose contractions have mappings."""
     source = text_source(NETWORK, "dsl", "net.dsl")
-    module, _ = lowered_module(source, get_backend("maestro"), {"hardware": MACHINE}, silent, [])
+    module, _ = lowered_module(source, get_backend("maestro"), {"hardware": MACHINE}, None, [])
     return str(module)
 
 

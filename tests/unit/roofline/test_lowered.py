@@ -14,7 +14,6 @@ from npuc.compiler import compile_file, compile_source
 from npuc.compiler.core.errors import CapacityError, SourceError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
-from npuc.compiler.driver.session import silent
 from npuc.compiler.report import Report
 from npuc.dialects.npu import ConstantOp, ViewOp
 from npuc.dialects.tensors import shape_of
@@ -114,7 +113,7 @@ def test_resident_values_stay_in_the_cache_and_need_room() -> None:
         text_source(source, "dsl", "net.dsl"),
         get_backend("cycle"),
         {"hardware": "igo-small", "pipeline": text},
-        silent,
+        None,
         [],
     )
     assert "resident(" in str(module)
@@ -148,7 +147,7 @@ def test_what_it_cannot_score() -> None:
 
 def tiny_module(pipeline: str) -> FuncOp:
     options: CompileKeywords = {"hardware": "igo-small", "precision": "f32", "pipeline": pipeline}
-    module, _ = lowered_module(text_source(TINY, "dsl", "tiny.dsl"), get_backend("cycle"), options, silent, [])
+    module, _ = lowered_module(text_source(TINY, "dsl", "tiny.dsl"), get_backend("cycle"), options, None, [])
     return next(op for op in module.ops if isinstance(op, FuncOp))
 
 
