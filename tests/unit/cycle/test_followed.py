@@ -9,7 +9,7 @@ from npuc.compiler import compile_source
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.mapping.followed import followed_schedule
 from npuc.compiler.analysis.mapping.systolic import systolic_clusters
-from npuc.compiler.core.errors import CapacityError, NpucError, SourceError
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.report import Report
 from npuc.dialects.mapping import ClusterLevel, Clusters, TileLoop
 from npuc.dialects.npu.nest import Loop
@@ -167,6 +167,8 @@ def test_no_pass_changes_what_a_mapping_says() -> None:
         )
         assert report.pipeline == 'set-precision{to="bf16"},schedule'
         assert [one for one in report.warnings if one.startswith("-O")] == told
+    with pytest.raises(UsageError, match="unknown optimisation level 9"):
+        compile_source(text, "mlir", backend="cycle", hardware="igo-large", overrides=FAST_DRAM, opt_level=9)
 
 
 def test_passes_that_map_and_schedule() -> None:
