@@ -204,9 +204,7 @@ class PartSearch:
             cores.append(narrower)
         arrays = [one.array for one in cores if is_searched_edge(one.array)] or [core.array]
         found = [
-            self._best_on_core(part, replace(core, array=array))
-            for array in arrays
-            for core, _ in self._cores(candidate)
+            self._best_on_core(part, replace(own, array=array)) for array in arrays for own, _ in self._cores(candidate)
         ]
         return [self.whole(candidate, inner) for inner in found]
 
