@@ -158,8 +158,9 @@ def compile_program(
             result.modules.append(program)
         unread = unread_warnings(options.overrides, [(session.model, session.machine) for session in sessions])
         result.reports = [with_warnings(report, unread) for report in result.reports]
-        for warning in _warnings(result.reports) if say is not None else ():
-            say(f"warning: {warning}")
+        if say is not None:
+            for warning in _warnings(result.reports):
+                say(f"warning: {warning}")
         return result
 
 
