@@ -29,7 +29,7 @@ from npuc.studies.themis.settings import TOPOLOGIES
 from npuc.studies.themis.study import levels_of
 
 fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
-links = st.builds(LinkLevel, st.integers(2, 6), fractions, st.one_of(st.just(Fraction(0)), fractions))
+links = st.builds(LinkLevel, st.integers(1, 6), fractions, st.one_of(st.just(Fraction(0)), fractions))
 several = st.lists(links, min_size=1, max_size=4).map(tuple)
 kinds = st.sampled_from(COLLECTIVES)
 latencies = st.sampled_from(LATENCIES)
@@ -50,7 +50,7 @@ def collectives(draw: st.DrawFn) -> tuple[ChunkedCollective, tuple[ChunkOrder, .
 @given(collectives())
 def test_bytes_do_not_depend_on_the_order(given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]]) -> None:
     one, orders = given_one
-    sent = sum(stage.sent for chain in one.chains(orders) for stage in chain.stages)
+    sent = sum(stage.sent for chain in one.chains(orders) for stage in chain)
     assert sent == one.sent == sent_bytes(one.kind, one.size, one.levels)
     devices = prod(level.size for level in one.levels)
     if one.kind == "all_reduce":
@@ -125,16 +125,16 @@ Event = tuple[int, int, int, Fraction, Fraction, Fraction]
 def by_scanning(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> list[Event]:
     """The same events another way: the stage that begins first of all that may be next, one after the other."""
     place, free = [0] * len(chains), [Fraction(0)] * levels
-    arrived = [chain.ready_s for chain in chains]
+    arrived = [Fraction(0) for _ in chains]
     found: list[Event] = []
-    while any(at < len(chain.stages) for at, chain in zip(place, chains, strict=True)):
-        able = [n for n, chain in enumerate(chains) if place[n] < len(chain.stages)]
-        begins = {n: max(arrived[n], free[chains[n].stages[place[n]].level]) for n in able}
+    while any(at < len(chain) for at, chain in zip(place, chains, strict=True)):
+        able = [n for n, chain in enumerate(chains) if place[n] < len(chain)]
+        begins = {n: max(arrived[n], free[chains[n][place[n]].level]) for n in able}
         now = min(begins.values())
-        level = min(chains[n].stages[place[n]].level for n in able if begins[n] == now)
-        line = [n for n in able if begins[n] == now and chains[n].stages[place[n]].level == level]
-        first = min(line, key=lambda n: (chains[n].stages[place[n]].held * (queue == "scf"), arrived[n], n))
-        stage = chains[first].stages[place[first]]
+        level = min(chains[n][place[n]].level for n in able if begins[n] == now)
+        line = [n for n in able if begins[n] == now and chains[n][place[n]].level == level]
+        first = min(line, key=lambda n: (chains[n][place[n]].held * (queue == "scf"), arrived[n], n))
+        stage = chains[first][place[first]]
         busy, whole = occupied(stage, latency)
         found.append((first, place[first], level, now, now + busy, now + whole))
         free[level], arrived[first], place[first] = now + busy, now + whole, place[first] + 1
@@ -143,11 +143,11 @@ def by_scanning(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency
 
 def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], latency: Latency) -> None:
     """Every stage once, after the one before it, and no level busy twice at a time."""
-    assert len(timeline.spans) == sum(len(chain.stages) for chain in chains)
+    assert len(timeline.spans) == sum(len(chain) for chain in chains)
     for number, chain in enumerate(chains):
         own = sorted((span for span in timeline.spans if span.chunk == number), key=lambda span: span.number)
-        ready = chain.ready_s / timeline.unit_s
-        for span, stage in zip(own, chain.stages, strict=True):
+        ready = Fraction(0)
+        for span, stage in zip(own, chain, strict=True):
             busy, whole = occupied(stage, latency)
             assert (span.free - span.begin, span.done - span.begin) == (busy / timeline.unit_s, whole / timeline.unit_s)
             assert span.level == stage.level
@@ -158,21 +158,18 @@ def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], latency: Latenc
         assert all(before.free <= after.begin for before, after in pairwise(own))
 
 
-@given(collectives(), st.sampled_from(("fifo", "scf")), st.lists(fractions, min_size=6, max_size=6))
+@given(collectives(), st.sampled_from(("fifo", "scf")))
 def test_events_are_those_of_a_plain_walk(
-    given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]], queue: Queue, ready: list[Fraction]
+    given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]], queue: Queue
 ) -> None:
     one, orders = given_one
-    for some in (
-        one.chains(orders),
-        [ChunkChain(c.stages, r) for c, r in zip(one.chains(orders), ready, strict=False)],
-    ):
-        timeline = simulate(some, len(one.levels), queue, one.latency)
-        check(timeline, some, one.latency)
-        unit = timeline.unit_s
-        spans = [(s.chunk, s.number, s.level, s.begin * unit, s.free * unit, s.done * unit) for s in timeline.spans]
-        assert sorted(spans) == sorted(by_scanning(some, len(one.levels), queue, one.latency))
-        assert timeline.seconds == max(span[5] for span in spans)
+    chains = one.chains(orders)
+    timeline = simulate(chains, len(one.levels), queue, one.latency)
+    check(timeline, chains, one.latency)
+    unit = timeline.unit_s
+    spans = [(s.chunk, s.number, s.level, s.begin * unit, s.free * unit, s.done * unit) for s in timeline.spans]
+    assert sorted(spans) == sorted(by_scanning(chains, len(one.levels), queue, one.latency))
+    assert timeline.seconds == max(span[5] for span in spans)
 
 
 @given(collectives())
@@ -185,6 +182,24 @@ def test_nothing_is_below_the_bound(given_one: tuple[ChunkedCollective, tuple[Ch
         assert found.gap >= 0
         assert found.utilisation <= 1
         check(found.timeline, one.chains(found.orders), one.latency)
+
+
+@given(kinds, latencies, st.sampled_from(POLICIES))
+def test_nothing_that_is_sent_uses_nothing(kind: Collective, latency: Latency, policy: Policy) -> None:
+    """Without levels, or with levels of one device: its messages take their time."""
+    for levels, seconds in (
+        ((), 0),
+        ((LinkLevel(1, Fraction(2)),), 0),
+        ((LinkLevel(1, Fraction(2)), LinkLevel(1, Fraction(1), Fraction(3))), 3 * (1 + (kind == "all_reduce"))),
+    ):
+        found = scheduled(ChunkedCollective(kind, Fraction(8), 1, levels, latency), policy)
+        assert (found.seconds, found.utilisation, found.gap) == (seconds, 0, 0)
+        assert exact_schedule(found.collective).schedule.seconds == seconds
+
+
+def test_a_level_of_one_device_cannot_be_used() -> None:
+    one = ChunkedCollective("all_gather", Fraction(8), 4, (LinkLevel(4, Fraction(1)), LinkLevel(1, Fraction(1))))
+    assert scheduled(one, "baseline").utilisation == 1
 
 
 @given(several, kinds, fractions, st.integers(1, 9))
@@ -216,12 +231,12 @@ def best_of_all(one: ChunkedCollective) -> Fraction:
     best = None
     for orders in combinations_with_replacement(one.all_orders(), one.chunks):
         chains = one.chains(orders)
-        times = [[occupied(stage, one.latency) for stage in chain.stages] for chain in chains]
-        for sequence in sequences(tuple(len(chain.stages) for chain in chains)):
+        times = [[occupied(stage, one.latency) for stage in chain] for chain in chains]
+        for sequence in sequences(tuple(len(chain) for chain in chains)):
             place, free = [0] * len(chains), [Fraction(0)] * len(one.levels)
             ready = [Fraction(0)] * len(chains)
             for number in sequence:
-                level = chains[number].stages[place[number]].level
+                level = chains[number][place[number]].level
                 busy, whole = times[number][place[number]]
                 begin = max(ready[number], free[level])
                 free[level], ready[number], place[number] = begin + busy, begin + whole, place[number] + 1

@@ -27,12 +27,8 @@ LATENCIES: tuple[Latency, ...] = get_args(Latency)
 Queue = Literal["fifo", "scf"]
 
 
-@dataclass(frozen=True)
-class ChunkChain:
-    """The stages of a chunk, one after the other, from the time at which its data are there, in seconds."""
-
-    stages: tuple[ChunkStage, ...]
-    ready_s: Fraction = Fraction(0)
+ChunkChain = tuple[ChunkStage, ...]
+"""The stages of a chunk, one after the other."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,6 @@ class ChunkTimeline:
         """When the last result is there."""
         return max((span.done for span in self.spans), default=0) * self.unit_s
 
-    def busy_s(self, levels: int) -> tuple[Fraction, ...]:
-        """The seconds for which each level is occupied."""
-        found = [0] * levels
-        for span in self.spans:
-            found[span.level] += span.free - span.begin
-        return tuple(one * self.unit_s for one in found)
-
 
 def occupied(stage: ChunkStage, latency: Latency) -> tuple[Fraction, Fraction]:
     """The seconds for which a stage occupies its level, and those after which its result is there."""
@@ -74,10 +63,12 @@ def occupied(stage: ChunkStage, latency: Latency) -> tuple[Fraction, Fraction]:
 
 
 def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> ChunkTimeline:
-    """The chunks on so many levels, which they share; every stage begins as early as its level and its queue allow."""
+    """
+    The chunks, all there from the start, on so many levels, which they share; every stage begins as early as its level
+    and its queue allow.
+    """
     plans, scale = _plans(chains, queue, latency)
-    arrivals = [(int(chain.ready_s * scale), number, 0) for number, chain in enumerate(chains) if chain.stages]
-    arrivals.sort()
+    arrivals = [(0, number, 0) for number, chain in enumerate(chains) if chain]
     waiting: list[list[tuple[int, int, int, int]]] = [[] for _ in range(levels)]
     free = [0] * levels
     wakes: list[int] = []
@@ -108,17 +99,16 @@ _Plan = list[tuple[int, int, int, int]]
 
 def _plans(chains: Sequence[ChunkChain], queue: Queue, latency: Latency) -> tuple[list[_Plan], int]:
     """The plan of each chunk, and the units of a second; chunks with the same stages are looked at once."""
-    alike = {id(chain.stages): chain.stages for chain in chains}
+    alike = {id(chain): chain for chain in chains}
     kinds = [(key, stage, *occupied(stage, latency)) for key, stages in alike.items() for stage in stages]
-    ready = {chain.ready_s.denominator for chain in chains}
-    scale = lcm(1, *ready, *{one.denominator for _, _, *pair in kinds for one in pair})
+    scale = lcm(1, *{one.denominator for _, _, *pair in kinds for one in pair})
     ranks = {held: rank for rank, held in enumerate(sorted({stage.held for _, stage, _, _ in kinds}))}
     found: dict[int, _Plan] = {key: [] for key in alike}
     for key, stage, busy, whole in kinds:
         found[key].append(
             (stage.level, _units(busy, scale), _units(whole, scale), ranks[stage.held] * (queue == "scf"))
         )
-    return [found[id(chain.stages)] for chain in chains], scale
+    return [found[id(chain)] for chain in chains], scale
 
 
 def _units(seconds: Fraction, scale: int) -> int:

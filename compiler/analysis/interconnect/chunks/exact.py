@@ -212,10 +212,12 @@ class _Search:
             for chunk, (state, ready, level) in enumerate(chunks)
             if state != tables.whole
         ]
-        start, busy, _, _, level = min(able, key=lambda one: one[0] + one[2])
+        start, busy, _, first, level = min(able, key=lambda one: one[0] + one[2])
         known = set[Waiting]()
         for begin, leaves, done, chunk, where in sorted(able):
-            if where != level or begin >= start + busy or chunks[chunk] in known:
+            # a stage that sends nothing leaves its level as it begins
+            late = begin >= start + busy and chunk != first
+            if where != level or late or chunks[chunk] in known:
                 continue
             known.add(chunks[chunk])
             state = chunks[chunk][0]

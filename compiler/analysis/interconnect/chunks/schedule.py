@@ -40,7 +40,7 @@ class ChunkedCollective:
         """The stages of each chunk in its order."""
         known: dict[ChunkOrder, ChunkChain] = {}
         for order in set(orders):
-            known[order] = ChunkChain(stages_of(self.kind, self.size / self.chunks, self.levels, order))
+            known[order] = stages_of(self.kind, self.size / self.chunks, self.levels, order)
         return tuple(known[order] for order in orders)
 
     @property
@@ -50,8 +50,8 @@ class ChunkedCollective:
 
     @property
     def bytes_per_s(self) -> Fraction:
-        """The rate at which a device sends over all levels at once."""
-        return sum((1 / self.byte_s(level) for level in self.levels), Fraction(0))
+        """The rate at which a device sends over all levels at once, as far as these have other devices."""
+        return sum((1 / self.byte_s(level) for level in self.levels if level.size > 1), Fraction(0))
 
     def byte_s(self, level: LinkLevel) -> Fraction:
         """The seconds that a byte takes a device at a level."""
@@ -77,7 +77,7 @@ class ChunkedCollective:
             return Fraction(0)
         chains = [stages_of(self.kind, self.size / self.chunks, self.levels, order) for order in self._some_orders()]
         delays = [stage.delay_s for stage in chains[0]]
-        all_at_once = self.sent / self.bytes_per_s + min(delays)
+        all_at_once = (self.sent / self.bytes_per_s if self.sent else 0) + min(delays)
         alone = min(sum((stage.busy_s + stage.delay_s for stage in chain), Fraction(0)) for chain in chains)
         level = max(self._least(chains, number) for number in range(len(self.levels)))
         return max(all_at_once, alone, level)
@@ -112,13 +112,16 @@ class ChunkSchedule:
 
     @property
     def utilisation(self) -> Fraction:
-        """The bytes that a device sends over those that it could send over all levels in that time."""
+        """The bytes that a device sends over those that it could send over all levels in that time; 0 without any."""
+        if not self.collective.sent:
+            return Fraction(0)
         return self.collective.sent / (self.seconds * self.collective.bytes_per_s)
 
     @property
     def gap(self) -> Fraction:
-        """How far above the lower bound the time is, as a part of it."""
-        return self.seconds / self.collective.bound_s - 1
+        """How far above the lower bound the time is, as a part of it; 0 where nothing takes any time."""
+        bound = self.collective.bound_s
+        return self.seconds / bound - 1 if bound else Fraction(0)
 
 
 def scheduled(collective: ChunkedCollective, policy: Policy) -> ChunkSchedule:
