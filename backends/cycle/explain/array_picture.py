@@ -12,7 +12,7 @@ from npuc.compiler.core.drawing.stack import Block, Words, stack
 from npuc.compiler.core.errors import UsageError
 
 SIDE = 48
-"""The most squares along a side of the grid; of a larger array a square is the element in the middle of its block."""
+"""The most squares along a side of the grid; of a larger array a square is one of the elements that it stands for."""
 POINTS = 600
 COLOURS = GRID, WAITING, BLUE, ORANGE
 """Those of the states of an element."""
@@ -83,9 +83,9 @@ def _bars(grid: Sequence[Sequence[int]]) -> list[tuple[list[int], list[int], lis
 
 
 def _places(count: int) -> list[int]:
-    """The elements along a side that are drawn."""
+    """The elements along a side that are drawn, with the first and the last one: there the array fills and drains."""
     shown = min(count, SIDE)
-    return [(2 * place + 1) * count // (2 * shown) for place in range(shown)]
+    return [place * (count - 1) // max(1, shown - 1) for place in range(shown)]
 
 
 def _curve(axes: Axes, filling: Filling, shown: Sequence[tuple[str, int]]) -> None:
@@ -105,4 +105,4 @@ def _curve(axes: Axes, filling: Filling, shown: Sequence[tuple[str, int]]) -> No
     axes.set_xlim(first, max(first + 1, end))
     axes.set_ylim(0, 100)
     axes.set_ylabel("elements, %")
-    axes.set_xlabel("cycle of the operation, without waits for data")
+    axes.set_xlabel("cycle of the operation, without waits for DRAM")

@@ -22,7 +22,7 @@ MOMENTS = 5
 
 
 class Filling(Protocol):
-    """What the elements of an array do in some cycles of an operation, counted without waits for data."""
+    """What the elements of an array do in some cycles of an operation, counted without waits for DRAM."""
 
     @property
     def name(self) -> str:

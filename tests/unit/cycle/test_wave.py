@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.cycle.explain.array_picture import draw_array
+from npuc.backends.cycle.explain.array_picture import SIDE, draw_array
 from npuc.backends.cycle.explain.filling import IDLE, OTHER, WAITS, WORKS, Filling, Waves, wave_windows
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute
@@ -22,9 +22,11 @@ from npuc.compiler.analysis.machine.wave import Fold, Wave, waves_of
 from npuc.compiler.analysis.timing.folds import nest_folds, round_robin_folds
 from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
 from npuc.compiler.cli import run_command
+from npuc.compiler.core.drawing.palette import BLUE
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.shared import RoundRobin
 from tests.schedules import gemm
+from tests.support.pictures import kept_figures
 from tests.unit.cycle.shadow import Matrix
 from tests.unit.cycle.test_in_place import matrix
 from tests.unit.cycle.test_in_place import nest as product_of_layer
@@ -282,6 +284,21 @@ def test_every_array_is_drawn(tmp_path: Path, given: str, each: str) -> None:
         assert filling.each == each
         first = filling.moments[0][1]
         assert filling.state(filling.rows, filling.cols, first) == IDLE, "outside of the array"
+
+
+def test_large_arrays_show_the_first_and_the_last_element_that_work() -> None:
+    """A square of several elements, at the corners of the array, is the one at the corner."""
+    to_rgba = pytest.importorskip("matplotlib.colors").to_rgba
+    array = Array(100, 130, "os", "per-fold")
+    (window,) = wave_windows([Fold("y", 100, 130, 1, 0)], array, {"y": ""}, array.latency + 1, 1)
+    assert [window.moments[at][0] for at in (0, -1)] == ["first", "last"]
+    with kept_figures() as figures:
+        draw_array([("forward", window)], "png", "title", "about", "all")
+    grids, curve = figures[0].axes
+    corners = (0, 0), (SIDE - 1, SIDE - 1)
+    for panel, corner in zip((grids.child_axes[0], grids.child_axes[-1]), corners, strict=True):
+        assert [one.get_xy() for one in panel.patches if one.get_facecolor() == to_rgba(BLUE)] == [corner]
+    assert curve.get_xlabel() == "cycle of the operation, without waits for DRAM"
 
 
 @pytest.mark.parametrize("layer", ["h", "mse"])
