@@ -154,7 +154,7 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     done("the machine of 2014", 1)
     rows, refitted = list[FlexionRow](), dict[str, float]()
     for network in networks:
-        own, fixed = _totals(network, machine, best_machine([network], tried, SEED), plan.evaluations)
+        own, fixed = totals(network, machine, best_machine([network], tried, SEED), plan.evaluations)
         rows += [_row(network, supports, own) for supports in CLASSES]
         refitted[network.name] = own[FIXED] / fixed
         done(network.name, 1)
@@ -169,7 +169,7 @@ def _machine(plan: FlexionPlan, hardware: HardwareLike, done: Advance) -> Machin
     )
 
 
-def _totals(
+def totals(
     network: MappedNetwork, machine: WiredMachine, alone: WiredMachine, evaluations: int
 ) -> tuple[dict[Supports, float], float]:
     """
@@ -177,7 +177,7 @@ def _totals(
 
     The mapping of the latter is one of those that a machine with all axes free can choose.
     """
-    totals, alone_total = dict.fromkeys(CLASSES, 0.0), 0.0
+    found, alone_total = dict.fromkeys(CLASSES, 0.0), 0.0
     run = ClassSearch("time", evaluations, SEED).run
     for task, count in network.contractions:
         try:
@@ -187,9 +187,9 @@ def _totals(
         mapped = task.costs(other.candidates(whole_of(task))).row(0).cycles
         for best in run(task, choices_of(task, network.machine, own), own, CLASSES, lambda tried: None):
             cycles = min(best.cost.cycles, mapped) if best.supports == ALL else best.cost.cycles
-            totals[best.supports] += count * cycles
+            found[best.supports] += count * cycles
         alone_total += count * mapped
-    return totals, min(totals[FIXED], alone_total)
+    return found, min(found[FIXED], alone_total)
 
 
 def _row(network: MappedNetwork, supports: Supports, totals: Mapping[Supports, float]) -> FlexionRow:

@@ -34,19 +34,29 @@ network small(batch=4) {
   optimizer sgd(lr=0.1)
 }
 """
+VOLUMES = """\
+network small(batch=2) {
+  input x: f32[batch, 3, 4, 6, 5]
+  output y = conv3d(x, 8, 3, padding=1)
+}
+"""
 FIXED: Supports = ("fixed", "fixed", "fixed", "fixed")
 WHOLE = 1 << 20
 
 
 @cache
-def tasks(elements: int = 24, l1: int = 64, kib: float = 4.0) -> tuple[ExactTask, ...]:
+def tasks(elements: int = 24, l1: int = 64, kib: float = 4.0, net: str = NET) -> tuple[ExactTask, ...]:
     machine = {
         "name": "small",
         "memory": {"element_bytes": 2, "spm_kib": kib},
         "maestro": {"num_pes": elements, "noc_bw": 4, "l1_size": l1},
     }
     module, hardware = lowered_module(
-        text_source(NET, "dsl", "small.dsl"), get_backend("maestro"), {"hardware": machine}, print, []
+        text_source(net, "dsl", "small.dsl"),
+        get_backend("maestro"),
+        {"hardware": machine, "inference": net == VOLUMES or None},
+        print,
+        [],
     )
     search = FlexSearch(module, hardware, flexible_machine(hardware), FlexSettings("time", 1, 0, None))
     assert sum(count for _, count in search.weighted) == len(search.contracts)
@@ -68,6 +78,34 @@ def test_many_are_mapped_as_each_of_them_alone(seed: int) -> None:
         for number in np.flatnonzero(fits):
             own = wired.own(task, FIXED, "time", int(number))
             assert task.costs(own.candidates(whole_of(task))).row(0) == costs.row(int(number))
+
+
+def test_a_role_of_two_dimensions_is_spread_over_both() -> None:
+    """Rows of the filter and of the output, in three dimensions: the inner one comes first."""
+    (task,) = tasks(8, WHOLE, float(WHOLE), VOLUMES)
+    assert [task.space.names.index(name) for name in "zytr"] == [3, 4, 6, 7]
+    for role, places, size, tile, wide in (
+        ("Y", (4, 3), 1, [1, 1], [6, 1]),
+        ("Y", (4, 3), 12, [6, 2], [6, 4]),
+        ("R", (7, 6), 1, [1, 1], [3, 2]),
+        ("R", (7, 6), 6, [3, 2], [3, 3]),
+    ):
+        sizes = np.ones((2, len(ROLES), 1))
+        sizes[0, ROLES.index(role)] = size
+        wired = WiredMappings(
+            sizes,
+            np.array([range(len(ROLES))] * 2)[:, :, None],
+            np.array([[ROLES.index(role)], [-1]]),
+            np.array([[8], [1]]),
+        )
+        own = wired.own(task, FIXED, "time")
+        assert own.spread == (places, ())
+        assert own.tiles[0, list(places)].tolist() == tile
+        order = own.orders[0].tolist()
+        assert order.index(places[0]) == order.index(places[1]) + 1
+        assert own.candidates(whole_of(task)).levels[0].temporal[list(places), 0].tolist() == wide
+        costs = task.costs(wired.candidates(task, FIXED)).row(0)
+        assert task.costs(own.candidates(whole_of(task))).row(0) == costs
 
 
 @given(st.integers(0, 1 << 30))

@@ -44,7 +44,7 @@ def fillings(op: Operation, row: OpRow, machine: Machine | None, hardware: Hardw
         nest, schedule = op.nest, op.schedule
         if schedule.core_depth:
             slowest = slowest_core(nest, schedule, machine, contract_widths(op, machine))
-            part = core_parts(nest, schedule)[0 if machine.policy == "lru" else slowest]
+            part = core_parts(nest, schedule)[slowest]
             nest, schedule = part.nest, part.schedule
         reload = ReloadFacts.found_in(row)
         yield from _nest(nest, schedule, machine.array, tile_loaded=reload is not None and reload.held == 1)

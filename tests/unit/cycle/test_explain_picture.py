@@ -7,10 +7,13 @@ import pytest
 
 from npuc.backends.cycle.costed import costed_operations
 from npuc.backends.cycle.explain import Explanation, draw, explain
+from npuc.backends.cycle.explain.filling import Waves
+from npuc.backends.cycle.explain.fillings import fillings
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
+from npuc.dialects.npu import ContractOp
 from npuc.frontends.source import text_source
 from tests.support.pictures import kept_figures, legend_of, overlapping, texts_of, ticks_of
 
@@ -158,3 +161,23 @@ def test_wrong_usage(net: Path, capsys: pytest.CaptureFixture[str], arguments: t
     assert run(*arguments) == 2
     assert message in capsys.readouterr().err
     assert sorted(path.name for path in net.iterdir()) == ["net.dsl"]
+
+
+PRODUCT = """func.func @net(%x: tensor<8x40xf16>, %w: tensor<40x4xf16>) -> tensor<8x4xf16> {
+  %y = npu.contract (m = 8, n = 4, k = 40) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [cores k : 21] {layer = "fc"} : (tensor<8x40xf16>, tensor<40x4xf16>) -> tensor<8x4xf16>
+  func.return %y : tensor<8x4xf16>
+}"""
+
+
+def test_the_array_shown_is_that_of_the_slowest_core() -> None:
+    """The second core has fewer steps, and reads the sums of the first one."""
+    options: CompileKeywords = {
+        "hardware": MACHINE | {"clock_mhz": 1000, "array.cores": 2, "dram.gb_per_s": 1, "memory.spm_kib": 2}
+    }
+    result = compile_program(text_source(PRODUCT, "mlir", "net.mlir"), ["cycle"], options)
+    (row,), module = result.reports[0].ops, result.modules[0]
+    (op,) = (op for op in module.walk() if isinstance(op, ContractOp))
+    (filling,) = fillings(op, row, machine_of(module), result.machines[0])
+    assert isinstance(filling, Waves)
+    assert filling.waves[0].steps == 19

@@ -1,5 +1,6 @@
 """What interleaving saves, as rows and the report say it, against the program that runs contractions in sequence."""
 
+import msgspec
 import pytest
 
 from npuc.compiler import compile_source
@@ -127,3 +128,18 @@ def test_a_quick_search_over_cores_bounds_what_is_saved() -> None:
     assert text is not None
     assert ("at most " if " less and " in text.split(" and ")[0] + " and " else "at least ") in text
     assert text.count(", searched quickly") == 1
+
+
+def test_one_quick_search_among_others_bounds_what_all_save() -> None:
+    """Whichever layer it is of, the first or the last one."""
+    found = report("interleave{mode=best},schedule")
+    rows = [row for row in found.ops if InterleavingFacts.found_in(row) is not None]
+    assert len(rows) == 2
+    exact = interleaving_text(found)
+    for quick in rows:
+        said = msgspec.structs.replace(quick, native={**quick.native, "saving_is_bound": True})
+        ops = [said if row is quick else row for row in found.ops]
+        text = interleaving_text(msgspec.structs.replace(found, ops=ops))
+        assert text != exact
+        assert text is not None
+        assert ", searched quickly" in text

@@ -4,8 +4,12 @@ import re
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import f32
+from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler import SourceError, UsageError, run_source
+from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr, Range
+from npuc.dialects.npu.tiles.accumulators import ZeroOp
 from tests.ir_programs import lowered, printed
 
 NETWORKS = {
@@ -36,3 +40,17 @@ def test_a_box_elsewhere_is_refused_or_runs(network: str, number: int) -> None:
     assert all(one.location and one.location.file == "f.mlir" for one in refusals)
     expected = "its use reaches" if number in (-1, 1 << 40) else "reaches" if number == 1 << 62 else "64 bits"
     assert any(expected in one.message for one in refusals), [one.message for one in refusals]
+
+
+def test_the_numbers_of_a_box_have_64_bits() -> None:
+    """Offsets, extents and limits; those of all bits are fine."""
+    most = (1 << 63) - 1
+
+    def box(offset: int, extent: int, limit: int) -> ZeroOp:
+        ranges = (Range("m", offset, extent, limit, limited=True),)
+        return ZeroOp(MapAttr(()), BoxAttr(ranges), [], BlockType((), f32))
+
+    box(-most, most, most).verify_()
+    for numbers in ((most + 1, 1, 1), (-most - 1, 1, 1), (0, most + 1, 1), (0, 1, most + 1), (0, 1, -most - 1)):
+        with pytest.raises(VerifyException, match=r"the range of m has the number .*, an index has 64 bits"):
+            box(*numbers).verify_()

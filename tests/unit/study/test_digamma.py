@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.combine import MachineSize
@@ -30,6 +31,7 @@ from npuc.studies.base import Asked
 from npuc.studies.digamma import study
 from npuc.studies.digamma.encoding import BROKEN, OVER, DesignCode
 from npuc.studies.digamma.entry import STUDY
+from npuc.studies.digamma.optimisers import POPULATION, Differential
 from npuc.studies.digamma.settings import OURS, PUBLISHED, PUBLISHED_EVALUATIONS
 from npuc.studies.digamma.study import METHODS, DesignRow, gains, lowered_step, optimised, plan_points, run_study
 from npuc.studies.digamma.view import to_csv, to_json
@@ -80,6 +82,44 @@ def test_points_are_machines_that_the_backend_confirms(task: tuple[DesignTask, H
     assert np.allclose(points.values[rows], np.log(points.cycles[rows]))
     worse = points.values[(points.values >= OVER) & (points.values < BROKEN)]
     assert np.allclose(worse, OVER + np.log(points.area_mm2[(points.values >= OVER) & (points.values < BROKEN)] / area))
+
+
+def test_a_contraction_that_runs_several_times_counts_as_often(tmp_path: Path) -> None:
+    """Of cycles and of energy, as the backend counts them."""
+    layers = "relu(linear(relu(linear(relu(linear(x, 12)), 12)), 12))"
+    (tmp_path / "three.dsl").write_text(
+        f"network three(batch = 8) {{\n  input x: f32[batch, 12]\n  output y = {layers}\n}}\n"
+    )
+    overrides: dict[str, object] = {"technology.model": "gamma-int8"}
+    options: CompileKeywords = {"overrides": overrides, "inference": True}
+    module, machine = lowered_module(
+        open_source(str(tmp_path / "three.dsl")), get_backend("maestro"), options, None, []
+    )
+    task = task_of(module, machine, 2, divisors=True)
+    assert [work.repeat for work in task.works] == [3]
+    code = code_of((task, machine), 0.02)
+    points = code.evaluate(generator(1, "points").random((code.size, 5)))
+    for row in range(5):
+        found = points.design(row)
+        assert found is not None
+        (scored,) = designed_machines(task, machine, Searched((found,), 1, 0.0, ()))
+        assert (scored.cycles, scored.energy) == (found.design.cycles, pytest.approx(found.design.energy, rel=1e-9))
+
+
+def test_differential_evolution_moves_a_point_by_three_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points along an axis each, so that what is taken of them is seen; all of the moved point is taken."""
+    monkeypatch.setattr(Differential, "CROSSOVER", 1.0)
+    count = POPULATION
+    for seed in range(20):
+        one = Differential(count, generator(seed, "points"))
+        first = one.ask()
+        one.tell(np.zeros(count))
+        first[:] = np.eye(count)
+        one.tell(np.zeros(count))
+        moved = one.ask()
+        assert (np.diag(moved) == 0).all()
+        assert (np.sort(moved, axis=0)[[0, -2, -1]] == [[-0.5], [0.5], [1.0]]).all()
+        assert (np.count_nonzero(moved, axis=0) == 3).all()
 
 
 def test_a_point_alone_is_worth_what_it_is_among_others(task: tuple[DesignTask, Hardware]) -> None:

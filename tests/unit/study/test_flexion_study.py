@@ -11,9 +11,9 @@ from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, Usa
 from npuc.studies.base import Asked
 from npuc.studies.flexion.design import best_machine, wired_cycles
 from npuc.studies.flexion.entry import STUDY
-from npuc.studies.flexion.networks import mapped_network
-from npuc.studies.flexion.settings import MACHINES, NETWORKS
-from npuc.studies.flexion.study import MEAN, FlexionResults, geometric_mean, plan_study, run_study
+from npuc.studies.flexion.networks import MappedNetwork, mapped_network
+from npuc.studies.flexion.settings import ALL, FIXED, MACHINES, NETWORKS
+from npuc.studies.flexion.study import MEAN, FlexionResults, geometric_mean, plan_study, run_study, totals
 from npuc.studies.flexion.view import to_csv, to_json
 
 NET = """\
@@ -148,3 +148,41 @@ def test_a_network_without_a_contraction(tmp_path: Path) -> None:
     path.write_text("network n(b=2) {\n  input x: f32[b, 4]\n  output y = relu(x)\n}\n", encoding="utf-8")
     with pytest.raises(SourceError, match="no contraction"):
         mapped_network(str(path), "inference", MACHINES[0], {})
+
+
+def product(m: int, repeat: int) -> str:
+    return (
+        f"  %y{m}_{repeat} = npu.contract (m = {m}, n = 16, k = 24) ins(X = %x{m}[m, k], W = %w[k, n]) outs(Y[m, n]) "
+        f"do(Y += X * W) {{repeat = {repeat} : i64}} : (tensor<{m}x24xf32>, tensor<24x16xf32>) -> tensor<{m}x16xf32>\n"
+    )
+
+
+REPEATED = (
+    "func.func @f(%x40: tensor<40x24xf32>, %x9: tensor<9x24xf32>, %w: tensor<24x16xf32>)\n"
+    "    -> (tensor<40x16xf32>, tensor<40x16xf32>, tensor<9x16xf32>) {\n"
+    f"{product(40, 3)}{product(40, 2)}{product(9, 1)}"
+    "  func.return %y40_3, %y40_2, %y9_1 : tensor<40x16xf32>, tensor<40x16xf32>, tensor<9x16xf32>\n}\n"
+)
+
+
+@pytest.fixture
+def repeated(tmp_path: Path) -> MappedNetwork:
+    path = tmp_path / "repeated.mlir"
+    path.write_text(REPEATED, encoding="utf-8")
+    return mapped_network(str(path), "inference", MACHINES[0], {})
+
+
+def test_a_contraction_weighs_what_all_its_runs_do(repeated: MappedNetwork) -> None:
+    assert [(dict(task.space.dims)["m"], count) for task, count in repeated.contractions] == [(40, 5), (9, 1)]
+
+
+def test_the_machine_of_the_network_alone_is_a_choice_of_all_axes(repeated: MappedNetwork) -> None:
+    """Beside a machine that is worse, and where nothing else is tried."""
+    good = best_machine([repeated], 400)
+    bad = best_machine([repeated], 1)
+    alone, wired = (float(wired_cycles(repeated, one.wired)[0]) for one in (good, bad))
+    assert alone < wired
+    cycles, fixed = totals(repeated, bad, good, 1)
+    assert (cycles[FIXED], fixed) == (wired, alone)
+    assert cycles[ALL] <= alone < min(total for supports, total in cycles.items() if supports != ALL)
+    assert totals(repeated, good, bad, 1)[1] == alone
