@@ -19,7 +19,7 @@ TOY = (
     (
         "compiler/driver/lower.py",
         "    run.watch.plan(passes)\n",
-        '    if options.greeting is not None:\n        session.say(f"greeting: {options.greeting}")\n',
+        '    if options.greeting is not None:\n        session.note(f"greeting: {options.greeting}")\n',
     ),
 )
 """An option that every verb with passes takes: in which file what is added after what."""
