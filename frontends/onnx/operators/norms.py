@@ -13,8 +13,6 @@ operator = registry(MEANINGS)
 @operator("BatchNormalization")
 def batch_norm(c: OnnxContext) -> Result:
     """In training form, as the network was before it was exported; with running statistics in inference."""
-    if c.onnx.int("training_mode"):
-        raise c.error("is in training mode, which has no counterpart", hint="export the model for inference")
     c.only(1)
     weight, bias, mean, var = (c.weight(index) for index in range(1, 5))
     eps, momentum = c.onnx.float("epsilon", 1e-5), 1 - c.onnx.float("momentum", 0.9)
@@ -22,9 +20,15 @@ def batch_norm(c: OnnxContext) -> Result:
     if None not in (weight, bias, mean, var) and c.own(weight=weight, bias=bias, running_mean=mean, running_var=var):
         return c.call("batch_norm", c.x(), **named)
     shape = [-1, *[1] * (len(c.shape(c.x())) - 2)]
-    scale, shift, centre, spread = (c.let("reshape", c.x(index), shape) for index in range(1, 5))
-    factor = c.let("rsqrt", c.let("add", spread, eps))
-    plain = c.let("mul", c.let("sub", c.x(), centre), factor)
+    if not c.onnx.int("training_mode"):
+        centre, spread = (c.let("reshape", c.x(index), shape) for index in (3, 4))
+        factor = c.let("rsqrt", c.let("add", spread, eps))
+        plain = c.let("mul", c.let("sub", c.x(), centre), factor)
+    elif mean is not None and var is not None and c.own(running_mean=mean, running_var=var):
+        plain = c.settled(c.call("batch_norm", c.x(), affine=False, **named))
+    else:
+        raise c.error("is in training mode and shares its running statistics, expected its own")
+    scale, shift = (c.let("reshape", c.x(index), shape) for index in (1, 2))
     return c.call("add", c.let("mul", plain, scale), shift)
 
 
