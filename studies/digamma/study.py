@@ -47,7 +47,7 @@ from npuc.studies.digamma.settings import (
 )
 
 METHODS = (*OPTIMISERS, OURS)
-RECORDS = RecordKind("study digamma", "machine, number of evaluations, or version", "-j and outputs")
+RECORDS = RecordKind("study digamma", "network, machine, number of evaluations, or version", "-j and outputs")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def test_its_command(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(npuc, "--preset", "inference", "-q", "--json", "-", "--resume", "r.rec")[1] == out
     outcome = npuc("study", "digamma", "--network", "two.dsl", "--evaluations", "61", "--resume", "r.rec", "-q")
     assert outcome.status == 2
-    assert "another machine, number of evaluations, or version" in outcome.err
+    assert "another network, machine, number of evaluations, or version" in outcome.err
     assert "give --resume a new name; -j and outputs may differ" in outcome.err
     status, out, _ = run(npuc, "--preset", "inference", "-q", "--resume", "r.rec")
     assert "edge (0.2 mm2), 60 designs each" in out

@@ -90,6 +90,8 @@ def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: L
                 spans.append(StageSpan(chunk, number, level, now, now + busy, now + whole))
                 if number + 1 < len(plans[chunk]):
                     heappush(arrivals, (now + whole, chunk, number + 1))
+                if not whole:  # its chunk waits at another level now, before that level begins anything
+                    break
     return ChunkTimeline(tuple(spans), Fraction(1, scale))
 
 
