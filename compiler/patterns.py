@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TwoShapes,
         Undone,
     )
+    from npuc.compiler.transforms.contraction_form.patterns import ContractByGemm, FoldTranspositions
     from npuc.compiler.transforms.fuse_vector.patterns import Epilogue, FuseEpilogue
     from npuc.compiler.transforms.group_weights.patterns import StreamInnermost
     from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin, gradients, siblings
@@ -49,11 +50,13 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CastThere": "canonicalize",
+    "ContractByGemm": "contraction_form",
     "ContractToTiles": "lower_tiles",
     "CutOverCores": "partition",
     "CutOverTime": "partition",
     "Epilogue": "fuse_vector",
     "EqualOperands": "canonicalize",
+    "FoldTranspositions": "contraction_form",
     "Folded": "canonicalize",
     "ForgetResidency": "lower_tiles",
     "FuseContractions": "interleave",
@@ -96,11 +99,13 @@ _HOMES = {
 
 __all__ = [
     "CastThere",
+    "ContractByGemm",
     "ContractToTiles",
     "CutOverCores",
     "CutOverTime",
     "Epilogue",
     "EqualOperands",
+    "FoldTranspositions",
     "Folded",
     "ForgetResidency",
     "FuseContractions",
