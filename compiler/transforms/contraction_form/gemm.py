@@ -1,14 +1,15 @@
 """Tensor contractions as transpositions and one product of matrices (TTGT)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
 from math import prod
-from typing import TypeVar
+from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from npuc.compiler.layers.base import Emit
 from npuc.compiler.transforms.contraction_form.layout import own_layout
 from npuc.compiler.transforms.contraction_form.native import reshaped
 from npuc.dialects.npu import ContractOp, MoveOp
@@ -17,20 +18,20 @@ from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Tensor
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 
-OpT = TypeVar("OpT", bound=Operation)
 Group = tuple[str, ...]
 """Dimensions that are one of the product of matrices, outermost first."""
 
 
 @dataclass(frozen=True)
 class _Way:
-    """How a tensor is read as a matrix: its axes in another order, and the groups of dimensions that are its new ones."""
+    """How a tensor is read as a matrix: its axes in another order, and the dimensions that each axis of it is."""
 
     axes: tuple[int, ...]
     groups: tuple[Group, ...]
 
     @property
     def is_copied(self) -> bool:
+        """Whether elements change their places."""
         return self.axes != tuple(range(len(self.axes)))
 
 
@@ -98,7 +99,7 @@ def _way(tensor: Tensor, orders: Sequence[Group]) -> _Way | None:
     return _Way((*ones, *(place[dim] for group in own for dim in group)), tuple(own))
 
 
-def contract_by_gemm(op: ContractOp, gemm: Gemm, emit: Callable[[OpT], OpT]) -> list[SSAValue]:
+def contract_by_gemm(op: ContractOp, gemm: Gemm, emit: Emit[Any]) -> list[SSAValue]:
     """The product of matrices between transposed operands, and its result transposed back."""
     nest, names = op.nest, _names(gemm.groups)
     sizes = {group: prod(nest.sizes[dim] for dim in group) for group in gemm.groups}
@@ -128,7 +129,7 @@ def contract_by_gemm(op: ContractOp, gemm: Gemm, emit: Callable[[OpT], OpT]) -> 
     return [result]
 
 
-def _transposed(value: SSAValue, axes: Sequence[int], emit: Callable[[OpT], OpT]) -> SSAValue:
+def _transposed(value: SSAValue, axes: Sequence[int], emit: Emit[Any]) -> SSAValue:
     """A value with its axes in another order, by a copy."""
     type_, shape = tensor_type(value), shape_of(value)
     result = tensor_of(type_.element_type, [shape[axis] for axis in axes])

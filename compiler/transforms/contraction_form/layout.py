@@ -5,9 +5,9 @@ A layout has, for each axis of a tensor, parts of dimensions, outermost first. A
 a transposition permutes axes. Cuts of one dimension that several tensors ask for must nest.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from xdsl.ir import SSAValue
 
@@ -116,7 +116,7 @@ class Cuts:
     def admit(self, layout: Layout) -> bool:
         """Cut the dimensions where a layout does too, if all cuts nest; whether they do."""
         new = {dim: self._bounds(dim) for dim in self.sizes}
-        for part in (part for group in layout for part in group):
+        for part in chain.from_iterable(layout):
             new[part.dim] |= {part.stride, part.stride * part.size}
         if any(outer % inner for bounds in new.values() for inner, outer in pairwise(sorted(bounds))):
             return False
@@ -134,10 +134,9 @@ class Cuts:
 
     def cut(self, layout: Layout) -> list[Part]:
         """The parts of a layout one after another, as small as those of all others."""
-        groups: Iterable[Part] = (part for group in layout for part in group)
         return [
             one
-            for part in groups
+            for part in chain.from_iterable(layout)
             for one in self.parts(part.dim)
             if one.stride >= part.stride and one.stride * one.size <= part.stride * part.size
         ]

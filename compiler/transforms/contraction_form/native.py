@@ -1,11 +1,12 @@
 """Contractions that read and write tensors as they lie: transpositions become index maps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
+from npuc.compiler.layers.base import Emit
 from npuc.compiler.transforms.contraction_form.layout import (
     Cuts,
     Layout,
@@ -18,12 +19,11 @@ from npuc.dialects.npu.contract import operand_tensors
 from npuc.dialects.npu.nest import Axis, Nest, Tensor
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 
-OpT = TypeVar("OpT", bound=Operation)
 Ends = list[tuple[SSAValue, Layout]]
 """For each tensor of a nest the value that stands for it, and how that lies."""
 
 
-def reshaped(value: SSAValue, shape: Sequence[int], emit: Callable[[ViewOp], ViewOp]) -> SSAValue:
+def reshaped(value: SSAValue, shape: Sequence[int], emit: Emit[Any]) -> SSAValue:
     """A value under a shape: itself or what it is a view of, where that has it."""
     if shape_of(value) == tuple(shape):
         return value
@@ -59,7 +59,7 @@ def folded_ends(op: ContractOp) -> tuple[Ends, Cuts] | None:
     return None if unchanged else (ends, cuts)
 
 
-def native_contract(op: ContractOp, ends: Ends, cuts: Cuts, emit: Callable[[OpT], OpT]) -> list[SSAValue]:
+def native_contract(op: ContractOp, ends: Ends, cuts: Cuts, emit: Emit[Any]) -> list[SSAValue]:
     """A contraction over cut dimensions between such values; what stands for the values of its results."""
     nest, names = op.nest, cuts.names()
     tensors = (*operand_tensors(nest), *nest.outs)

@@ -1,12 +1,12 @@
 """The patterns of this pass."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from npuc.compiler.layers.base import Emit
 from npuc.compiler.transforms.contraction_form.gemm import contract_by_gemm, gemm_of
 from npuc.compiler.transforms.contraction_form.native import folded_ends, native_contract
 from npuc.compiler.transforms.named_pattern import NamedPattern
@@ -89,7 +89,7 @@ class ContractByGemm(NamedPattern):
             rewriter.replace(op, [], contract_by_gemm(op, gemm, _emitter(op, rewriter)))
 
 
-def _emitter(source: Operation, rewriter: PatternRewriter) -> Callable[[OpT], OpT]:
+def _emitter(source: Operation, rewriter: PatternRewriter) -> Emit[Any]:
     """Puts operations of the layer and role of another in front of it."""
 
     def emit(new: OpT) -> OpT:
