@@ -15,6 +15,7 @@ from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms import get_all_passes
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
+from npuc.compiler.transforms.contraction_form import ContractionFormPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
@@ -62,6 +63,8 @@ PIPELINES: list[list[ModulePass]] = [
         FuseVectorPass(),
     ],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
+    [AutodiffPass(), LowerToNpuPass(), ContractionFormPass("native"), SchedulePass(), LowerTilesPass()],
+    [AutodiffPass(), LowerToNpuPass(), ContractionFormPass("native"), ContractionFormPass("ttgt"), SchedulePass()],
     [AutodiffPass(), LowerToNpuPass(), MapPass("kcp_ws", num_pes=6)],
     [AutodiffPass(), LowerToNpuPass(), MapPass("rs", num_pes=12)],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), InterleavePass(), MapPass("yxp_os", num_pes=9)],

@@ -41,6 +41,16 @@ network large(batch=192) {
 }
 """
 WIDE = MLP.replace("batch=8", "batch=32").replace("12)", "48)")
+CONTRACTIONS = """\
+network contractions(batch=2) {
+  input  x: f32[batch, 3, 4, 5]
+  labels y: i32[batch]
+  h = einsum("aebf,fdce->abcd", [x, param([5, 2, 3, 3])])
+  g = einsum("abcd,edf->afebc", [h, param([2, 2, 3])])
+  loss cross_entropy(linear(flatten(g), 5), y)
+  optimizer sgd(lr=0.1)
+}
+"""
 NORMS = MLP.replace("sgd(lr=0.1, momentum=0.9)", "lamb(lr=0.1)")
 TARGET = "set-target{rows=4 cols=4 spm-bytes=%s clock-mhz=1000 gb-per-s=4 lanes=4 element-bytes=1%s}"
 ENERGIES = " mac-pj=0.5 spm-pj-per-byte=1 dram-pj-per-byte=40"
@@ -63,6 +73,8 @@ class Effect(NamedTuple):
 
 
 EFFECTS = {
+    "contraction-form form": Effect("form=ttgt", NPU, instead="form=native", network=CONTRACTIONS),
+    "contraction-form only": Effect("only=g", NPU, "form=native", network=CONTRACTIONS),
     "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
     "fuse-vector only": Effect("only=logits", f"{NPU},schedule"),
     "group-weights only": Effect("only=logits", f'{NPU},tile{{steps="m:4,n:4,k:4"}},rearrange{{order=m,n,k}}'),
@@ -159,6 +171,11 @@ TOGETHER = "what shares an operand runs together already"
 HAS_SCHEDULES = "no schedule is searched for contractions that have one"
 NO_LAYER = "no contraction is of such a layer"
 IDLE = {
+    f"{SCHEDULED},contraction-form{{form=ttgt}}": "the contractions have schedules, residents or mappings, or run",
+    f"{NPU},contraction-form{{form=ttgt}}": "all contractions are products of matrices or convolutions",
+    f"{NPU},contraction-form{{form=native}}": "no contraction reads or writes a transposed tensor that it could take",
+    f"{NPU},contraction-form{{form=native only=fc9}}": f"only=fc9 has no effect: {NO_LAYER}",
+    "contraction-form{form=native},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",
     f"{SCHEDULED},schedule": "pass 'schedule' has nothing to do: all contractions have schedules",
     f"{SCHEDULED},schedule{{objective=energy only=logits}}": "all contractions of logits have schedules",
     f"{NPU},schedule{{only=fc9}}": f"pass 'schedule': only=fc9 has no effect: {NO_LAYER} (known: h.linear, logits)",
@@ -217,6 +234,7 @@ IDLE = {
 """Passes of a pipeline that have nothing to do for `MLP`, or options of theirs that have no effect, and the remark."""
 
 REFUSED = {
+    "contraction-form{form=gemm}": "form is 'gemm', expected native or ttgt",
     "rearrange{order=m,k orders=all}": "orders is 'all', which only rule=best takes",
     "rearrange{rule=published orders=all}": "orders is 'all', which only rule=best takes",
     "rearrange{rule=best order=m,k}": "expected either an order",

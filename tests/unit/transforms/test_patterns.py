@@ -20,7 +20,17 @@ from npuc.dialects.npu import InterleaveOp
 from npuc.dialects.npu.nest import Loop, Schedule
 from npuc.frontends.mlir import make_context
 
-PASSES = ("tile", "keep", "rearrange", "partition", "schedule", "interleave", "group-weights", "map")
+PASSES = (
+    "tile",
+    "keep",
+    "rearrange",
+    "partition",
+    "schedule",
+    "interleave",
+    "group-weights",
+    "map",
+    "contraction-form",
+)
 OWN = [pattern for step in PASSES for pattern in get_all_patterns()[step]]
 NAMES: dict[str, Any] = {"Loop": Loop, "Schedule": Schedule, **{n: getattr(patterns, n) for n in patterns.__all__}}
 
