@@ -1,7 +1,8 @@
 """
 The pages of docs/ whose examples are executed, and how their blocks are written.
 
-    ```console            lines that begin with `$ ` are commands, the others what they print
+    ```console            lines that begin with `$ ` are commands, the others what they print; behind a line that ends
+                          with a backslash the command goes on in a line that begins with `> `
     ```toml small.toml    a file of that name in the working folder (any language, any name)
     ```python             executed; names live to the end of the page. Where it imports torch, only with PyTorch
     ```text               what the python block before it prints
@@ -11,7 +12,7 @@ are not executed are indented.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -74,11 +75,16 @@ class Block:
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a console block, its line in the page, and the lines that it prints."""
+    """A command of a console block as the page has it, its line in the page, and the lines that it prints."""
 
-    text: str
+    shown: str
     line: int
     output: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The command in one line."""
+        return self.shown.replace("\\\n> ", "")
 
 
 def read_page(name: str) -> str:
@@ -119,9 +125,10 @@ def commands_of(block: Block) -> list[Command]:
     for number, line in enumerate(block.text.splitlines(), block.line + 1):
         if line.startswith("$ "):
             found.append(Command(line.removeprefix("$ "), number, ()))
+        elif line.startswith("> ") and found[-1].shown.endswith("\\") and not found[-1].output:
+            found[-1] = replace(found[-1], shown=f"{found[-1].shown}\n{line}")
         else:
-            last = found[-1]
-            found[-1] = Command(last.text, last.line, (*last.output, line))
+            found[-1] = replace(found[-1], output=(*found[-1].output, line))
     return found
 
 

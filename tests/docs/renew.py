@@ -107,8 +107,10 @@ def renewed(shown: str, printed: str) -> str:
 
 
 def short(line: str) -> str:
-    """A line of output as a page may show it, at most 120 characters, cut between words."""
-    return line if len(line) <= LONGEST else line[: line.rindex(" ", 0, LONGEST - 1)] + " " + ANY
+    """A line of output as a page may show it, at most 120 characters, cut between words; a command stays whole."""
+    return (
+        line if len(line) <= LONGEST or line.startswith("$ ") else line[: line.rindex(" ", 0, LONGEST - 1)] + " " + ANY
+    )
 
 
 def renewed_block(block: Block, shell: Shell) -> str:
@@ -116,7 +118,7 @@ def renewed_block(block: Block, shell: Shell) -> str:
     if block.language == "console" and not block.name:
         lines: list[str] = []
         for command in commands_of(block):
-            lines += [f"$ {command.text}", *_shown(command, shell.command(command))]
+            lines += [f"$ {command.shown}", *_shown(command, shell.command(command))]
         return "".join(line + "\n" for line in lines)
     if block.language == "text" and not block.name:
         if shell.printed is None or matches(block.text, shell.printed):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.examples import NEEDING, run_page
-from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, matches, read_page
+from tests.docs.pages import FOLDER, LANGUAGES, NAMES, ROOT, Block, blocks_of, commands_of, matches, read_page
 from tests.docs.shell import Shell
 
 PAGES = pytest.mark.parametrize("page", NAMES)
@@ -80,6 +80,13 @@ def test_comparison_of_output(expected: str, found: str, *, equal: bool) -> None
 def test_a_wrong_console_block_fails(text: str, tmp_path: Path) -> None:
     with pytest.raises(AssertionError):
         Shell(tmp_path).run(Block("console", "", 1, text))
+
+
+def test_a_command_goes_on_behind_a_backslash(tmp_path: Path) -> None:
+    block = Block("console", "", 1, "$ npuc list \\\n> no-such\n…\n$ echo $?\n2\n")
+    command, status = commands_of(block)
+    assert (command.text, command.output, status.text) == ("npuc list no-such", ("…",), "echo $?")
+    Shell(tmp_path).run(block)
 
 
 def test_the_sample_is_the_one_that_the_page_shows() -> None:

@@ -18,7 +18,7 @@ from npuc.dialects.train.base import decode
 
 
 @dataclass(frozen=True)
-class Part:
+class DimPart:
     """`size` positions of a dimension that are `stride` apart: `k // stride % size`."""
 
     dim: str
@@ -26,7 +26,7 @@ class Part:
     size: int
 
 
-Layout = tuple[tuple[Part, ...], ...]
+Layout = tuple[tuple[DimPart, ...], ...]
 """The parts of each axis, outermost first."""
 
 
@@ -35,7 +35,7 @@ def own_layout(tensor: Tensor, sizes: Mapping[str, int]) -> Layout | None:
     if all(
         axis.is_plain or (not axis.terms and size == 1) for axis, size in zip(tensor.axes, tensor.shape, strict=True)
     ):
-        return tuple(tuple(Part(dim, 1, sizes[dim]) for dim in axis.dims) for axis in tensor.axes)
+        return tuple(tuple(DimPart(dim, 1, sizes[dim]) for dim in axis.dims) for axis in tensor.axes)
     return None
 
 
@@ -49,9 +49,9 @@ def permutation_of(op: MoveOp) -> tuple[int, ...]:
 def regrouped(layout: Layout, shape: Sequence[int]) -> Layout | None:
     """The layout of the same elements in row-major order under another shape; None if parts do not divide so."""
     rest = [part for group in reversed(layout) for part in reversed(group)]
-    groups: list[tuple[Part, ...]] = []
+    groups: list[tuple[DimPart, ...]] = []
     for size in shape:
-        group: list[Part] = []
+        group: list[DimPart] = []
         need = size
         while need > 1:
             part = rest.pop()
@@ -60,8 +60,8 @@ def regrouped(layout: Layout, shape: Sequence[int]) -> Layout | None:
                 need //= part.size
             elif part.size % need == 0:
                 low = part.size // need
-                group.append(Part(part.dim, part.stride * low, need))
-                rest.append(Part(part.dim, part.stride, low))
+                group.append(DimPart(part.dim, part.stride * low, need))
+                rest.append(DimPart(part.dim, part.stride, low))
                 need = 1
             else:
                 return None
@@ -126,13 +126,13 @@ class Cuts:
     def _bounds(self, dim: str) -> frozenset[int]:
         return self.strides.get(dim, frozenset()) | {1, self.sizes[dim]}
 
-    def parts(self, dim: str) -> list[Part]:
+    def parts(self, dim: str) -> list[DimPart]:
         """The parts of a dimension, outermost first."""
         bounds = sorted(self._bounds(dim))
-        cut = [Part(dim, inner, outer // inner) for inner, outer in pairwise(bounds)]
-        return cut[::-1] or [Part(dim, 1, 1)]
+        cut = [DimPart(dim, inner, outer // inner) for inner, outer in pairwise(bounds)]
+        return cut[::-1] or [DimPart(dim, 1, 1)]
 
-    def cut(self, layout: Layout) -> list[Part]:
+    def cut(self, layout: Layout) -> list[DimPart]:
         """The parts of a layout one after another, as small as those of all others."""
         return [
             one
@@ -141,9 +141,9 @@ class Cuts:
             if one.stride >= part.stride and one.stride * one.size <= part.stride * part.size
         ]
 
-    def names(self) -> dict[Part, str]:
+    def names(self) -> dict[DimPart, str]:
         """A name for each part: that of its dimension, with a number where there are several, outermost 0."""
-        found: dict[Part, str] = {}
+        found: dict[DimPart, str] = {}
         for dim in self.sizes:
             parts = self.parts(dim)
             taken = {*self.sizes, *found.values()}
