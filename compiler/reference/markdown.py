@@ -47,6 +47,8 @@ def pass_markdown(page: PassPage, example: PassExample | None) -> Iterator[str]:
     yield from _table("option", page.options)
     if example is not None:
         after = f", after `{example.before}`" if example.before else ""
+        if page.network is not None:
+            yield from ("", "The network of the example:", "", "```dsl", page.network.rstrip(), "```")
         yield from ("", f"For example `{example.step}`{after}:", "", "```diff")
         yield from _lines("-", example.gone)
         yield from _lines("+", example.new)

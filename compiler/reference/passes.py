@@ -33,7 +33,7 @@ network mlp(batch=32, width=64) {
   optimizer sgd(lr=0.1)
 }
 """
-"""What the examples of passes start from."""
+"""What the examples of passes start from, where a pass has no `EXAMPLE_NETWORK`."""
 MACHINE = 'set-target{rows=16 cols=16 spm-bytes=16384 clock-mhz=1000 gb-per-s=10 lanes=16 dataflow="ws"}'
 """What they run on."""
 LONGEST = 6
@@ -53,7 +53,7 @@ class PassOption:
 
 @dataclass(frozen=True)
 class PassExample:
-    """What the last pass of a pipeline changes in `NETWORK`: the lines that go and those that come."""
+    """What the last pass of a pipeline changes in a network: the lines that go and those that come."""
 
     before: str
     step: str
@@ -84,6 +84,8 @@ class PassPage:
     patterns: tuple[PatternPage, ...]
     pipeline: str | None
     """The pipeline of its example, whose last pass it is."""
+    network: str | None = None
+    """The network of its example, where that is not `NETWORK`."""
 
 
 def pass_named(name: str, available: dict[str, PassFactory]) -> type[ModulePass]:
@@ -97,7 +99,7 @@ def pass_page(found: type[ModulePass]) -> PassPage:
     """What a pass does, by its definition and the text of its module."""
     own = documentation(found)
     around = blocks_of(sys.modules[found.__module__].__doc__ or "")
-    pipeline: object = getattr(found, "EXAMPLE", None)
+    pipeline, network = (getattr(found, name, None) for name in ("EXAMPLE", "EXAMPLE_NETWORK"))
     return PassPage(
         found.name,
         own.summary or "It has no description.",
@@ -105,6 +107,7 @@ def pass_page(found: type[ModulePass]) -> PassPage:
         tuple(_options(found, dataclasses.fields(found))),
         tuple(pattern_page(found.name, pattern) for pattern in get_all_patterns().get(found.name, ())),
         pipeline if isinstance(pipeline, str) else None,
+        network if isinstance(network, str) else None,
     )
 
 
@@ -173,10 +176,12 @@ def _classes_text(hint: Any) -> str:
     )
 
 
-def example_of(pipeline: str, available: dict[str, PassFactory]) -> PassExample:
-    """Run the example of a pass. Raises what its passes raise."""
-    passes = read_pipeline(f"{MACHINE},{pipeline}", available)
-    module = read_source(NETWORK, format="dsl")
+def example_of(page: PassPage, available: dict[str, PassFactory]) -> PassExample | None:
+    """Run the example of a pass, if it has one. Raises what its passes raise."""
+    if page.pipeline is None:
+        return None
+    passes = read_pipeline(f"{MACHINE},{page.pipeline}", available)
+    module = read_source(page.network or NETWORK, format="dsl")
     seen = _Around(passes[-1])
     run_pipeline(module, passes, make_context(), SourceTexts({}), verify_each=True, watch=seen)
     gone, new = _changed(seen.texts)

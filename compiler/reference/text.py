@@ -76,6 +76,9 @@ def _pass_lines(page: PassPage, example: PassExample | None, width: int) -> Iter
         yield "\noptions"
         yield from rows([(_option(option), option.meaning or "") for option in page.options], width)
     if example is not None:
+        if page.network is not None:
+            yield "\nnetwork of the example"
+            yield indent(page.network.rstrip(), STEP)
         yield f"\nexample: {example.step}" + (f" after {example.before}" if example.before else "")
         for mark, lines in (("-", example.gone), ("+", example.new)):
             yield from (f"{STEP}{mark} {line}" for line in cut(lines))

@@ -33,9 +33,9 @@ PASSES = f"""\
 # Passes
 
 What each pass of `-p` does, its options, and what it changes in an example. `npuc explain --pass NAME` shows one of
-them, `npuc list passes` lists them; [writing-a-pass.md](writing-a-pass.md) adds one. The examples start from this
-network, on the machine `{MACHINE}`, and show the
-operations that differ, without their types:
+them, `npuc list passes` lists them; [writing-a-pass.md](writing-a-pass.md) adds one. The examples show the operations that
+differ, without their types. They run on the machine `{MACHINE}`,
+on a network that stands there, or else on this one:
 
 ```dsl
 {NETWORK}```
@@ -75,7 +75,7 @@ def pass_lines() -> Iterator[str]:
     for name in get_all_passes():
         page = pass_page(pass_named(name, available))
         assert page.pipeline is not None, f"{name} has no EXAMPLE"
-        yield from pass_markdown(page, example_of(page.pipeline, available))
+        yield from pass_markdown(page, example_of(page, available))
 
 
 def operator_lines() -> Iterator[str]:

@@ -56,8 +56,8 @@ def test_a_pass_is_explained(name: str) -> None:
     page = pass_page(pass_named(name, available))
     assert page.text
     assert [option.name for option in page.options if not option.meaning] == []
-    assert page.pipeline is not None
-    example = example_of(page.pipeline, available)
+    example = example_of(page, available)
+    assert example is not None
     assert example.step.startswith(name)
     assert example.gone != example.new
 

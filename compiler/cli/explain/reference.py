@@ -101,8 +101,7 @@ def _page(option: str, name: str, load: Sequence[str]) -> tuple[object, str]:
 
             available = available_passes(load)
             found = pass_page(pass_named(name, available))
-            example = None if found.pipeline is None else example_of(found.pipeline, available)
-            return found, text.pass_text(found, example, width)
+            return found, text.pass_text(found, example_of(found, available), width)
 
 
 def _show(page: object, text: str, json: str | None) -> None:

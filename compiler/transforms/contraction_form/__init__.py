@@ -47,6 +47,15 @@ class ContractionFormPass(ModulePass):
 
     name = "contraction-form"
     EXAMPLE: ClassVar = "lower-to-npu,contraction-form{form=native}"
+    EXAMPLE_NETWORK: ClassVar = """\
+network contraction(batch=4) {
+  input x: f32[batch, 6, 5, 7]
+  w = param([7, 6, 8])
+  input t: f32[batch, 5, 8]
+  loss mse(einsum("aebf,fec->abc", [x, w]), t)
+  optimizer sgd(lr=0.1)
+}
+"""
 
     form: str
     """native, or ttgt: transpositions and a product of matrices."""
