@@ -91,7 +91,7 @@ def blocks(parts: Sequence[str], width: int) -> Iterator[str]:
         if is_code(block):
             yield indent(dedent(block), 2 * STEP)
         else:
-            yield from prose(block.split("\n") if block.startswith("- ") else [block], width)
+            yield from prose(block.replace("\n  ", " ").split("\n") if block.startswith("- ") else [block], width)
 
 
 def _option(option: PassOption) -> str:

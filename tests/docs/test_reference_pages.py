@@ -14,6 +14,7 @@ from npuc.compiler.reference.meanings import OPERANDS, PROPERTIES, RESULTS
 from npuc.compiler.reference.operations import operation_page, own_operations
 from npuc.compiler.reference.passes import example_of, pass_named, pass_page
 from npuc.compiler.reference.report import native_keys, report_keys
+from npuc.compiler.reference.text import pass_text
 from npuc.compiler.transforms import get_all_passes, get_all_patterns
 from npuc.frontends.mlir import make_context
 from npuc.hardware import KEYS, load_hardware
@@ -60,6 +61,13 @@ def test_a_pass_is_explained(name: str) -> None:
     assert example is not None
     assert example.step.startswith(name)
     assert example.gone != example.new
+
+
+def test_items_of_a_list_run_on_in_the_text_of_a_pass() -> None:
+    page = pass_page(pass_named("contraction-form", available_passes()))
+    lines = pass_text(page, None, 100).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("  - `native`"))
+    assert all(len(line) > 70 for line in lines[at : at + 3])
 
 
 def test_layers_are_explained() -> None:
