@@ -33,8 +33,8 @@ PASSES = f"""\
 # Passes
 
 What each pass of `-p` does, its options, and what it changes in an example. `npuc explain --pass NAME` shows one of
-them, `npuc list passes` lists them; [writing-a-pass.md](writing-a-pass.md) adds one. The examples show the operations that
-differ, without their types. They run on the machine `{MACHINE}`,
+them, `npuc list passes` lists them; [writing-a-pass.md](writing-a-pass.md) adds one. The examples show the operations
+that differ, without their types. They run on the machine `{MACHINE}`,
 on a network that stands there, or else on this one:
 
 ```dsl
