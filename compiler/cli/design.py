@@ -45,6 +45,14 @@ class DesignBudget(LongSearching):
             "--goals", metavar="A,B,…", help="Goals of a Pareto front, the objective first: time, energy, edp, area."
         ),
     ] = None
+    flexible: Annotated[
+        str | None,
+        typer.Option(
+            "--class",
+            metavar="BITS,…|any",
+            help="Classes of flexibility, TOPS, 1110 by default: the best machine of each. any: all sixteen.",
+        ),
+    ] = None
     mapped: Annotated[
         str | None,
         typer.Option("--mapped", metavar="FILE|-", help="Write the program with its mappings on the best machine."),
@@ -122,7 +130,9 @@ def _goals(goals: str | None, objective: str | None) -> tuple[str, ...]:
 
 def _settings(goals: tuple[str, ...], asked: DesignBudget) -> DesignSettings:
     """What was asked for. Raises `UsageError`."""
+    from npuc.compiler.analysis.mapping.flexibility.axes import class_of
     from npuc.compiler.explore.design.budget import RETICLE_MM2
+    from npuc.compiler.explore.design.classes import DEFAULT_CLASS, check_levels, classes_named
     from npuc.compiler.explore.design.result import DesignSettings
 
     if asked.area_mm2 is None and asked.power_w is None:
@@ -131,8 +141,16 @@ def _settings(goals: tuple[str, ...], asked: DesignBudget) -> DesignSettings:
     if asked.power_w is not None and asked.power_w <= 0:
         raise UsageError(f"--power-w {asked.power_w:g}: expected more than 0")
     asked.check()
+    classes = classes_named(asked.flexible or class_of(DEFAULT_CLASS))
+    check_levels(classes, asked.levels)
+    if len(classes) > 1 and len(goals) > 1:
+        raise UsageError(
+            f"--class {asked.flexible} compares classes by one goal, and --goals {asked.goals} has {len(goals)}",
+            hint="one of the classes, or --objective in place of --goals",
+        )
+    names = tuple(map(class_of, classes))
     limit = RETICLE_MM2 if asked.area_mm2 is None else asked.area_mm2
-    return DesignSettings(goals, "", limit, asked.power_w, asked.budget, asked.seed, asked.levels, asked.tiles)
+    return DesignSettings(goals, "", limit, asked.power_w, asked.budget, asked.seed, asked.levels, asked.tiles, names)
 
 
 def _search(

@@ -9,6 +9,7 @@ ones (Mouret and Clune, "Illuminating search spaces by mapping elites", arXiv 15
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,18 +25,23 @@ FINE = 8
 
 @dataclass(frozen=True)
 class Elites:
-    """Mappings with the genomes that express them and their needs."""
+    """
+    Mappings with the genomes that express them and their needs.
+
+    With `reshaped` any machine of as many elements runs them: its array takes the shape of each mapping.
+    """
 
     genomes: Genomes
     candidates: Candidates
     needs: Needs
+    reshaped: bool = False
 
     def __len__(self) -> int:
         return len(self.genomes)
 
     def at(self, rows: Ints) -> Elites:
         """These mappings."""
-        return Elites(self.genomes.at(rows), self.candidates.at(rows), self.needs.at(rows))
+        return Elites(self.genomes.at(rows), self.candidates.at(rows), self.needs.at(rows), self.reshaped)
 
     def joined(self, others: Elites) -> Elites:
         """These, then the others."""
@@ -43,11 +49,17 @@ class Elites:
             self.genomes.joined(others.genomes),
             join((self.candidates, others.candidates)),
             self.needs.joined(others.needs),
+            self.reshaped,
         )
 
     def within(self, fanouts: tuple[int, ...]) -> NDArray[np.bool_]:
-        """Whether each runs on clusters of so many sub-clusters at each level."""
-        fits: NDArray[np.bool_] = np.all(self.candidates.fanouts <= np.array(fanouts)[:, None], axis=0)
+        """Whether each runs on a machine with clusters of so many sub-clusters at each level."""
+        own = self.candidates.fanouts
+        fits: NDArray[np.bool_]
+        if self.reshaped:
+            fits = own.prod(axis=0) <= prod(fanouts)
+        else:
+            fits = np.all(own <= np.array(fanouts)[:, None], axis=0)
         return fits
 
 
@@ -59,8 +71,12 @@ class Archive:
     evaluations: int = field(default=0)
 
     def add(self, found: Elites) -> None:
-        """Consider mappings."""
+        """Consider mappings that were evaluated for this contraction."""
         self.evaluations += len(found)
+        self.learn(found)
+
+    def learn(self, found: Elites) -> None:
+        """Consider mappings."""
         fine = found.at(np.flatnonzero(np.isfinite(found.needs.l1) & np.isfinite(found.needs.l2)))
         if not len(fine):
             return

@@ -50,9 +50,16 @@ def neighbours(fanouts: Fanouts, most: int) -> list[Fanouts]:
     return list(found)
 
 
-def least_times(work: Work, space: MapSpace, clusters: Sequence[Fanouts]) -> Floats:
-    """The cycles that no mapping of a contraction is below on clusters of each kind, one run of it."""
-    bound, spread = CostBound(work.statements, work.array, "time"), _spreads(space)
+def least_times(
+    work: Work, space: MapSpace, clusters: Sequence[Fanouts], spread: NDArray[np.bool_] | None = None
+) -> Floats:
+    """
+    The cycles that no mapping of a contraction is below on clusters of each kind, one run of it.
+
+    `spread` are the dimensions that levels may spread, [level, dimension, choice]; None: each level any one, or none.
+    """
+    bound = CostBound(work.statements, work.array, "time")
+    spread = spreads_of(space) if spread is None else spread
     found: list[Floats] = []
     for some in _parts(clusters, spread.shape[2]):
         widths = np.where(spread[:, :, None], np.array(some, float).T[:, None, :, None], 1.0)
@@ -68,7 +75,7 @@ def _parts(clusters: Sequence[Fanouts], choices: int) -> Iterator[Sequence[Fanou
         yield clusters[start : start + each]
 
 
-def _spreads(space: MapSpace) -> NDArray[np.bool_]:
+def spreads_of(space: MapSpace) -> NDArray[np.bool_]:
     """All choices of one dimension, or none, that each level spreads: [level, dimension, choice]."""
     choices = np.array(list(product((-1, *space.cut), repeat=space.levels)))
     return choices.T[:, None] == np.arange(len(space.dims))[:, None]
@@ -76,15 +83,21 @@ def _spreads(space: MapSpace) -> NDArray[np.bool_]:
 
 @dataclass
 class ClusterTimes:
-    """What each contraction takes at least on kinds of clusters, one run of it, found once: `times`."""
+    """
+    What each contraction takes at least on kinds of clusters, one run of it, found once: `times`.
+
+    `spreads` are what levels may spread in each contraction (`least_times`).
+    """
 
     works: Sequence[Work]
     spaces: Sequence[MapSpace]
+    spreads: Sequence[NDArray[np.bool_] | None]
     times: dict[Fanouts, Floats] = field(default_factory=dict[Fanouts, Floats])
 
     def find(self, clusters: Sequence[Fanouts]) -> None:
         """Find the times on these clusters, too."""
         new = [one for one in clusters if one not in self.times]
         if new:
-            found = np.array([least_times(*pair, new) for pair in zip(self.works, self.spaces, strict=True)])
+            each = zip(self.works, self.spaces, self.spreads, strict=True)
+            found = np.array([least_times(work, space, new, spread) for work, space, spread in each])
             self.times |= {one: found[:, at] for at, one in enumerate(new)}

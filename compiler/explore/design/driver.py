@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.mapping.flexibility.axes import Supports, class_of
+from npuc.compiler.analysis.mapping.named.templates import DEFAULT
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.design.budget import Budget, area_model
+from npuc.compiler.explore.design.classes import classes_named, is_free
 from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import Course, explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 BACKEND = "maestro"
+MAPPING = "maestro.mapping"
 PUBLISHED = "gamma-int8"
 """The area formula of machines without a technology node: DiGamma's."""
 
@@ -72,14 +77,20 @@ def design(
         for warning in (*warnings, *unread_constraints(machine)):
             say(f"warning: {warning}")
         machine = _with_area(machine, say)
-        task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors")
+        classes = tuple(found for name in settings.classes for found in classes_named(name))
+        machine, dataflow = _with_dataflow(machine, options, classes)
+        task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors", dataflow=dataflow)
         area = area_model(machine, float(task.width))
         settings = replace(settings, area_model=area.name)
         budget = Budget(area, settings.area_mm2, settings.power_w)
         given = given_machine(task, machine, model)
         goals = [_goal(cast("GoalName", one), machine, settings) for one in settings.goals if one != "area"]
-        searched = explore(task, budget, access_energy(machine), goals, course, area="area" in settings.goals)
+        area_too = "area" in settings.goals
+        searched = explore(task, budget, access_energy(machine), goals, course, area=area_too, classes=classes)
         scored = designed_machines(task, machine, searched)
+        for one in classes if len(classes) > 1 else ():
+            if one not in {best.supports for best in searched.designs}:
+                say(f"no machine of class {class_of(one)} was found within the budgets")
         for warning in unread_warnings(options_of(options).overrides, [(model, machine)]):
             say(f"warning: {warning}")
     result = DesignResult(
@@ -93,8 +104,28 @@ def design(
         tuple(scored),
         searched.interrupt is not None,
     )
-    text = machine_text(designed(machine, searched.designs[0].design.size), _remark(result))
+    best = searched.designs[0]
+    text = machine_text(designed(machine, best.design.size, best.supports), _remark(result))
     return Designed(result, module, text, searched.interrupt, searched.before)
+
+
+def _with_dataflow(
+    machine: Hardware, options: CompileKeywords, classes: tuple[Supports, ...]
+) -> tuple[Hardware, str | None]:
+    """The machine with the dataflow that classes with fixed axes have, and its name; None where none of them has."""
+    if all(map(is_free, classes)):
+        return machine, None
+    dataflow = options_of(options).mapping or machine.get(MAPPING, str) or DEFAULT
+    if is_mapping_file(dataflow):
+        return machine, dataflow
+    return _like(machine, MAPPING, dataflow), dataflow
+
+
+def _like(machine: Hardware, key: str, value: str) -> Hardware:
+    """The machine with another value of a key; what lowering has read of it is not without effect."""
+    found = load_hardware({**machine.values, key: value})
+    found.reads.update(machine.reads)
+    return found
 
 
 def _with_area(machine: Hardware, say: Say) -> Hardware:
@@ -102,9 +133,7 @@ def _with_area(machine: Hardware, say: Say) -> Hardware:
     if machine.get(NODE, float) is not None or machine.written(MODEL):
         return machine
     say(f"{machine.name} has no technology node: areas by {PUBLISHED} (--set technology.node_nm=28 for npuc's own)")
-    found = load_hardware({**machine.values, MODEL: PUBLISHED})
-    found.reads.update(machine.reads)  # what lowering has read is not without effect
-    return found
+    return _like(machine, MODEL, PUBLISHED)
 
 
 def _goal(name: GoalName, machine: Hardware, settings: DesignSettings) -> Goal:

@@ -15,12 +15,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
+from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.driver.score import version
 from npuc.compiler.explore.design.archive import Elites
+from npuc.compiler.explore.design.classes import DEFAULT_CLASS, DataflowExpression, class_space, is_free
 from npuc.compiler.explore.design.combine import MachineSize
 from npuc.compiler.explore.design.costs import Needs, Work, needs_of, priced_needs
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.design.goal import GoalName
+from npuc.compiler.explore.flexibility.own import OwnMapping
 from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
@@ -40,7 +43,7 @@ NUMBERS = 6
 @dataclass(frozen=True)
 class Brood:
     """
-    Children of a contraction, by its number, bred for a machine and a goal: of them `most` are evaluated.
+    Children of a contraction, by its number, bred for a machine of a class and a goal: of them `most` are evaluated.
 
     `known` are the needs of these, where a record has them, [number, mapping].
     """
@@ -50,6 +53,7 @@ class Brood:
     size: MachineSize
     goal: GoalName
     most: int
+    supports: Supports = DEFAULT_CLASS
     known: Floats | None = None
 
     @property
@@ -63,20 +67,27 @@ Evaluate = Callable[[Sequence[Brood]], list[Elites]]
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Evaluates children; with `buffered` elements keep what they refetch (`needs_of`)."""
+    """
+    Evaluates children; with `buffered` elements keep what they refetch (`needs_of`).
+
+    `owns` are the dataflow's mappings of the contractions, for classes that are fixed on some axis.
+    """
 
     works: tuple[Work, ...]
     spaces: tuple[MapSpace, ...]
     energy: AccessEnergy
     buffered: bool
+    owns: tuple[OwnMapping, ...] = ()
 
     def __call__(self, brood: Brood) -> Elites:
         """The mappings that the children express on their machine: of each group that with the least lower bound."""
         work, size, genomes, most = self.works[brood.number], brood.size, brood.genomes, brood.most
-        space = replace(self.spaces[brood.number], fanouts=(size.fanouts,))
+        space = class_space(self.spaces[brood.number], size.fanouts, brood.supports)
         l1, l2, sums = int(size.l1 / work.width), int(size.l2 / work.width), float(work.sum_size)
         capacity = BufferCapacity(work.statements, l1, l2, sums, sums)
-        candidates = Expression(space, capacity).candidates(genomes)
+        # of parents with fixed tiles, which choose how these are cut
+        genomes.chosen[...] = np.minimum(genomes.chosen, len(space.fanouts) - 1)
+        candidates = self._expression(brood, space, capacity).candidates(genomes)
         bound = CostBound(work.statements, work.array, brood.goal)
         group = np.arange(len(genomes)) % most
         order = np.lexsort((Screen(space, bound, capacity).costs(candidates), group))
@@ -87,6 +98,11 @@ class Evaluation:
         else:
             needs = priced_needs(work, self.energy, *brood.known)
         return Elites(genomes, candidates, needs)
+
+    def _expression(self, brood: Brood, space: MapSpace, capacity: BufferCapacity) -> Expression:
+        if is_free(brood.supports):
+            return Expression(space, capacity)
+        return DataflowExpression(space, capacity, brood.supports, self.owns[brood.number])
 
     def all_of(self, broods: Sequence[Brood]) -> list[Elites]:
         """Those of several, one after another."""

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
+from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.core.kinds import Scalar, Value
+from npuc.compiler.explore.design.classes import DEFAULT_CLASS
 from npuc.compiler.explore.design.combine import MachineSize
+from npuc.compiler.explore.flexibility.machine import BLOCK, KEYS
 from npuc.hardware import Hardware, load_hardware
 from npuc.hardware.level_keys import LEVELS, NODE, OFF_CHIP, parts_of, rows_of
 
 DROPPED = (
     *("maestro.num_pes", "maestro.l1_size", "maestro.l2_size", "memory.spm_kib", "energy.spm_pj_per_byte"),
-    *("array.rows", "array.cols", "array.cores", "area.chip_mm2", "area.array_mm2", "area.spm_mm2", LEVELS),
+    *("array.rows", "array.cols", "array.cores", "area.chip_mm2", "area.array_mm2", "area.spm_mm2", LEVELS, BLOCK),
 )
 """Keys of the given machine that are of its elements and buffers."""
 
 
-def designed(machine: Hardware, size: MachineSize) -> Hardware:
+def designed(machine: Hardware, size: MachineSize, supports: Supports = DEFAULT_CLASS) -> Hardware:
     """
-    A machine like the given one of another size: its elements, also as an array of the clusters' rows and columns, and
-    its buffers.
+    A machine like the given one of another size and of a class of flexibility: its elements, also as an array of the
+    clusters' rows and columns, and its buffers.
 
     Bandwidths, clock and all else are those of the given machine; what all its cores have, one core has. Energies of
     buffers follow from their sizes where the technology is known. Raises `UsageError` where the two do not go together.
@@ -34,6 +37,8 @@ def designed(machine: Hardware, size: MachineSize) -> Hardware:
     if len(size.fanouts) == 2 and "array.dataflow" in known:
         values["array.rows"], values["array.cols"] = size.fanouts
     values["maestro.num_pes"] = size.elements
+    for (key, meaning), support in zip(KEYS, supports, strict=True):
+        values[key] = next(word for word, meant in meaning.items() if meant == support)
     values[LEVELS] = _levels(machine, size, cores)
     return load_hardware(values)
 

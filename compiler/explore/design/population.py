@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from npuc.compiler.analysis.mapping.exact.arrays import Ints
+from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.explore.design.archive import Archive, Elites
+from npuc.compiler.explore.design.classes import CUTS, DEFAULT_CLASS, is_wired
 from npuc.compiler.explore.design.combine import MachineSize
 from npuc.compiler.explore.design.costs import Work
 from npuc.compiler.explore.design.evaluation import Brood
@@ -27,12 +30,19 @@ FRESH = 0.15
 
 @dataclass
 class Population:
-    """A contraction by its number, the space of its mappings whatever the clusters, operators, and what was found."""
+    """
+    A contraction by its number, the space of its mappings whatever the clusters, operators, and what was found.
+
+    `supports` is the class of the mappings that are bred, of any shape of the array; what is found is known to
+    `wider`, the populations of the same contraction whose classes have all of these mappings.
+    """
 
     number: int
     work: Work
     space: MapSpace
     random: np.random.Generator
+    supports: Supports = DEFAULT_CLASS
+    wider: Sequence[Population] = ()
     archive: Archive = field(default_factory=Archive)
     source: RandomGenomes = field(init=False)
     operators: Operators = field(init=False)
@@ -41,27 +51,37 @@ class Population:
         self.source = RandomGenomes(self.space, self.random)
         self.operators = Operators(self.space, self.random, self.source)
 
+    def add(self, found: Elites) -> None:
+        """Consider mappings that were evaluated for this population."""
+        self.archive.add(found)
+        for other in self.wider:
+            other.archive.learn(found)
+
     def bred(self, size: MachineSize, goal: Goal) -> Brood:
         """Children for a machine, of which parents are the best elites that fit it."""
         elites = self.archive.elites
         fitting = None if elites is None else elites.at(_fitting(elites, size))
-        if fitting is None or len(fitting) < 2:
+        if fitting is None or len(fitting) < 2 or is_wired(self.supports):
             return self._drawn(size, goal)
         fresh = int(FRESH * BRED * BATCH)
         children = self.operators.children(_best(fitting, goal, BATCH), BRED * BATCH - fresh)
-        return Brood(self.number, children.joined(self.source.draw(fresh)), size, goal.name, BATCH)
+        return Brood(self.number, children.joined(self.source.draw(fresh)), size, goal.name, BATCH, self.supports)
 
     def probe(self, size: MachineSize, goal: Goal) -> Brood:
         """What is best on any other machine, as it is and its children."""
         elites = self.archive.elites
-        if elites is None:
+        if elites is None or is_wired(self.supports):
             return self._drawn(size, goal)
         best = _best(elites, goal, BATCH)
         children = self.operators.children(best, BRED * PROBE - len(best))
-        return Brood(self.number, best.joined(children), size, goal.name, PROBE)
+        return Brood(self.number, best.joined(children), size, goal.name, PROBE, self.supports)
 
     def _drawn(self, size: MachineSize, goal: Goal) -> Brood:
-        return Brood(self.number, self.source.draw(DRAWN * BATCH), size, goal.name, BATCH)
+        if is_wired(self.supports):  # one mapping, of which only the cut of its tiles is open
+            genomes = self.source.draw(CUTS)
+            genomes.chosen[...] = np.arange(CUTS)
+            return Brood(self.number, genomes, size, goal.name, CUTS, self.supports)
+        return Brood(self.number, self.source.draw(DRAWN * BATCH), size, goal.name, BATCH, self.supports)
 
 
 def _fitting(elites: Elites, size: MachineSize) -> Ints:

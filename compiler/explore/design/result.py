@@ -27,6 +27,7 @@ FIELDS = (
     "watts",
     "utilization",
     "gap",
+    "class",
 )
 
 
@@ -42,6 +43,8 @@ class DesignSettings:
     seed: int
     levels: int
     tiles: str
+    classes: tuple[str, ...] = ("1110",)
+    """Classes of flexibility, subsets first: of several the result has the best machine of each."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ class DesignedMachine:
     A machine with the cost of a step on it.
 
     `energy` is in MACs' worth. `gap` is by what share its cycles are above those that no machine of the area is below;
-    `seconds`, `energy_j` and `watts` are None where the machine has no clock or no energy of a MAC.
+    `seconds`, `energy_j` and `watts` are None where the machine has no clock or no energy of a MAC. `flexible` is its
+    class of flexibility, four bits (T, O, P, S).
     """
 
     clusters: tuple[int, ...]
@@ -75,6 +79,7 @@ class DesignedMachine:
     utilization: float
     gap: float | None
     mappings: tuple[DesignedMapping, ...]
+    flexible: str
 
     @property
     def num_pes(self) -> int:
@@ -83,6 +88,16 @@ class DesignedMachine:
         for count in self.clusters:
             product *= count
         return product
+
+    @property
+    def reshaped(self) -> bool:
+        """Whether its array takes another shape for each contraction; `clusters` are those of its best shape so far."""
+        return self.flexible[-1] == "1"
+
+    def value(self, goal: str) -> float:
+        """What a goal (`time`, `energy`, `edp`, `area`) wants to be small."""
+        values = {"time": self.cycles, "energy": self.energy, "edp": self.cycles * self.energy}
+        return values.get(goal, self.area_mm2)
 
     @property
     def watts(self) -> float | None:
@@ -104,9 +119,10 @@ class GivenMachine:
 @dataclass(frozen=True)
 class DesignResult:
     """
-    Designs, best first by the objective; `bound` is in cycles, `curve` the objective's best over evaluations.
+    Designs, best first by the objective, of equal ones that with the least choice first.
 
-    `interrupted`: they are the best of a search that did not come to its end.
+    `bound` is in cycles, `curve` the objective's best over evaluations. `interrupted`: they are the best of a search
+    that did not come to its end.
     """
 
     title: str
@@ -137,6 +153,7 @@ def to_json(result: DesignResult, version: str) -> str:
         "seed": settings.seed,
         "levels": settings.levels,
         "tiles": settings.tiles,
+        "classes": list(settings.classes),
         "evaluations": result.evaluations,
         "interrupted": result.interrupted,
         "bound_cycles": result.bound,
@@ -188,4 +205,5 @@ def _values(one: DesignedMachine) -> tuple[object, ...]:
         one.watts,
         one.utilization,
         one.gap,
+        one.flexible,
     )

@@ -7,6 +7,7 @@ from math import fsum
 
 from npuc.backends.base import Backend
 from npuc.backends.maestro.scorer import Variant, score_variants
+from npuc.compiler.analysis.mapping.flexibility.axes import class_of
 from npuc.compiler.explore.design.explore import Searched
 from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignedMachine, DesignedMapping, GivenMachine
@@ -37,7 +38,7 @@ def designed_machines(task: DesignTask, machine: Hardware, searched: Searched) -
     """
     # the best one last, whose mappings stay in the module
     found = searched.designs[::-1]
-    variants = [Variant(designed(machine, one.design.size), partial(task.write, one)) for one in found]
+    variants = [Variant(designed(machine, one.design.size, one.supports), partial(task.write, one)) for one in found]
     reports = score_variants(task.module, variants)
     scored = [
         _designed_machine(task, one, variant.hardware, report, searched.bound, resumed=searched.before > 0)
@@ -67,6 +68,7 @@ def _designed_machine(
         macs / (cycles * size.elements * lanes),
         cycles / bound - 1 if bound else None,
         _mappings(task, found),
+        class_of(found.supports),
     )
 
 

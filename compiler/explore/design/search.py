@@ -10,15 +10,18 @@ bound.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import inf, prod
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
+from npuc.compiler.analysis.mapping.flexibility.axes import Supports, is_within
 from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import Budget
+from npuc.compiler.explore.design.classes import DEFAULT_CLASS, of_any_shape
 from npuc.compiler.explore.design.clusters import ClusterTimes, Fanouts, clusters_of, neighbours
 from npuc.compiler.explore.design.combine import Design, MachineSize, designs
 from npuc.compiler.explore.design.energy import AccessEnergy
@@ -44,26 +47,35 @@ LEAST_EXCESS = 0.02
 
 @dataclass(frozen=True)
 class FoundDesign:
-    """A design with the mapping of each contraction, each an array of one."""
+    """A design of a class with the mapping of each contraction, each an array of one."""
 
     design: Design
     mappings: tuple[Elites, ...]
+    supports: Supports = DEFAULT_CLASS
 
 
 @dataclass(frozen=True)
 class Shared:
-    """What searches of several goals share: populations, the least times on clusters, what evaluates, and energies."""
+    """
+    What searches of several goals and classes share: populations and the least times on clusters, both by the class of
+    mappings (`of_any_shape`), what evaluates, and energies.
+    """
 
-    populations: Sequence[Population]
-    times: ClusterTimes
+    populations: Mapping[Supports, Sequence[Population]]
+    times: Mapping[Supports, ClusterTimes]
     evaluate: Evaluate
     energy: AccessEnergy
+
+    @property
+    def evaluations(self) -> int:
+        """Mappings that were evaluated."""
+        return sum(one.archive.evaluations for some in self.populations.values() for one in some)
 
 
 @dataclass
 class DesignSearch:
     """
-    A search within a budget of area and power for one goal.
+    A search of machines of a class within a budget of area and power for one goal.
 
     `best` is the best design so far, None before any; `least_watts` the least power of any design; `seen` the clusters
     that were visited, with the goal's best value on them; `curve` the numbers of evaluations at which the best value
@@ -74,17 +86,20 @@ class DesignSearch:
     budget: Budget
     goal: Goal
     random: np.random.Generator
+    supports: Supports = DEFAULT_CLASS
     best: FoundDesign | None = None
     least_watts: float = inf
     seen: dict[Fanouts, float] = field(default_factory=dict[Fanouts, float])
     curve: list[tuple[int, float]] = field(default_factory=list[tuple[int, float]])
 
     def __post_init__(self) -> None:
-        self.populations = self.shared.populations
+        kind = of_any_shape(self.supports)
+        self.populations, self._times = self.shared.populations[kind], self.shared.times[kind]
         self._works = [one.work for one in self.populations]
         self._repeat = np.array([float(work.repeat) for work in self._works])
         self.clusters: list[Fanouts] = []
         self._ranked: set[Fanouts] = set()
+        self._by_elements: tuple[Ints, Floats] | None = None
         self._rank(clusters_of(self.most, self.populations[0].space.levels) if self.most else [])
         for _ in range(ROUNDS):
             near = {other for one in self.clusters[:REFINED] for other in neighbours(one, self.most)}
@@ -103,12 +118,25 @@ class DesignSearch:
     @property
     def evaluations(self) -> int:
         """Mappings that were evaluated, those of other searches included."""
-        return sum(one.archive.evaluations for one in self.populations)
+        return self.shared.evaluations
+
+    @property
+    def reshaped(self) -> bool:
+        """Whether the array takes another shape for each contraction."""
+        return self.supports[-1] == "any"
 
     @property
     def bound(self) -> float:
         """The cycles that no step takes less on any clusters that were ranked."""
-        return min(map(self._total, self.clusters), default=inf)
+        return min(map(self._least, self.clusters), default=inf)
+
+    def begin_with(self, others: Sequence[DesignSearch]) -> None:
+        """Take the best machine of searches of the same goal within the same budget, whose classes this one has."""
+        for one in others:
+            if one.best is not None and is_within(one.supports, self.supports):
+                self.least_watts = min(self.least_watts, one.least_watts)
+                self._rank([size for size in (one.best.design.size.fanouts,) if size not in self._ranked])
+                self._take(FoundDesign(one.best.design, one.best.mappings, self.supports))
 
     def run(self, evaluations: int, advance: Callable[[int], None]) -> None:
         """Search until so many mappings were evaluated in all."""
@@ -124,9 +152,9 @@ class DesignSearch:
         else:
             broods = [population.probe(size, self.goal) for population in self.populations]
         for brood, found in zip(broods, self.shared.evaluate(broods), strict=True):
-            self.populations[brood.number].archive.add(found)
+            self.populations[brood.number].add(found)
         self.seen.setdefault(size.fanouts, inf)
-        elites = elites_of(self.populations)
+        elites = self.elites()
         if elites is None:
             return
         prices = self.goal.prices(None if self.best is None else self.best.design)
@@ -136,14 +164,28 @@ class DesignSearch:
         if allowed:
             self._consider(min(allowed, key=self.goal.key), elites)
 
+    def elites(self) -> list[Elites] | None:
+        """What is known of each contraction; None while nothing is known of one."""
+        found = [one.archive.elites for one in self.populations if one.archive.elites is not None]
+        if len(found) < len(self.populations):
+            return None
+        return [replace(one, reshaped=True) for one in found] if self.reshaped else found
+
     def _consider(self, design: Design, elites: Sequence[Elites]) -> None:
         key = self.goal.key(design)
         self.seen[design.size.fanouts] = key[0]
+        if self.best is None or key < self.goal.key(self.best.design):
+            self._take(FoundDesign(design, mappings_of(design, elites), self.supports))
+
+    def _take(self, found: FoundDesign) -> None:
+        """Take a design as the best one, where it is."""
+        key = self.goal.key(found.design)
         if self.best is not None and self.goal.key(self.best.design) <= key:
             return
+        self.seen[found.design.size.fanouts] = key[0]
         if self.best is None or key[0] < self.goal.key(self.best.design)[0]:
             self.curve.append((self.evaluations, key[0]))
-        self.best = FoundDesign(design, mappings_of(design, elites))
+        self.best = found
 
     def _chosen(self, size: MachineSize) -> list[int]:
         """The contractions to breed for: by chance those whose cycles are further above their bound."""
@@ -151,7 +193,7 @@ class DesignSearch:
         if self.best is None or count <= VISIT:
             return list(range(count))
         cycles = np.array([float(one.needs.cycles[0]) for one in self.best.mappings])
-        excess = self._repeat * np.maximum(cycles - self.shared.times.times[size.fanouts], LEAST_EXCESS * cycles)
+        excess = self._repeat * np.maximum(cycles - self._times.times[size.fanouts], LEAST_EXCESS * cycles)
         return sorted(self.random.choice(count, VISIT, replace=False, p=excess / excess.sum()).tolist())
 
     def _next(self) -> MachineSize:
@@ -175,7 +217,7 @@ class DesignSearch:
     def _hopeful(self, fanouts: Fanouts) -> bool:
         """Whether the bound, which is one of time, leaves clusters a chance."""
         assert self.best is not None
-        return self.goal.name != "time" or self._total(fanouts) < self.best.design.cycles
+        return self.goal.name != "time" or self._least(fanouts) < self.best.design.cycles
 
     def _sized(self, fanouts: Fanouts) -> MachineSize:
         """A machine of these clusters, with a random buffer in its elements, and what is left for the shared one."""
@@ -190,18 +232,24 @@ class DesignSearch:
     def _rank(self, clusters: Sequence[Fanouts]) -> None:
         """Find the bounds of clusters, and sort all by them."""
         if clusters:
-            self.shared.times.find(clusters)
+            self._times.find(clusters)
             self._ranked.update(clusters)
+            self._by_elements = None
             self.clusters = sorted(self._ranked, key=lambda one: (self._total(one), one))
 
     def _total(self, fanouts: Fanouts) -> float:
-        return float(self._repeat @ self.shared.times.times[fanouts])
+        return float(self._repeat @ self._times.times[fanouts])
 
-
-def elites_of(populations: Sequence[Population]) -> list[Elites] | None:
-    """What is known of each contraction; None while nothing is known of one."""
-    found = [one.archive.elites for one in populations if one.archive.elites is not None]
-    return found if len(found) == len(populations) else None
+    def _least(self, fanouts: Fanouts) -> float:
+        """The cycles that a step takes at least on a machine of such clusters, or of as many elements."""
+        if not self.reshaped:
+            return self._total(fanouts)
+        if self._by_elements is None:
+            ranked = sorted(self._ranked, key=prod)
+            least = np.minimum.accumulate([self._times.times[one] for one in ranked])
+            self._by_elements = np.array([prod(one) for one in ranked]), least @ self._repeat
+        elements, totals = self._by_elements
+        return float(totals[np.searchsorted(elements, prod(fanouts), "right") - 1])
 
 
 def mappings_of(design: Design, elites: Sequence[Elites]) -> tuple[Elites, ...]:

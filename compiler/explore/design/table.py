@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from npuc.compiler.analysis.mapping.flexibility.axes import AXES
+from npuc.compiler.explore.design.classes import rank
 from npuc.compiler.explore.design.result import DesignedMachine, DesignResult
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.compiler.report.text.quantities import energy_text, three_digits, time_cells, time_text
@@ -23,9 +26,34 @@ def print_result(result: DesignResult, console: Console) -> None:
     limit = f"{settings.area_mm2:g} mm2 (area model {settings.area_model}){power}"
     print_note(f"{result.title} ({result.source}): machines of {limit} for {goals}", console, style="bold")
     console.print()
-    print_grid(columns_of(_rows(result), ranks={3: 5, 4: 4, 7: 3, 8: 2, 9: 1, 10: 6}), console, gap=2)
+    if len(settings.classes) > 1:
+        print_classes(result, console)
+    else:
+        print_machines(result, console)
     for name, text in _summary(result):
         print_line(name, text, console)
+
+
+def print_machines(result: DesignResult, console: Console) -> None:
+    """Print a line a machine."""
+    print_grid(columns_of(_rows(result), ranks={3: 5, 4: 4, 7: 3, 8: 2, 9: 1, 10: 6}), console, gap=2)
+
+
+def print_classes(result: DesignResult, console: Console) -> None:
+    """Print a line for the best machine of each class, subsets first."""
+    goal, designs = result.settings.goals[0], sorted(result.designs, key=lambda one: rank(one.flexible))
+    heads, *cells = _rows(replace(result, designs=tuple(designs)))
+    rows = [("class", "free axes", *heads[1:7], "gain", *heads[7:])]
+    for one, own in zip(designs, cells, strict=True):
+        free = ", ".join(axis for axis, bit in zip(AXES, one.flexible, strict=True) if bit == "1")
+        name = one.flexible + (" <" if one is result.designs[0] else "")
+        gain = f"{designs[0].value(goal) / one.value(goal):.2f}"
+        rows.append((name, free or "none", *own[1:7], gain, *own[7:]))
+    ranks = {1: 7, 4: 5, 5: 4, 9: 3, 10: 2, 11: 1, 12: 6}
+    print_grid(columns_of(rows, left=(0, 1), ranks=ranks), console, gap=2)
+    note = f"<  the best machine, of equal ones that with the least choice; gains are over {designs[0].flexible}"
+    print_note(note, console)
+    console.print()
 
 
 def _rows(result: DesignResult) -> list[tuple[str, ...]]:
@@ -39,7 +67,7 @@ def _rows(result: DesignResult) -> list[tuple[str, ...]]:
             (
                 str(number),
                 f"{one.num_pes:,}",
-                " x ".join(f"{count:,}" for count in one.clusters),
+                "any" if one.reshaped else " x ".join(f"{count:,}" for count in one.clusters),
                 f"{one.l1_bytes:,}",
                 three_digits(one.spm_bytes / 1024),
                 f"{one.area_mm2:.3g}",
@@ -69,16 +97,33 @@ def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
             f"{given.num_pes:,} elements{area} under its default mappings"
         ),
     )
-    front = "" if len(result.designs) == 1 else f", one of {len(result.designs):,} that no other one beats in all goals"
+    if len(result.settings.classes) > 1:
+        yield "classes", _classes(result)
+    several = len(result.designs) > 1 and len(result.settings.classes) == 1
+    front = "" if not several else f", one of {len(result.designs):,} that no other one beats in all goals"
     yield (
         "verdict",
         (
-            f"{_counted(best.num_pes, 'element')} in {_counted(best.clusters[0], 'cluster')}, each with "
+            f"{_counted(best.num_pes, 'element')} in {_clusters(best)}, each with "
             f"{best.l1_bytes:,} B of buffer, beside {three_digits(best.spm_bytes / 1024)} KiB shared: "
             f"{best.area_mm2:.3g} mm2, "
             f"{100 * best.utilization:.0f}% of the peak{front}."
         ),
     )
+
+
+def _clusters(one: DesignedMachine) -> str:
+    return "any clusters" if one.reshaped else _counted(one.clusters[0], "cluster")
+
+
+def _classes(result: DesignResult) -> str:
+    """What each axis gains that is free in the most flexible machine, by the classes that lack it alone."""
+    known = {one.flexible: one.value(result.settings.goals[0]) for one in result.designs}
+    best, most = result.designs[0], max(known, key=rank)
+    lacks = {axis: most[:at] + "0" + most[at + 1 :] for at, axis in enumerate(AXES) if most[at] == "1"}
+    parts = [f"{axis} {known[other] / known[most]:.2f}" for axis, other in lacks.items() if other in known]
+    each = f"; what {most} would lose without an axis, in times: {', '.join(parts)}" if parts else ""
+    return f"{best.flexible} is the best with the least choice{each}"
 
 
 def _counted(count: int, what: str) -> str:

@@ -15,7 +15,9 @@ from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.explore.design.costs import Work
 from npuc.compiler.explore.design.search import FoundDesign
+from npuc.compiler.explore.flexibility.own import LEVELS, OwnMapping, dataflow_mapping
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.mapping.task import exact_task
 from npuc.dialects.mapping import MappingAttr, shared_mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import repeat_of
@@ -28,6 +30,7 @@ class DesignTask:
     The distinct contractions of a module, how often each runs, and their spaces of mappings.
 
     `numbers` are the work of each contraction in program order. `width` is that of the widest element, in bytes.
+    `owns` are the dataflow's mappings of the works, where a class of the search is fixed on some axis.
     """
 
     module: ModuleOp
@@ -35,6 +38,7 @@ class DesignTask:
     spaces: tuple[MapSpace, ...]
     contracts: tuple[ContractOp, ...]
     numbers: tuple[int, ...]
+    owns: tuple[OwnMapping, ...] = ()
 
     @property
     def width(self) -> Fraction:
@@ -64,8 +68,14 @@ class _Found:
     repeat: int = field(default=0)
 
 
-def task_of(module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool) -> DesignTask:
-    """The task of a lowered module on a machine whose size is open. Raises `UsageError`, `SourceError`."""
+def task_of(
+    module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool, dataflow: str | None = None
+) -> DesignTask:
+    """
+    The task of a lowered module on a machine whose size is open; with the mappings of a dataflow where one is named.
+
+    Raises `UsageError`, `SourceError`.
+    """
     machine = mapped_machine(hardware)
     if machine.mode != "exact":
         raise UsageError(
@@ -86,7 +96,13 @@ def task_of(module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool
     works = tuple(_work(one) for one in found.values())
     empty = (1,) * levels
     spaces = tuple(MapSpace(one.op.nest.dims, (empty,), 1, divisors) for one in found.values())
-    return DesignTask(module, works, spaces, contracts, tuple(numbers))
+    owns = () if dataflow is None else tuple(_own(one, dataflow) for one in found.values())
+    return DesignTask(module, works, spaces, contracts, tuple(numbers), owns)
+
+
+def _own(found: _Found, dataflow: str) -> OwnMapping:
+    op = found.op
+    return dataflow_mapping(exact_task(op.nest, op.mapping_attr, found.machine, LEVELS, 1, divisors=False), dataflow)
 
 
 def _work(found: _Found) -> Work:

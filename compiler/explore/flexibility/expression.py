@@ -96,14 +96,20 @@ class ClassExpression(Expression):
 
     def genomes(self, found: Candidates) -> Genomes:
         """Genomes of mappings, which express them where these are of the class."""
-        space, cut = self.space, np.array(self.space.cut, np.int64)
+        space = self.space
         shapes = {shape: number for number, shape in enumerate(space.fanouts)}
         chosen = np.array([shapes.get(tuple(map(int, one)), 0) for one in found.fanouts.T], np.int64)
         tiles = np.array([level.spatial for level in found.levels])
         orders = np.array([level.order for level in found.levels])
-        spread, share = list[Ints](), list[Floats]()
-        for level in found.levels:
-            parts: NDArray[np.bool_] = level.spatial[cut] < level.temporal[cut]
-            spread.append(cut[np.argsort(~parts, axis=0, kind="stable")] if len(cut) else np.zeros((0, 1), np.int64))
-            share.append(np.where(parts.any(axis=0), 0.0, 1.0))
-        return Genomes(chosen, tiles, orders, np.array(spread), np.array(share))
+        return Genomes(chosen, tiles, orders, *spread_genes(space, found))
+
+
+def spread_genes(space: MapSpace, found: Candidates) -> tuple[Ints, Floats]:
+    """The genes `spread` and `share` of genomes of which each level spreads the same dimension as a mapping's."""
+    cut = np.array(space.cut, np.int64)
+    spread, share = list[Ints](), list[Floats]()
+    for level in found.levels:
+        parts: NDArray[np.bool_] = level.spatial[cut] < level.temporal[cut]
+        spread.append(cut[np.argsort(~parts, axis=0, kind="stable")])
+        share.append(np.where(parts.any(axis=0), 0.0, 1.0))
+    return np.array(spread), np.array(share)

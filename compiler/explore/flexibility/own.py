@@ -76,11 +76,20 @@ def shared_widths(
 
 def own_mapping(task: ExactTask, dataflow: str, supports: Supports, objective: Objective) -> OwnMapping:
     """
-    The mapping that the contraction has, else that of a named dataflow: as it is where the machine can run it.
+    The mapping of a dataflow (`dataflow_mapping`) as it is where the machine can run it.
 
     Else its tiles are cut to fit the buffers as `supports` divides them, then those of rows to what their columns work
     on in a step, at last all to the smallest. Raises `CapacityError` where the machine can run none of them, and
-    `UsageError` for a mapping that is not in cluster form, or has more than two levels.
+    `UsageError` where there is no such mapping.
+    """
+    return fitted(dataflow_mapping(task, dataflow), task, supports, objective)
+
+
+def dataflow_mapping(task: ExactTask, dataflow: str) -> OwnMapping:
+    """
+    The mapping that the contraction has, else that of a named dataflow, whether the machine's buffers hold it or not.
+
+    Raises `UsageError` for a mapping that is not in cluster form, or has more than two levels.
     """
     template = template_named(DEFAULT if is_mapping_file(dataflow) else dataflow)
     found, statement = task.own(), task.nest.statements[0]
@@ -94,13 +103,12 @@ def own_mapping(task: ExactTask, dataflow: str, supports: Supports, objective: O
     spread = _spread(_two_levels(found), spread_dims(template, task.nest, statement))
     levels = cluster_arrays(task.works[0], [_two_levels(found)])
     rows, columns = (level.fanout for level in _two_levels(found).levels)
-    own = OwnMapping(
+    return OwnMapping(
         np.array([level.spatial[:, 0] for level in levels]),
         np.array([level.order[:, 0] for level in levels]),
         tuple(tuple(map(task.space.names.index, some)) for some in spread),
         (rows, columns),
     )
-    return fitted(own, task, supports, objective)
 
 
 def fitted(own: OwnMapping, task: ExactTask, supports: Supports, objective: Objective) -> OwnMapping:
