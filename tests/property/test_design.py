@@ -87,7 +87,7 @@ def test_no_mapping_is_below_the_bound_of_its_clusters(
         assert bound == least_times(work, space, [other])[0]
 
 
-def elites_of(rng: np.random.Generator, count: int) -> Elites:
+def elites_of(rng: np.random.Generator, count: int, *, reshaped: bool = False) -> Elites:
     """Mappings of a contraction of one dimension, of which only clusters and needs mean anything."""
     fanouts = rng.integers(1, 4, size=(2, count))
     one = np.ones((1, count))
@@ -96,25 +96,31 @@ def elites_of(rng: np.random.Generator, count: int) -> Elites:
     genomes = Genomes(np.zeros(count, np.int64), zeros, zeros.astype(np.int64), zeros.astype(np.int64), zeros[:, 0])
     l1, l2, cycles, first, second = rng.integers(1, 9, size=(5, count)).astype(float)
     needs = Needs(cycles, l1, l2, first, second, np.zeros(count), np.ones(count))
-    return Elites(genomes, Candidates(fanouts, levels), needs)
+    return Elites(genomes, Candidates(fanouts, levels), needs, reshaped)
 
 
 @given(
-    st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 6), st.integers(10, 80), st.sampled_from((0.0, inf, 0.5))
+    st.integers(0, 10_000),
+    st.integers(1, 3),
+    st.integers(1, 6),
+    st.integers(10, 80),
+    st.sampled_from((0.0, inf, 0.5)),
+    st.booleans(),
 )
 def test_the_best_machine_of_known_mappings_is_the_best_of_all_choices(
-    seed: int, count: int, known: int, limit: int, price: float
+    seed: int, count: int, known: int, limit: int, price: float, reshaped: bool
 ) -> None:
     rng = np.random.default_rng(seed)
     works = works_of(rng, count)
-    elites = [elites_of(rng, known) for _ in works]
+    elites = [elites_of(rng, known, reshaped=reshaped) for _ in works]
     model = AreaModel("toy", lambda elements, l1: elements * (1 + l1), 2.0, 1.0)
     budget, fanouts = Budget(model, float(limit)), (3, 2)
     found = designs(works, elites, fanouts, budget, ENERGY, [price])
     best = inf
     for rows in product(range(known), repeat=count):
         chosen = [one.needs.at(np.array([row])) for one, row in zip(elites, rows, strict=True)]
-        if not all(one.within(fanouts)[row] for one, row in zip(elites, rows, strict=True)):
+        clusters = [tuple(one.candidates.fanouts[:, row]) for one, row in zip(elites, rows, strict=True)]
+        if not all(runs(own, fanouts, reshaped=reshaped) for own in clusters):
             continue
         l1, l2 = (max(float(getattr(one, name)[0]) for one in chosen) for name in ("l1", "l2"))
         if budget.area_mm2(prod(fanouts), l1, l2) <= limit:
@@ -126,6 +132,11 @@ def test_the_best_machine_of_known_mappings_is_the_best_of_all_choices(
         assert all((own.l1 <= one.size.l1).all() and (own.l2 <= one.size.l2).all() for own in chosen)
         assert one.cycles == sum(work.repeat * own.cycles[0] for work, own in zip(works, chosen, strict=True))
     assert min((value_of(one.cycles, one.energy, price) for one in found), default=inf) == best
+
+
+def runs(own: tuple[int, ...], fanouts: tuple[int, ...], *, reshaped: bool) -> bool:
+    """Whether clusters are among those of a machine, or of any machine with as many elements."""
+    return prod(own) <= prod(fanouts) if reshaped else all(a <= b for a, b in zip(own, fanouts, strict=True))
 
 
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 8), st.sampled_from((0.0, inf, 0.5)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import accumulate, product
 from math import ceil, floor, inf, log10
 
 import numpy as np
@@ -35,6 +35,9 @@ MOST_DESIGNS = 24
 """The designs of a front that are kept, those at equal distances along the first goal."""
 CANDIDATE_CLUSTERS = 32
 """The best clusters of each search whose machines are combined in the end."""
+
+LEAST_AXES = 2
+"""The free axes from which on each further one doubles the evaluations of a class."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,10 @@ def explore(
     evaluation = Evaluation(task.works, task.spaces, energy, any(goal.buffered for goal in goals), task.owns)
     limits = [budget.limit_mm2 / 2**half for half in range(HALVES if area else 1)]
     parts = list(product(limits, goals, classes))
-    # several goals share the mappings, of which each has a part: that is another search with more of them
-    share = course.evaluations if len(parts) > 1 else None
-    content = evaluation, budget.content, goals, area, course.seed, share, classes
+    weights = [_weight(supports) if len(classes) > 1 else 1 for *_, supports in parts]
+    # several searches share the mappings, of which each has a part: that is another search with more of them
+    several = course.evaluations if len(parts) > 1 else None
+    content = evaluation, budget.content, goals, area, course.seed, several, classes
     interrupt: KeyboardInterrupt | None = None
     searches: list[DesignSearch] = []
     with (
@@ -106,12 +110,12 @@ def explore(
         shared = Shared(populations, {kind: _times(task, kind) for kind in populations}, evaluate, energy)
         random = generator(course.seed, "design")
         try:
-            for number, (limit, goal, supports) in enumerate(parts):
+            for (limit, goal, supports), share in zip(parts, accumulate(weights), strict=True):
                 search = DesignSearch(shared, replace(budget, limit_mm2=limit), goal, random, supports)
                 if len(classes) > 1:
                     search.begin_with(searches)
                 searches.append(search)
-                search.run(course.evaluations * (number + 1) // len(parts), course.advance)
+                search.run(course.evaluations * share // sum(weights), course.advance)
         except KeyboardInterrupt as raised:
             interrupt = raised
     found = [one.best for one in searches if one.best is not None]
@@ -151,6 +155,11 @@ def _populations(task: DesignTask, classes: Sequence[Supports], seed: int) -> di
     return found
 
 
+def _weight(supports: Supports) -> int:
+    """The part of all evaluations that a class has: a further axis has a larger space of mappings."""
+    return 2 ** max(supports.count("any"), LEAST_AXES)
+
+
 def _times(task: DesignTask, kind: Supports) -> ClusterTimes:
     owns = task.owns or (None,) * len(task.works)
     spreads = [class_spreads(space, own, kind) for space, own in zip(task.spaces, owns, strict=True)]
@@ -177,9 +186,7 @@ def _impossible(budget: Budget, search: DesignSearch) -> CapacityError:
             hint=f"--area-mm2 {_above(least):g}, for an element and its buffers{budget.model.beside}",
         )
     if budget.power_w is None or search.least_watts == inf:
-        wider = "" if is_free(search.supports) else ", or --class 1110, which leaves mappings free"
-        hint = f"a larger --area-mm2 or --budget{wider}"
-        return CapacityError(f"no machine of {limit} was found: {smallest}", hint=hint)
+        return CapacityError(f"no machine of {limit} was found: {smallest}", hint="a larger --area-mm2 or --budget")
     return CapacityError(
         f"no machine of {limit} was found that takes at most {budget.power_w:g} W on average over a step",
         hint=f"--power-w {_above(search.least_watts):g}, a slower clock (--set clock_mhz=N), or a larger --budget",

@@ -9,18 +9,21 @@ import msgspec
 
 from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
 from npuc.compiler.core.drawing.palette import QUIET, SERIES
+from npuc.compiler.explore.design.classes import rank
 from npuc.compiler.explore.design.result import DesignResult, to_json
+from npuc.compiler.explore.flexibility.picture import draw_gains
 
 Amount: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e150)]
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 
 
-class _Design(msgspec.Struct):
+class _Design(msgspec.Struct, rename={"flexible": "class"}):
     clusters: Annotated[tuple[Count, ...], msgspec.Meta(min_length=1)]
     num_pes: Count
     area_mm2: Amount
     cycles: Amount
     energy_mac_units: Amount
+    flexible: str = "1110"
 
 
 class _Search(msgspec.Struct):
@@ -35,6 +38,7 @@ class _Search(msgspec.Struct):
     bound_cycles: Amount
     designs: tuple[_Design, ...]
     curve: tuple[tuple[int, Amount], ...]
+    classes: tuple[str, ...] = ("1110",)
 
 
 VALUES: dict[str, tuple[str, Callable[[_Design], float]]] = {
@@ -46,7 +50,10 @@ VALUES: dict[str, tuple[str, Callable[[_Design], float]]] = {
 
 
 def draw(result: DesignResult, kind: str) -> bytes:
-    """The picture as a file of a kind (`svg`, `png`, `pdf`): a front of two goals, or the course of the search."""
+    """
+    The picture as a file of a kind (`svg`, `png`, `pdf`): a front of two goals, what classes gain, or the course of the
+    search.
+    """
     return draw_file(to_json(result, "").encode(), kind)
 
 
@@ -54,9 +61,17 @@ def draw_file(data: bytes, kind: str) -> bytes:
     """The same of a search that was written as JSON. Raises `msgspec.MsgspecError` for what is none."""
     result = msgspec.json.decode(data, type=_Search)
     goals = result.goals
-    if not (result.curve if len(goals) == 1 else result.designs):
+    if not (result.curve if len(goals) == 1 and len(result.classes) == 1 else result.designs):
         raise msgspec.ValidationError("it has found nothing")
     about = f"{result.hardware}, area model {result.area_model}, {result.area_mm2:g} mm2"
+    if len(result.classes) > 1:
+        return picture(
+            kind,
+            (WIDTH, 4.2),
+            lambda figure: _gains(result, figure),
+            title=f"The best machine for {result.network} in each class of flexibility",
+            about=about,
+        )
     if len(goals) == 1:
         return picture(
             kind,
@@ -72,6 +87,15 @@ def draw_file(data: bytes, kind: str) -> bytes:
         title=f"Machines for {result.network} that no other one beats",
         about=about,
     )
+
+
+def _gains(result: _Search, figure: Figure) -> None:
+    """What the machine of each class gains over that of the least flexible one."""
+    goal, designs = result.goals[0], sorted(result.designs, key=lambda one: rank(one.flexible))
+    values = [VALUES[goal][1](one) for one in designs]
+    names = [one.flexible + ("\nbest" if one is result.designs[0] else "") for one in designs]
+    gains, marked = [values[0] / value for value in values], [one is result.designs[0] for one in designs]
+    draw_gains(figure, names, gains, marked, f"gain in {goal} over {designs[0].flexible}")
 
 
 def _course(result: _Search, figure: Figure) -> None:

@@ -15,6 +15,8 @@ from npuc.compiler.report.text.quantities import energy_text, three_digits, time
 if TYPE_CHECKING:
     from rich.console import Console
 
+NEAR = 1.01
+"""How much above the best value counts as near it."""
 GOAL_WORDS = {"time": "least time", "energy": "least energy", "edp": "least energy x delay", "area": "small area"}
 
 
@@ -49,7 +51,7 @@ def print_classes(result: DesignResult, console: Console) -> None:
         name = one.flexible + (" <" if one is result.designs[0] else "")
         gain = f"{designs[0].value(goal) / one.value(goal):.2f}"
         rows.append((name, free or "none", *own[1:7], gain, *own[7:]))
-    ranks = {1: 7, 4: 5, 5: 4, 9: 3, 10: 2, 11: 1, 12: 6}
+    ranks = {1: 1, 4: 5, 5: 4, 9: 7, 10: 3, 11: 2, 12: 6}
     print_grid(columns_of(rows, left=(0, 1), ranks=ranks), console, gap=2)
     note = f"<  the best machine, of equal ones that with the least choice; gains are over {designs[0].flexible}"
     print_note(note, console)
@@ -120,10 +122,13 @@ def _classes(result: DesignResult) -> str:
     """What each axis gains that is free in the most flexible machine, by the classes that lack it alone."""
     known = {one.flexible: one.value(result.settings.goals[0]) for one in result.designs}
     best, most = result.designs[0], max(known, key=rank)
+    least = min(known.values())
+    near = min((name for name, value in known.items() if value <= NEAR * least), key=rank)
+    close = "" if near == best.flexible else f", and {near} within {100 * (known[near] / least - 1):.2g} % of it"
     lacks = {axis: most[:at] + "0" + most[at + 1 :] for at, axis in enumerate(AXES) if most[at] == "1"}
     parts = [f"{axis} {known[other] / known[most]:.2f}" for axis, other in lacks.items() if other in known]
-    each = f"; what {most} would lose without an axis, in times: {', '.join(parts)}" if parts else ""
-    return f"{best.flexible} is the best with the least choice{each}"
+    each = f"; {most} is so many times as good as without an axis: {', '.join(parts)}" if parts else ""
+    return f"{best.flexible} is the best{close}{each}"
 
 
 def _counted(count: int, what: str) -> str:

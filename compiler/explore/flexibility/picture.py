@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -52,19 +53,24 @@ def draw_file(data: bytes, kind: str) -> bytes:
     gains = [one.gain for one, _ in shown]
 
     def fill(figure: Figure) -> None:
-        axes = figure.subplots()
-        colours = [ORANGE if own else BLUE for _, own in shown]
-        axes.bar(range(len(gains)), gains, color=colours, width=0.72)
-        for at, gain in enumerate(gains):
-            axes.annotate(f"{gain:.3g}", (at, gain), ha="center", va="bottom", fontsize=8)
-        axes.axhline(1.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)))
-        axes.set_xticks(range(len(names)), names, fontsize=8)
-        axes.tick_params(axis="x", length=0)
-        axes.grid(False, axis="x")
-        axes.set_xlabel("class: tile sizes, loop order, parallel dimensions, shape of the array (1: free)")
-        axes.set_ylabel(f"gain in {result.objective} over the dataflow alone")
+        marked = [own for _, own in shown]
+        draw_gains(figure, names, gains, marked, f"gain in {result.objective} over the dataflow alone")
 
     title = f"Flexibility on all axes gains {result.classes[-1].gain:.3g} for {result.network}"
     own = f"class {result.own.name} gains {result.own.gain:.3g}"
     about = f"{result.hardware}, dataflow {result.dataflow}: {own}"
     return picture(kind, (WIDTH, 4.2), fill, title=title, about=about)
+
+
+def draw_gains(figure: Figure, names: Sequence[str], gains: Sequence[float], marked: Sequence[bool], what: str) -> None:
+    """A bar a class, some of them marked."""
+    axes = figure.subplots()
+    axes.bar(range(len(gains)), gains, color=[ORANGE if one else BLUE for one in marked], width=0.72)
+    for at, gain in enumerate(gains):
+        axes.annotate(f"{gain:.3g}", (at, gain), ha="center", va="bottom", fontsize=8)
+    axes.axhline(1.0, color=QUIET, linewidth=1.0, linestyle=(0, (1, 1.5)))
+    axes.set_xticks(range(len(names)), names, fontsize=8)
+    axes.tick_params(axis="x", length=0)
+    axes.grid(False, axis="x")
+    axes.set_xlabel("class: tile sizes, loop order, parallel dimensions, shape of the array (1: free)")
+    axes.set_ylabel(what)

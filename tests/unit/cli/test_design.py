@@ -108,6 +108,9 @@ def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
         (("--area-mm2", "0.5", "--hw", "maestro-example", *INT8, "--power-w", "1"), 2, "needs the energy of a MAC"),
         (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), 3, "takes at most 1e-09 W on average"),
         (("--area-mm2", "0.5", *INT8, "--set", "maestro.mode=parity"), 2, "is searched with exact costs"),
+        (("--area-mm2", "1", "--class", "111"), 2, "--class 111: expected four bits, for tiles, order"),
+        (("--area-mm2", "1", "--class", "0110", "--levels", "3"), 2, "the dataflow's tiles, on 2 levels"),
+        (("--area-mm2", "1", "--class", "any", "--goals", "time,area"), 2, "compares classes by one goal"),
         (("--area-mm2", "1", "-O", "2"), 2, "npuc design has none: each contraction is mapped by itself"),
     ],
 )
@@ -157,6 +160,47 @@ def test_the_text_says_the_machine(npuc: Npuc) -> None:
     assert "machines of 0.2 mm2 (area model gamma-int8) for least time" in text
     assert "given     nvdla" in text
     assert "verdict" in text
+
+
+@pytest.mark.parametrize("goal", ["time", "energy"])
+def test_the_best_machine_of_each_class(npuc: Npuc, goal: str) -> None:
+    """More choice is never worse; the best one is written, confirmed by a compilation, and of its class."""
+    files = ("-o", "m.toml", "--mapped", "m.mlir", "--mapping", "rs")
+    data = found(npuc, "--area-mm2", "0.1", *INT8, "--class", "any", "--objective", goal, *files)
+    key = {"time": "cycles", "energy": "energy_mac_units"}[goal]
+    values = {one["class"]: one[key] for one in data["designs"]}
+    assert data["classes"] == sorted(data["classes"], key=lambda name: (name.count("1"), name))
+    assert set(values) <= set(data["classes"])
+    assert len(data["classes"]) == 16
+    for inner in values:
+        for outer in data["classes"]:
+            if all(a <= b for a, b in zip(inner, outer, strict=True)):
+                assert values[outer] <= values[inner]
+    best = data["designs"][0]
+    report = compile_file("m.mlir", backend="maestro", hardware="m.toml")
+    assert report.totals.cycles == best["cycles"]
+    text = npuc("flexibility", "conv.dsl", "--hw", "m.toml", "--budget", "1", "-q").out
+    assert f"dataflow rs, class {best['class']} (TOPS)" in text
+    assert min(one["gap"] for one in data["designs"]) >= 0
+
+
+def test_a_class_alone_has_its_machine(npuc: Npuc) -> None:
+    data = found(npuc, "--area-mm2", "0.1", *INT8, "--class", "0110", "-o", "m.toml")
+    assert [one["class"] for one in data["designs"]] == data["classes"] == ["0110"]
+    values = 'tiles = "fixed"\norder = "any"\nparallel = "any"\nshape = "fixed"'
+    assert f"[flexibility]\n{values}" in Path("m.toml").read_text()
+
+
+def test_classes_as_text_and_picture(npuc: Npuc) -> None:
+    pytest.importorskip("matplotlib")
+    picture = ("--class", "0000,1110,1111", "--plot", "p.svg", "--json", "d.json")
+    assert npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8, *picture).status == 0
+    assert npuc("plot", "d.json", "-o", "q.svg").status == 0
+    assert Path("p.svg").read_text() == Path("q.svg").read_text()
+    text = npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8, "--class", "0000,1110,1111").out
+    assert re.search(r"^ 0000 +none .* 1\.00 ", text, re.MULTILINE)
+    assert re.search(r"^ 111[01] < ", text, re.MULTILINE)
+    assert "classes   111" in text
 
 
 @pytest.mark.parametrize("goals", ["time", "time,area", "energy,time"])

@@ -19,6 +19,7 @@ from tests.unit.cli.test_map_resume import NET, begin, wait_for
 
 ASKED = ("design", "two.dsl", "--area-mm2", "0.05", "--set", "technology.model=gamma-int8", "--budget", "3000", "-q")
 FRONT = ("--goals", "time,energy,area")
+CLASSES = ("--class", "any")
 RESUME = ("--resume", "two.costs")
 
 
@@ -46,12 +47,12 @@ def interrupt(patch: pytest.MonkeyPatch, after: int, error: type[KeyboardInterru
     patch.setattr(evaluation.Evaluation, "__call__", evaluate)
 
 
-@pytest.mark.parametrize("goals", [(), FRONT])
+@pytest.mark.parametrize("goals", [(), FRONT, CLASSES])
 def test_processes_find_the_same(npuc: Npuc, goals: tuple[str, ...]) -> None:
     assert result(npuc, *goals, "-j", "2") == result(npuc, *goals)
 
 
-@pytest.mark.parametrize("goals", [(), FRONT])
+@pytest.mark.parametrize("goals", [(), FRONT, CLASSES])
 @pytest.mark.parametrize("after", [7, 40])
 def test_an_interrupted_search_says_the_best_so_far_and_goes_on(
     npuc: Npuc, monkeypatch: pytest.MonkeyPatch, goals: tuple[str, ...], after: int
