@@ -65,7 +65,7 @@ class DesignedMachine:
 
     `energy` is in MACs' worth. `gap` is by what share its cycles are above those that no machine of the area is below;
     `seconds`, `energy_j` and `watts` are None where the machine has no clock or no energy of a MAC. `flexible` is its
-    class of flexibility, four bits (T, O, P, S).
+    class of flexibility, four bits (T, O, P, S). `parts` are mm2 by part.
     """
 
     clusters: tuple[int, ...]
@@ -80,6 +80,7 @@ class DesignedMachine:
     gap: float | None
     mappings: tuple[DesignedMapping, ...]
     flexible: str
+    parts: tuple[tuple[str, float], ...] = ()
 
     @property
     def num_pes(self) -> int:
@@ -167,6 +168,7 @@ def to_json(result: DesignResult, version: str) -> str:
             {
                 **dict(zip(FIELDS[1:], _values(one), strict=True)),
                 "clusters": list(one.clusters),
+                "area_by_part_mm2": dict(one.parts),
                 "mappings": [
                     {
                         "layer": row.layer,

@@ -20,6 +20,15 @@ from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.hardware import Hardware
 from npuc.hardware.area import chip_area
 
+PART_WORDS = {
+    "array": "elements",
+    "levels": "elements' buffers",
+    "spm": "shared buffer",
+    "vector": "vector unit",
+    "dram": "DRAM interface",
+}
+"""What parts of the area are called."""
+
 
 def given_machine(task: DesignTask, machine: Hardware, model: Backend) -> GivenMachine:
     """The machine that the search begins with, under the mappings that the module has."""
@@ -69,6 +78,7 @@ def _designed_machine(
         cycles / bound - 1 if bound else None,
         _mappings(task, found),
         class_of(found.supports),
+        tuple((PART_WORDS.get(part, part), size) for part, size in chip_area(hardware).parts.items() if size),
     )
 
 
