@@ -50,6 +50,8 @@ NAMES = (
         "constraints",
         "design",
         "flexibility",
+        "design",
+        "design-tutorial",
         "mapping",
         "editor",
         "precision",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import log, sqrt
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -188,7 +188,7 @@ def _front(result: _Search, axes: Axes) -> None:
     (x_word, x_of), (y_word, y_of) = VALUES[across], VALUES[up]
     designs = sorted(result.designs, key=x_of)
     axes.scatter([x_of(one) for one in designs], [y_of(one) for one in designs], color=SERIES[0], s=28, zorder=3)
-    for one in _apart(designs):
+    for one in _apart(designs, y_of, x_of):
         text = f"{one.clusters[0]} x {one.num_pes // one.clusters[0]}"
         axes.annotate(text, (x_of(one), y_of(one)), xytext=(5, 4), textcoords="offset points", fontsize=8)
     axes.set_xscale("log")
@@ -197,6 +197,15 @@ def _front(result: _Search, axes: Axes) -> None:
     axes.set_ylabel(y_word)
 
 
-def _apart(designs: list[_Design]) -> list[_Design]:
-    """Those that get a label: the first of each kind of clusters."""
-    return list({one.clusters: one for one in reversed(designs)}.values())
+def _apart(designs: list[_Design], up: Callable[[_Design], float], across: Callable[[_Design], float]) -> list[_Design]:
+    """Those that get a label: the first of each kind of clusters, where it is not close to one that has a label."""
+
+    def close(of: Callable[[_Design], float], room: float, one: _Design, other: _Design) -> bool:
+        values = [of(design) for design in designs]
+        return abs(log(of(one) / of(other))) <= room * log(max(values) / min(values))
+
+    kept: list[_Design] = []
+    for one in {one.clusters: one for one in reversed(designs)}.values():
+        if not any(close(across, 0.1, one, other) and close(up, 0.05, one, other) for other in kept):
+            kept.append(one)
+    return kept
