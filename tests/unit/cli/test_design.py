@@ -209,3 +209,11 @@ def test_pictures(npuc: Npuc, goals: str) -> None:
     outcome = npuc("design", "conv.dsl", *QUICK, "--area-mm2", "0.2", *INT8, "--goals", goals, "--plot", "p.svg")
     assert outcome.status == 0
     assert Path("p.svg").read_text().startswith("<?xml")
+
+
+def test_areas_by_part_are_the_area(npuc: Npuc) -> None:
+    for settings in (INT8, AT_28):
+        for one in found(npuc, "--area-mm2", "0.2", *settings, "--goals", "time,area")["designs"]:
+            parts = one["area_by_part_mm2"]
+            assert {"elements", "elements' buffers", "shared buffer"} <= set(parts)
+            assert sum(parts.values()) == pytest.approx(one["area_mm2"], rel=1e-3)
