@@ -46,8 +46,9 @@ DATAFLOWS = ("kcp_ws", "rs", "yxp_os", "xp_ws")
 def task(dataflow: str, hardware: str = "nvdla") -> tuple[DesignTask, Hardware]:
     keys = {"technology.model": "gamma-int8", "maestro.mapping": dataflow}
     source = text_source(NET, "dsl", "small.dsl")
-    options = {"hardware": hardware, "overrides": keys}
-    module, machine = lowered_module(source, get_backend("maestro"), options, print, [])
+    module, machine = lowered_module(
+        source, get_backend("maestro"), {"hardware": hardware, "overrides": keys}, print, []
+    )
     return task_of(module, machine, 2, divisors=True, dataflow=dataflow), machine
 
 
