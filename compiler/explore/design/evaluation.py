@@ -32,10 +32,10 @@ from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.workers import Pool
 
-DIFFERS = "source, machine, budget of area or power, goals, seed or space"
+DIFFERS = "source, machine, budget of area or power, goals, classes, seed or space"
 SINGLE = RecordKind("design", DIFFERS, "--budget, -j and outputs")
-DIVIDED = RecordKind("design", f"{DIFFERS}, or --budget, which several goals divide", "-j and outputs")
-"""Records of a search for one goal, and for several."""
+DIVIDED = RecordKind("design", f"{DIFFERS}, or --budget, which several goals or classes divide", "-j and outputs")
+"""Records of a search for one goal and class, and for several."""
 NUMBERS = 6
 """The numbers of a mapping in a record: all that it needs but its energy, which follows."""
 
@@ -158,7 +158,7 @@ def recorded(
     """
     What evaluates, and its record where a file keeps one; `content` is all that the search depends on.
 
-    With several goals that includes the number of evaluations (`divided`). Raises `UsageError`.
+    With several goals or classes that includes the number of evaluations (`divided`). Raises `UsageError`.
     """
     if path is None:
         yield evaluate, None

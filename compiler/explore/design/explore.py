@@ -104,7 +104,7 @@ def explore(
     searches: list[DesignSearch] = []
     with (
         evaluating(evaluation, course.jobs) as evaluate,
-        recorded(evaluate, course.resume, content, divided=len(pairs) > 1) as (evaluate, record),
+        recorded(evaluate, course.resume, content, divided=len(parts) > 1) as (evaluate, record),
     ):
         populations = _populations(task, classes, course.seed)
         shared = Shared(populations, {kind: _times(task, kind) for kind in populations}, evaluate, energy)

@@ -130,7 +130,7 @@ def test_another_budget_for_several_goals_is_refused_for_that(npuc: Npuc) -> Non
     result(npuc, *FRONT, *RESUME)
     outcome = npuc(*ASKED[:-3], "--budget", "4000", *FRONT, *RESUME)
     assert outcome.status == 2
-    assert "seed or space, or --budget, which several goals divide" in outcome.err
+    assert "seed or space, or --budget, which several goals or classes divide" in outcome.err
     assert "give --resume a new name; -j and outputs may differ" in outcome.err
 
 
