@@ -21,10 +21,11 @@ from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
 from npuc.compiler.core.options import HardwareLike
-from npuc.compiler.core.texts import decoded
 from npuc.hardware.derive import without_followers
 from npuc.hardware.description import Hardware
+from npuc.hardware.files import text_of_file
 from npuc.hardware.level_keys import LEVELS, Disagreement, check_elements, with_keys_of_levels, without_replaced
+from npuc.hardware.network_file import NETWORK, with_network_file
 from npuc.hardware.readers.maestro import read_maestro_file
 from npuc.hardware.readers.scalesim import read_cfg
 from npuc.hardware.readers.toml_places import find_in_entry, find_key, toml_error
@@ -33,7 +34,6 @@ from npuc.hardware.together import Contradiction, check_together, with_one_width
 
 PRESETS = Path(__file__).parent / "presets"
 CONSTRAINTS = Path(__file__).parent / "constraints"
-SIZE_LIMIT = 1 << 20
 _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
 
@@ -110,13 +110,21 @@ def load_hardware(
         values = with_keys_of_levels(without_replaced(values, own) | own)
         if precision is not None:
             values["precision"] = precision
+        values = with_network_file(values, _home(hardware, own))
         check_together(values)
     except Contradiction as e:
         if isinstance(hardware, Mapping) or os.fspath(hardware) in preset_names() or e.path in own:
             raise UsageError(e.message, hint=e.hint) from None
         name = os.fspath(hardware)
-        raise _Origin(name, _text(Path(name), name)).error(e.message, e.path, e.hint) from None
+        raise _Origin(name, text_of_file(Path(name), name)).error(e.message, e.path, e.hint) from None
     return Hardware({path: values[path] for path in KEYS if path in values})
+
+
+def _home(hardware: HardwareLike, own: Mapping[str, object]) -> Path:
+    """The folder from which the name of a network file counts: that of the hardware file that names it, else here."""
+    if isinstance(hardware, Mapping) or NETWORK in own or os.fspath(hardware) in preset_names():
+        return Path()
+    return Path(os.fspath(hardware)).parent
 
 
 def load_constraints(name: str) -> MapRules:
@@ -132,7 +140,7 @@ def load_constraints(name: str) -> MapRules:
         raise UsageError(
             f"unknown constraints '{name}', expected a name (npuc list constraints) or a .toml file", hint=hint
         )
-    text = _text(path, name, "file of constraints")
+    text = text_of_file(path, name, "file of constraints")
     values = _described(text, name)
     for key in values:
         if key not in (RULES, DIVISORS):
@@ -152,7 +160,7 @@ def text_of_hardware(hardware: HardwareLike) -> str:
     if isinstance(hardware, Mapping):
         return ""
     name = os.fspath(hardware)
-    return _text(_path_of(name), name)
+    return text_of_file(_path_of(name), name)
 
 
 def parse_setting(text: str) -> tuple[str, object]:
@@ -176,7 +184,7 @@ _LONG = re.compile("[0-9_]{1000,}")
 
 def _read(name: str) -> dict[str, Value]:
     """The values of a preset or file."""
-    return dict(_described(_text(_path_of(name), name), name))
+    return dict(_described(text_of_file(_path_of(name), name), name))
 
 
 def _path_of(name: str) -> Path:
@@ -219,20 +227,6 @@ def _described(text: str, name: str) -> Mapping[str, Value]:
     except Disagreement as e:
         raise origin.disagreement(e) from None
     return values
-
-
-def _text(path: Path, name: str, what: str = "hardware file") -> str:
-    try:
-        size = path.stat().st_size
-        if not path.is_file():
-            raise UsageError(f"{what} '{name}' is no regular file")
-        if size > SIZE_LIMIT:
-            raise UsageError(f"{name}: a {what} is at most {SIZE_LIMIT >> 20} MiB")
-        data = path.read_bytes()
-    except (OSError, ValueError) as e:
-        reason = e.strerror if isinstance(e, OSError) and e.strerror else str(e)
-        raise UsageError(f"cannot read {what} '{name}': {reason}") from e
-    return decoded(data, name, UsageError).replace("\r\n", "\n")
 
 
 def _flat(data: Mapping[str, object], origin: _Origin, prefix: str = "") -> Iterator[tuple[str, object]]:

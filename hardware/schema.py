@@ -51,6 +51,7 @@ _LEVEL = Rows(
     needed=("kind", "size", "gb_per_s"),
     defaults={"latency_ns": 0.0},
     wrong=_wrong_level,
+    files="the name of a network file of ASTRA-sim",
 )
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": BANDWIDTH}, needed=("tflops", "gb_per_s"))
 

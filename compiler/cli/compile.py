@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from npuc.frontends.source import Source
 
 
-EMITTED = "mlir|dot|svg|trace|scalesim"
+EMITTED = "mlir|dot|svg|trace|chakra|astra-network|scalesim"
 DEPTHS = "auto|ops|layers|N"
 SCALESIM = "SCALE-Sim's files come from the backend 'cycle' alone"
 ROWS: tuple[Rows, ...] = ("folded", "all", "cores")
@@ -238,6 +238,8 @@ def _compile(
 
         write_folder(outputs.reports, report_files(result.reports[0]))
     if emitted is not None and not isinstance(emitted.content, str) and outputs.program is not None:
+        if emitted.note and not quiet:
+            line(f"npuc: {emitted.note} to {outputs.program}")
         write_folder(outputs.program, emitted.content)
     for warning in (*_unshown(result, outputs), *(() if emitted is None else emitted.warnings)):
         said(line, quiet=quiet)(f"warning: {warning}")

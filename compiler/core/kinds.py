@@ -155,7 +155,8 @@ class Rows:
     A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
 
     `wrong` says what is wrong with the values of an entry together, each of which is right, and `wrong_together` which
-    entry does not go with the others, and why; None where nothing is. `entry` is the word for one of them.
+    entry does not go with the others, and why; None where nothing is. `entry` is the word for one of them. With `files`
+    the name of a file may stand for the list: it is left for whoever reads such files, which `files` says in words.
     """
 
     keys: Mapping[str, Integer | Real | Text | Flag]
@@ -164,11 +165,15 @@ class Rows:
     wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
     wrong_together: Callable[[list[dict[str, Scalar]]], tuple[int, str] | None] = lambda rows: None
     entry: str = "entry"
+    files: str = ""
 
     def read(self, value: object) -> Value:
         """`value` with every entry read. Raises `WrongValue`."""
+        if self.files and isinstance(value, str):
+            return Text(wanted=f"a list of tables or {self.files}").read(value)
         if not isinstance(value, list):
-            raise WrongValue(f"expected a list of tables with {', '.join(self.keys)}, got {_found(value)}")
+            other = f", or {self.files}" if self.files else ""
+            raise WrongValue(f"expected a list of tables with {', '.join(self.keys)}{other}, got {_found(value)}")
         rows = [self._row(number, row) for number, row in enumerate(cast("list[object]", value))]
         wrong = self.wrong_together(rows)
         if wrong is not None:

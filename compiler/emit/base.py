@@ -47,10 +47,15 @@ class Compiled:
 
 @dataclass(frozen=True)
 class Emitted:
-    """What an emitter made: one text, or files by name; and what is to be told of it."""
+    """
+    What an emitter made: one text, or files by name; and what is to be told of it.
 
-    content: str | Mapping[str, str]
+    `note` is said before files are written.
+    """
+
+    content: str | Mapping[str, str | bytes]
     warnings: tuple[str, ...] = ()
+    note: str = ""
 
 
 class Emitter(ABC):
@@ -110,9 +115,10 @@ class _Outside(Emitter):
 
 
 def own_emitters() -> tuple[str, ...]:
-    """The names of npuc's emitters, the default first."""
+    """The names of npuc's emitters, the default first: those of their modules, `-` for `_`."""
     places = (Path(place) for place in import_module("npuc.compiler.emit").__path__)
-    found = {file.stem for place in places for file in place.glob("*.py")} - {"__init__", "base"}
+    modules = {file.stem for place in places for file in place.glob("*.py")} - {"__init__", "base"}
+    found = {name.replace("_", "-") for name in modules}
     return (DEFAULT, *sorted(found - {DEFAULT}))
 
 
@@ -150,7 +156,7 @@ def get_drawing(name: str) -> Drawing:
 def get_emitter(name: str) -> Emitter:
     """The emitter of that name. Raises `UsageError` with those that are known."""
     if name in own_emitters():
-        return cast(Emitter, import_module(f"npuc.compiler.emit.{name}").EMITTER)
+        return cast(Emitter, import_module(f"npuc.compiler.emit.{name.replace('-', '_')}").EMITTER)
     published = _published()
     if name not in published:
         known = emitter_names()

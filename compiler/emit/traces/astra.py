@@ -1,0 +1,122 @@
+"""
+Writing the network of devices as files of ASTRA-sim 2: the inverse of `npuc.hardware.readers.astra`.
+
+    network.yml          the dimensions of the network, innermost first
+    system.json          the collective algorithm of each dimension, as costed here; collectives are not split
+    remote_memory.json   none
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.emit.base import Emitted
+from npuc.compiler.emit.traces.communicators import dimensions_of
+from npuc.compiler.emit.traces.program import mesh_of_program
+from npuc.hardware.readers.astra import FULL, GIB_PER_GB, KINDS, RING, SWITCH, links_in_message, links_of, rounded
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+_TOPOLOGIES = {kind: topology for topology, kind in KINDS.items()}
+_SCATTER = {RING: "ring", FULL: "direct", SWITCH: "halvingDoubling"}
+_EXCHANGE = {RING: "ring", FULL: "direct", SWITCH: "direct"}
+_SCATTERS = ("all-reduce-implementation", "all-gather-implementation", "reduce-scatter-implementation")
+
+
+@dataclass(frozen=True)
+class _Dimension:
+    """A dimension of ASTRA-sim: GB/s of a link, in GB of 2^30 bytes, and ns of a link."""
+
+    topology: str
+    size: int
+    bandwidth: float
+    latency: float
+
+    @property
+    def scatter(self) -> str:
+        """The algorithm of reduce-scatters; halving and doubling needs a power of two."""
+        return "direct" if self.topology == SWITCH and self.size & (self.size - 1) else _SCATTER[self.topology]
+
+
+def network_files(network: Interconnect, module: ModuleOp) -> Emitted:
+    """
+    The files of a network, as far as the devices of a program use it; all of it for a program on one device.
+
+    Raises `UsageError` for a level that ASTRA-sim has no topology for.
+    """
+    mesh = mesh_of_program(module)
+    used = (
+        {number: network.levels[number].size for number in range(len(network.levels) - 1, -1, -1)}
+        if mesh is None
+        else dimensions_of(network.place(mesh.sizes))
+    )
+    levels = {number: network.levels[number] for number in used}
+    dimensions = [_dimension(level, number, used[number]) for number, level in levels.items()]
+    return Emitted(
+        {
+            "network.yml": _network(dimensions),
+            "system.json": json.dumps(_system(dimensions), indent=2) + "\n",
+            "remote_memory.json": json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}) + "\n",
+        },
+        tuple(_warnings(levels, dimensions)),
+    )
+
+
+def _dimension(level: NetworkLevel, number: int, used: int) -> _Dimension:
+    """A level, of which so many devices are used."""
+    topology = _TOPOLOGIES.get(level.kind, FULL if level.kind == "pair" else None)
+    if topology is None:
+        raise UsageError(f"network.levels, level {number + 1}: ASTRA-sim has no topology for the kind '{level.kind}'")
+    if topology == RING and used < level.size:
+        raise UsageError(
+            f"network.levels, level {number + 1}: {used} devices of a ring of {level.size} are no ring, and ASTRA-sim "
+            "has no other topology for them",
+            hint=f"devices that fill the ring, or --set network.levels with a ring of {used}",
+        )
+    links = level.size - 1 if topology == FULL else links_of(topology, level.size)
+    if topology == RING and level.size == 2:
+        topology = FULL  # one link, which two devices have in a ring, too
+    rate = level.bytes_per_s / 10**9 / links / GIB_PER_GB
+    wait = level.latency_s * 10**9 / links_in_message(topology)
+    return _Dimension(topology, used, rounded(rate), rounded(Fraction(wait)))
+
+
+def _network(dimensions: list[_Dimension]) -> str:
+    """The network file."""
+    lists = {
+        "topology": [one.topology for one in dimensions],
+        "npus_count": [one.size for one in dimensions],
+        "bandwidth": [one.bandwidth for one in dimensions],
+        "latency": [one.latency for one in dimensions],
+    }
+    units = {"bandwidth": "  # GB/s of a link in each direction, GB of 2^30 bytes", "latency": "  # ns of a link"}
+    lines = [f"{key}: [ {', '.join(map(str, values))} ]{units.get(key, '')}" for key, values in lists.items()]
+    return "\n".join(["# dimensions of the network between devices, innermost first", *lines]) + "\n"
+
+
+def _system(dimensions: list[_Dimension]) -> dict[str, object]:
+    """The system file: algorithms by dimension, one chunk a collective, one chunk at a time in a dimension."""
+    return {
+        "scheduling-policy": "FIFO",
+        "active-chunks-per-dimension": 1,
+        "preferred-dataset-splits": 1,
+        **{key: [one.scatter for one in dimensions] for key in _SCATTERS},
+        "all-to-all-implementation": [_EXCHANGE[one.topology] for one in dimensions],
+        "collective-optimization": "baseline",
+    }
+
+
+def _warnings(levels: dict[int, NetworkLevel], dimensions: list[_Dimension]) -> Iterator[str]:
+    """What is another thing there."""
+    for (number, level), one in zip(levels.items(), dimensions, strict=True):
+        if level.algorithm is not None:
+            yield f"network.levels, level {number + 1}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
+    if any(one.topology == RING for one in dimensions):
+        yield "ASTRA-sim sends both ways around a ring with --num-queues-per-dim=2 and two chunks or more only"

@@ -1,0 +1,42 @@
+"""
+`network.levels` as the name of a network file of ASTRA-sim, in place of the levels themselves.
+
+    [network]
+    levels = "cluster.yml"      # beside the hardware file; with --set, from where npuc runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.kinds import Value, WrongValue
+from npuc.hardware.files import text_of_file
+from npuc.hardware.readers.astra import SUFFIXES, read_astra_network
+from npuc.hardware.schema import KEYS
+
+NETWORK = "network.levels"
+
+
+def with_network_file(values: Mapping[str, Value], home: Path) -> dict[str, Value]:
+    """
+    A description whose levels are those of the file that it names, if it names one; the name counts from `home`.
+
+    Raises `UsageError` for a file that cannot be read, or describes no levels that the schema allows.
+    """
+    name = values.get(NETWORK)
+    if not isinstance(name, str):
+        return dict(values)
+    if not name.lower().endswith(SUFFIXES):
+        raise UsageError(
+            f"{NETWORK}: found '{name}', expected levels, or a network file of ASTRA-sim ({', '.join(SUFFIXES)})"
+        )
+    path = home / name
+    rows = read_astra_network(text_of_file(path, str(path), "network file"), str(path))
+    try:
+        return {**values, NETWORK: KEYS[NETWORK].kind.read(rows)}
+    except WrongValue as e:
+        dimension = "" if e.entry is None else f", dimension {len(rows) - e.entry} of {len(rows)}"
+        text = str(e) if e.entry is None else str(e).partition(": ")[2]
+        raise UsageError(f"{path}{dimension}: {text}") from None
