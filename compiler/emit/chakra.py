@@ -33,8 +33,11 @@ class ChakraTraces(Emitter):
 
 def _note(devices: int, tasks: int, size: int) -> str:
     """What is going to be written."""
+    from npuc.compiler.report.text.quantities import bytes_unit
+
     traces = "1 trace" if devices == 1 else f"{devices:,} traces"
-    return f"writing {traces} of {tasks:,} nodes, {size / 1e6:,.1f} MB"
+    scale, unit = bytes_unit(size)
+    return f"writing {traces} of {tasks:,} nodes, {size / scale:,.1f} {unit}"
 
 
 EMITTER = ChakraTraces()

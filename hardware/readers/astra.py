@@ -23,7 +23,7 @@ parser and the topologies of astra-sim/astra-network-analytical, both versions; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -62,6 +62,12 @@ def read_astra_network(text: str, name: str) -> list[dict[str, Scalar]]:
 def rounded(value: Fraction) -> float:
     """A converted number, to twelve digits."""
     return float(f"{float(value):.{DIGITS}g}")
+
+
+def shortest(value: Fraction, factor: Fraction) -> float:
+    """The inverse of a conversion by a factor: with as few digits as are read again as this value, of twelve digits."""
+    tried = (float(f"{float(value / factor):.{digits}g}") for digits in range(1, 18))
+    return next((one for one in tried if rounded(as_written(one) * factor) == rounded(value)), float(value / factor))
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,7 @@ def _check_first(file: _File) -> None:
 
 def _check_links(file: _File, topology: str, size: int, item: Item) -> None:
     """Raise for links that a topology would leave idle."""
-    uneven: Callable[[int], int] = lambda links: links % {RING: 2, FULL: size - 1, SWITCH: 1}[topology]
-    if item.integer is not None and uneven(item.integer):
+    multiple = {RING: 2, FULL: size - 1, SWITCH: 1}[topology]
+    if item.integer is not None and item.integer % multiple:
         expected = "an even number" if topology == RING else f"a multiple of {size - 1}"
         file.wrong(f"links-count: found {item.text}, expected {expected} of a {topology} of {size}", item)

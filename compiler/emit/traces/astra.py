@@ -19,7 +19,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.emit.base import Emitted
 from npuc.compiler.emit.traces.communicators import dimensions_of
 from npuc.compiler.emit.traces.program import mesh_of_program
-from npuc.hardware.readers.astra import FULL, GIB_PER_GB, KINDS, RING, SWITCH, links_in_message, links_of, rounded
+from npuc.hardware.readers.astra import FULL, GIB_PER_GB, KINDS, RING, SWITCH, links_in_message, links_of, shortest
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -83,9 +83,9 @@ def _dimension(level: NetworkLevel, number: int, used: int) -> _Dimension:
     links = level.size - 1 if topology == FULL else links_of(topology, level.size)
     if topology == RING and level.size == 2:
         topology = FULL  # one link, which two devices have in a ring, too
-    rate = level.bytes_per_s / 10**9 / links / GIB_PER_GB
-    wait = level.latency_s * 10**9 / links_in_message(topology)
-    return _Dimension(topology, used, rounded(rate), rounded(Fraction(wait)))
+    rate = shortest(level.bytes_per_s / 10**9, links * GIB_PER_GB)
+    wait = shortest(level.latency_s * 10**9, Fraction(links_in_message(topology)))
+    return _Dimension(topology, used, rate, wait)
 
 
 def _network(dimensions: list[_Dimension]) -> str:
@@ -102,14 +102,19 @@ def _network(dimensions: list[_Dimension]) -> str:
 
 
 def _system(dimensions: list[_Dimension]) -> dict[str, object]:
-    """The system file: algorithms by dimension, one chunk a collective, one chunk at a time in a dimension."""
+    """
+    The system file: algorithms by dimension, one chunk a collective, one chunk at a time in a dimension.
+
+    `localBWAware` is an all-reduce as a reduce-scatter and an all-gather over all dimensions; in `baseline` all data
+    would cross each dimension.
+    """
     return {
         "scheduling-policy": "FIFO",
         "active-chunks-per-dimension": 1,
         "preferred-dataset-splits": 1,
         **{key: [one.scatter for one in dimensions] for key in _SCATTERS},
         "all-to-all-implementation": [_EXCHANGE[one.topology] for one in dimensions],
-        "collective-optimization": "baseline",
+        "collective-optimization": "localBWAware",
     }
 
 
@@ -119,4 +124,4 @@ def _warnings(levels: dict[int, NetworkLevel], dimensions: list[_Dimension]) -> 
         if level.algorithm is not None:
             yield f"network.levels, level {number + 1}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
     if any(one.topology == RING for one in dimensions):
-        yield "ASTRA-sim sends both ways around a ring with --num-queues-per-dim=2 and two chunks or more only"
+        yield "ASTRA-sim sends one way around a ring by default, over one of the two links that a device has there"
