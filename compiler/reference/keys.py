@@ -62,7 +62,8 @@ def kind_words(kind: Kind) -> str:
         case Text():
             return ", ".join(f'`"{choice}"`' for choice in kind.choices) or "string"
         case Rows():
-            return "list of tables: " + ", ".join(
+            other = f"{kind.files}, or " if kind.files else ""
+            return f"{other}list of tables: " + ", ".join(
                 f"`{name}` ({kind_words(inner)}{_otherwise(kind, name)})" for name, inner in kind.keys.items()
             )
 

@@ -188,7 +188,7 @@ OWN = {
     "compile --check": Case("--check"),
     "compile --objective": Case("--objective energy", "-v"),
     "compile --csv-format": Case("--csv-format scalesim", f"{SCALESIM} --csv r"),
-    "compile --emit": Case("--emit trace", "-o r.json"),
+    "compile --emit": Case("--emit chakra", "-o r", "compile net.dsl --devices 2"),
     "compile --depth": Case("--depth 1", "--emit svg -o r.svg"),
     "compile --view": Case("--view roofline", "--plot r.svg"),
     "compile --rows": Case("--rows all", command="compile deep.dsl"),
