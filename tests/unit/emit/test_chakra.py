@@ -305,7 +305,8 @@ def test_the_library_of_protocol_buffers_reads_the_same() -> None:
     messages = cast(Any, library_messages())
     for name in ("parts of a ring", "two levels"):
         data = next(iter(cast("Mapping[str, bytes]", emitted(compiled(name)).content).values()))
-        own, at, found = read_trace(data), 0, []
+        own, at = read_trace(data), 0
+        found: list[Any] = []
         while at < len(data):
             size = shift = 0
             while True:

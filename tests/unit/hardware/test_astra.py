@@ -173,7 +173,7 @@ LISTS = st.dictionaries(
 
 @given(lists=LISTS, block=st.booleans())
 def test_the_library_of_yaml_reads_the_same(lists: dict[str, list[str]], *, block: bool) -> None:
-    yaml = cast(Any, pytest.importorskip("yaml"))
+    yaml = pytest.importorskip("yaml")
     lines = [
         f"{key}:" + ("".join(f"\n  - {v}" for v in values) if block else f" [ {', '.join(values)} ]  # x")
         for key, values in lists.items()
