@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 import pytest
 from hypothesis import given
