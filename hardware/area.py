@@ -27,7 +27,7 @@ BYTES = {"bf16": 2, "f16": 2, "mixed": 2}
 @dataclass(frozen=True)
 class ChipArea:
     """
-    mm2 by part, and of the chip: written, else the sum of the parts that are known; None where nothing is.
+    mm2 by part, and of the chip: written, else the sum of the parts that are known; None where nothing is on the chip.
 
     `levels` are the memories beside the scratchpads: those of elements, and further ones on the chip.
     """
@@ -42,7 +42,7 @@ def chip_area(hardware: Hardware) -> ChipArea:
     parts = _own_parts(hardware) if model == "npuc" else _published_parts(hardware, model)
     known = [size for size in parts.values() if size is not None]
     written = hardware.get("area.chip_mm2", float)
-    return ChipArea(parts, written if written is not None else math.fsum(known) if known else None)
+    return ChipArea(parts, written if written is not None else math.fsum(known) if any(known) else None)
 
 
 def _own_parts(hardware: Hardware) -> dict[str, float | None]:

@@ -18,6 +18,7 @@ from npuc.compiler.reference.machine import (
 )
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.compiler.report.text.quantities import bytes_cell, count_cell, three_digits
+from npuc.hardware.schema import MODELS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,8 +48,9 @@ def print_machine(page: MachinePage, console: Console) -> None:
         print_grid(
             columns_of([LEVEL_HEADS, *map(_level_cells, page.levels)], left=(0, 6), ranks={4: 1, 5: 2}), console, gap=2
         )
-    if page.area_mm2.get("chip") is not None:
-        print_line("area", _area(page), console)
+    area = _area(page)
+    if area:
+        print_line("area", area, console)
         console.print()
     keys = [key for key in page.keys if key.key not in ("name", "memory.levels")]
     width = 2 + max((len(_label(key)) for key in keys), default=0)
@@ -88,9 +90,12 @@ def _level_cells(level: LevelSees) -> list[str]:
 
 
 def _area(page: MachinePage) -> str:
-    """The area of the chip by part, and whose formulas say it."""
+    """The area of the chip by part, and whose formulas say it, or what they lack; nothing where they lack more."""
+    whole = page.area_mm2.get("chip")
+    if whole is None:
+        lacks_node = page.model == MODELS[0] and all(key.key != "technology.node_nm" for key in page.keys)
+        return "not known: its technology node is not said (--set technology.node_nm=N)" if lacks_node else ""
     parts = [f"{name} {three_digits(size)}" for name, size in page.area_mm2.items() if size and name != "chip"]
-    whole = page.area_mm2["chip"] or 0.0
     return f"{three_digits(whole)} mm2 by the formulas of {page.model}: {', '.join(parts)}"
 
 

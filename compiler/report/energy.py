@@ -105,7 +105,7 @@ def energy_report(rows: Sequence[OpRow], seconds: float | None, prices: Prices) 
     total = math.fsum(value for value in (*dynamic.values(), *idle.values()) if value is not None)
     parts = {**dict.fromkeys(ON_CHIP), **prices.area_mm2}
     sizes = [size for size in parts.values() if size is not None]
-    chip = prices.chip_mm2 if prices.chip_mm2 is not None else math.fsum(sizes) if sizes else None
+    chip = prices.chip_mm2 if prices.chip_mm2 is not None else math.fsum(sizes) if any(sizes) else None
     macs = sum(row.repeat * (row.macs or 0) for row in rows if row.energy_j is not None and row.kind != "comm")
     operations = prices.ops_per_mac * macs / 1e12
     return EnergyReport(

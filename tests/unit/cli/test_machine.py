@@ -131,3 +131,13 @@ def test_a_column_without_room_is_called_by_what_it_says(npuc: Npuc, monkeypatch
 @pytest.mark.parametrize("name", ["gemmini", "igo-large", "a100", "maestro-example"])
 def test_between_its_parts_is_one_empty_line(npuc: Npuc, name: str) -> None:
     assert "\n\n\n" not in npuc("machine", name).out
+
+
+def test_an_area_that_is_not_known_says_what_it_lacks(npuc: Npuc) -> None:
+    def area(*arguments: str) -> list[str]:
+        text = npuc("machine", *arguments).out
+        return [line.removeprefix("area").strip() for line in text.splitlines() if line.startswith("area ")]
+
+    assert area("trainium2") == ["not known: its technology node is not said (--set technology.node_nm=N)"]
+    assert area("trainium2", "--set", "technology.node_nm=7")[0].endswith("vector 0.572, spm 102")
+    assert area("igo-large", "--set", "technology.model=gamma", "--set", "technology.node_nm=16") == []

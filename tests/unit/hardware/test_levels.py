@@ -210,3 +210,9 @@ def test_levels_without_effect_are_warned_of() -> None:
         report = compile_source(GEMM, "csv", backend=backend, hardware=MACHINE, overrides=more)
         told = [text.partition(" ")[0] for text in report.warnings if f"of {LEVELS} has no effect" in text]
         assert told == unread
+
+
+def test_a_chip_of_which_nothing_is_known_has_no_area() -> None:
+    """HBM takes nothing of the chip, which is not its area."""
+    unknown = chip_area(load_hardware("trainium2"))
+    assert (unknown.parts["dram"], unknown.chip) == (0.0, None)
