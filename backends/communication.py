@@ -4,7 +4,7 @@ The report's rows of communication: the cost of each exchange between devices on
     all_reduce of dW   fc1   comm   bytes that a device sends, seconds, energy
 
 A backend costs the work of one device; these rows are added to its own. On a machine without a network they have no
-time, and the report says so.
+time, and the report says so. What moves in chunks (`dist.chunks`) takes the time of their events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
 from npuc.backends.operations import place_of
-from npuc.compiler.analysis.interconnect.collectives import Collective, Cost, collective_cost, messages_cost
+from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost, chunked_cost
+from npuc.compiler.analysis.interconnect.collectives import Cost, collective_cost, collective_of, messages_cost
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.nest.elements import size_bytes
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
@@ -34,6 +35,7 @@ from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.sections import (
     CommunicationBytes,
     CommunicationTime,
+    ExchangeChunks,
     ExchangeFacts,
     ExchangeStages,
     RateFacts,
@@ -42,23 +44,20 @@ from npuc.compiler.report.sections import (
 from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.distributed import (
     AddendOp,
-    AllGatherOp,
-    AllReduceOp,
-    AllToAllOp,
     CopyOp,
     DistOp,
     OnceOp,
     PlaceOp,
-    ReduceScatterOp,
     SendReceiveOp,
     SliceOp,
+    chunks_of,
     levels_of,
 )
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.npu import ConstantOp, ViewOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.base import ints
-from npuc.hardware.network import network_of
+from npuc.hardware.network import latency_of, network_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -69,12 +68,6 @@ TOLERANCE = 1e-3
 """What planned seconds may be off without a word."""
 FREE = (SliceOp, CopyOp, OnceOp, AddendOp, PlaceOp)
 """What moves nothing between devices."""
-_KINDS: dict[type[DistOp], Collective] = {
-    AllReduceOp: "all_reduce",
-    ReduceScatterOp: "reduce_scatter",
-    AllGatherOp: "all_gather",
-    AllToAllOp: "all_to_all",
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,8 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
                 native |= RateFacts(samples_per_second=rate.samples_per_second * work / (work + seconds)).columns()
             if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
                 warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
-            _compare(func, report.totals.seconds, seconds, warnings)
+            chunked = any(isinstance(exchange.cost, ChunkedCost) for exchange in moved)
+            _compare(func, report.totals.seconds, seconds, warnings, chunked=chunked)
         after = followed(func, report.ops, moved)
         rows += [_row(exchange, len(rows) + n, after[n]) for n, exchange in enumerate(moved)]
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
@@ -157,7 +151,7 @@ def _read(exchange: Exchange, mesh: Mesh) -> Fraction:
     return elements_read * exchange.size / max(1, elements(exchange.op.x))
 
 
-def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str]) -> None:
+def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str], *, chunked: bool) -> None:
     """Say so where a plan was searched by other seconds than its program takes."""
     plan = func.attributes.get(PLAN)
     if work is None or not isinstance(plan, DictionaryAttr) or plan.data.get("objective") != StringAttr("time"):
@@ -170,6 +164,7 @@ def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[s
         warnings.append(
             f"layer by layer the plan was reckoned at {time_text(planned)} a step, its program takes "
             f"{time_text(taken)}: sums of gradients, and what stays on the chip, depend on neighbouring layers"
+            + (", and plans know no chunks" if chunked else "")
         )
 
 
@@ -240,15 +235,19 @@ def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) 
     for op in func.walk():
         if isinstance(op, DistOp) and not isinstance(op, FREE):
             size = size_bytes(op.x.type, elements(op.x), facts)
-            yield Exchange(op, size, None if placement is None else _cost(op, size, placement))
+            yield Exchange(op, size, None if placement is None else _cost(op, size, placement, machine))
 
 
-def _cost(op: DistOp, size: int, placement: MeshPlacement) -> Cost:
+def _cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware) -> Cost:
     """What a movement costs; `size` is the bytes of a device's operand."""
     if isinstance(op, SendReceiveOp):
         (level,) = levels_of(op)
         return messages_cost(size, placement, level, ints(op.source), ints(op.target))
-    return collective_cost(_KINDS[type(op)], size, placement, levels_of(op))
+    kind, chunks = collective_of(op), chunks_of(op)
+    assert kind is not None, "what is no message and not free is a collective"
+    if chunks is None:
+        return collective_cost(kind, size, placement, levels_of(op))
+    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
 
 
 def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> MeshPlacement | None:
@@ -280,11 +279,25 @@ def _row(exchange: Exchange, index: int, after: int | None) -> OpRow:
                 levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
                 after=after,
             ),
-            None
-            if cost is None
-            else ExchangeStages(
-                stage_levels=[stage.level for stage in cost.stages],
-                stage_seconds=[float(stage.seconds) for stage in cost.stages],
-            ),
+            None if cost is None else _stages(cost),
+            _chunks(cost) if isinstance(cost, ChunkedCost) else None,
         ),
     )
+
+
+def _stages(cost: Cost) -> ExchangeStages:
+    """The stages of an exchange; in chunks, the times in which levels work."""
+    if isinstance(cost, ChunkedCost):
+        return ExchangeStages(
+            stage_levels=[use.level for use in cost.uses],
+            stage_seconds=[float(use.end_s - use.begin_s) for use in cost.uses],
+            stage_begins=[float(use.begin_s) for use in cost.uses],
+        )
+    return ExchangeStages(
+        stage_levels=[stage.level for stage in cost.stages],
+        stage_seconds=[float(stage.seconds) for stage in cost.stages],
+    )
+
+
+def _chunks(cost: ChunkedCost) -> ExchangeChunks:
+    return ExchangeChunks(chunks=cost.chunks, bound_seconds=float(cost.bound_s))

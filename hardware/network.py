@@ -1,16 +1,20 @@
 """
-The network of a described machine: `network.levels` as the `Interconnect` of collectives, `network.groups` as devices.
+The network of a described machine: `network.levels` as the `Interconnect` of collectives and as the attribute that
+passes read, `network.groups` as devices.
 
 `npuc.hardware` does not import this module, so that a hardware description can be read without the IR.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
-from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
-from npuc.compiler.analysis.machine.table import as_written
+from xdsl.dialects.builtin import ModuleOp
+
+from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES, Latency
+from npuc.compiler.analysis.interconnect.described import NETWORK, level_of_row, network_attr
+from npuc.compiler.analysis.interconnect.topology import Interconnect
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device
 from npuc.compiler.core.kinds import Scalar
+from npuc.compiler.core.numbers import as_written
 from npuc.hardware.description import Hardware
 
 
@@ -18,20 +22,21 @@ def network_of(hardware: Hardware, *, backend: str) -> Interconnect:
     """The network between devices, outermost level first. Raises `UsageError` if the machine has none."""
     rows = hardware.require("network.levels", backend=backend)
     assert isinstance(rows, list), "network.levels is read as a list"
-    return Interconnect(tuple(_level(row) for row in rows))
+    return Interconnect(tuple(map(level_of_row, rows)))
 
 
-def _level(row: Mapping[str, Scalar]) -> NetworkLevel:
-    """A level in bytes and seconds."""
-    energy, algorithm = row.get("pj_per_byte"), row.get("algorithm")
-    return NetworkLevel(
-        cast("Kind", row["kind"]),
-        int(row["size"]),
-        as_written(float(row["gb_per_s"])) * 10**9,
-        as_written(float(row["latency_ns"])) / 10**9,
-        None if energy is None else as_written(float(energy)),
-        None if algorithm is None else str(algorithm),
-    )
+def latency_of(hardware: Hardware) -> Latency:
+    """Whether latencies hold up a level of the network, or overlap with what it sends for other chunks."""
+    written = hardware.get("network.latency")
+    return next(known for known in LATENCIES if known == written)
+
+
+def stamp_network(module: ModuleOp, hardware: Hardware) -> None:
+    """Write the network of a machine into a module, for passes; nothing where the machine says none."""
+    rows = hardware.get("network.levels")
+    if isinstance(rows, list):
+        element_bytes = hardware.get("memory.element_bytes", int)
+        module.attributes[NETWORK] = network_attr(rows, latency_of(hardware), element_bytes)
 
 
 def groups_of(rows: Sequence[Mapping[str, Scalar]]) -> list[Device]:

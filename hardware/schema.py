@@ -114,6 +114,12 @@ _OWN = (
     Key("compute.ops_per_mac", Integer(1, 2), "operations counted per MAC", 2),
     Key("network.levels", _LEVEL, "levels of the interconnect, outermost first"),
     Key(
+        "network.latency",
+        Text(("serial", "overlap")),
+        "whether a level of the interconnect waits for the messages of a chunk (serial), or sends for the next one",
+        "serial",
+    ),
+    Key(
         "network.groups",
         _GROUP,
         "groups of heterogeneous devices, equally many in each: throughput and bandwidth of one device",

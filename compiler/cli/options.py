@@ -11,6 +11,7 @@ from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
+    CHUNK_POLICIES,
     CONVENTIONS,
     MAX_OPS,
     PLAN_OBJECTIVES,
@@ -196,6 +197,23 @@ class Devices(Group):
             parser=whole(),
             help="Keep parts of what all devices have (ZeRO): 1 optimizer states, 2 gradients, too, 3 (bare --zero) "
             "parameters, too, 0 none.",
+        ),
+    ] = None
+    collectives: Annotated[
+        str | None,
+        typer.Option(
+            "--collectives",
+            metavar="|".join(CHUNK_POLICIES),
+            help="Order in which chunks cross the levels of the network (default: baseline).",
+        ),
+    ] = None
+    chunks: Annotated[
+        int | None,
+        typer.Option(
+            "--chunks",
+            metavar="N",
+            parser=whole(1),
+            help="Chunks of each collective (default: 1, of themis-* 64, of exact 4).",
         ),
     ] = None
 

@@ -5,6 +5,7 @@ Python's `int` and `float` also take other digits, underscores and control chara
 """
 
 import re
+from fractions import Fraction
 from math import inf
 
 BLANKS = " \t\r\n"
@@ -37,3 +38,8 @@ def real_of(text: str) -> float | None:
     """The finite number that a text is; None for another text."""
     value = float(text.strip(BLANKS)) if is_real(text) else inf
     return value if abs(value) < inf else None
+
+
+def as_written(value: float) -> Fraction:
+    """The decimal number that was written."""
+    return Fraction(repr(value))

@@ -38,6 +38,11 @@ What movement between devices such a strategy minimises: `table2` charges bounda
 PlanObjective = Literal["bytes", "time", "memory"]
 PLAN_OBJECTIVES: tuple[PlanObjective, ...] = get_args(PlanObjective)
 """What a joint strategy minimises: movement, the time of a step, or what a device keeps in memory."""
+ChunkPolicy = Literal["baseline", "themis-fifo", "themis-scf", "exact"]
+CHUNK_POLICIES: tuple[ChunkPolicy, ...] = get_args(ChunkPolicy)
+"""In which orders the chunks of a collective cross the levels of a network (pass `schedule-collectives`)."""
+DEFAULT_CHUNKS: Mapping[ChunkPolicy, int] = {"baseline": 1, "themis-fifo": 64, "themis-scf": 64, "exact": 4}
+"""The chunks of a collective by each policy, where nobody says: of Themis's those that its authors use."""
 Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
 SHOWN_CHANGES = ("full", "diff")
 """How the program is shown after a pass that changed it."""
@@ -122,6 +127,8 @@ class ProgramKeywords(TypedDict, total=False):
     plan_objective: str
     exact_plan: bool
     zero: bool | int
+    collectives: str
+    chunks: int | None
     recompute: str | None
     load: Sequence[str]
     before: Sequence[str]
@@ -149,6 +156,7 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `recompute` a text as in `RECOMPUTE`.
+    `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
     """
 
     hardware: HardwareLike | None = None
@@ -173,6 +181,8 @@ class Options:
     plan_objective: str = PLAN_OBJECTIVES[0]
     exact_plan: bool = False
     zero: int = 0
+    collectives: str = CHUNK_POLICIES[0]
+    chunks: int | None = None
     recompute: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()

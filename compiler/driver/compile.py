@@ -74,7 +74,8 @@ def compile_file(
     `only` keeps the layers that match, `mapping` is a dataflow's name or a mapping file. With `devices` above 1 the
     step is shared among them by the strategy `parallel` under a `convention`, which a joint one plans for the least
     `plan_objective` (bytes, time, memory), and keeps parts of what all have by the stage `zero` of ZeRO (0 to 3, True
-    is 3). `recompute` (full, every=K, optimal=GIB) runs activations again in the backward pass. `pipeline` leaves both
+    is 3); `collectives` (baseline, themis-fifo, themis-scf, exact) orders the `chunks` in which collectives move.
+    `recompute` (full, every=K, optimal=GIB) runs activations again in the backward pass. `pipeline` leaves both
     to these options, unless it names their passes. Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, keywords)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.core.errors import CapacityError
-from npuc.compiler.core.options import ZERO_STAGES, is_joint
+from npuc.compiler.analysis.interconnect.described import NETWORK
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.options import CHUNK_POLICIES, ZERO_STAGES, is_joint
 from npuc.dialects.train.signature import training_functions
-from npuc.hardware.network import network_of
+from npuc.hardware.network import network_of, stamp_network
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
@@ -36,6 +37,24 @@ def check_network(passes: Sequence[ModulePass], machine: Hardware) -> None:
     for step in passes:
         if isinstance(step, ParallelizePass) and machine.get("network.levels") is not None:
             network_of(machine, backend=step.name).place(step.sizes)
+
+
+def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardware) -> None:
+    """
+    Write the network of a machine into a module, if one of the passes orders collectives by it.
+
+    Raises `UsageError` for a policy that needs a network which the machine does not describe.
+    """
+    from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
+
+    for step in passes:
+        if isinstance(step, ScheduleCollectivesPass):
+            stamp_network(module, machine)
+            if step.policy != CHUNK_POLICIES[0] and NETWORK not in module.attributes:
+                raise UsageError(
+                    f"--collectives {step.policy} needs network.levels, which {machine.name} does not say",
+                    hint="--hw hypar16, or --set \"network.levels=[{kind='ring',size=8,gb_per_s=50},…]\"",
+                )
 
 
 def parallel_passes(options: Options, machine: Hardware) -> list[str]:

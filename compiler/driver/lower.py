@@ -29,6 +29,7 @@ from npuc.compiler.driver.devices import (
     PARALLELIZE,
     check_homogeneous,
     check_network,
+    tell_network,
     without_loss,
 )
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
@@ -101,6 +102,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
     passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
     mappers = _mapping_passes(session)
+    tell_network(module, passes, machine)
     if any(p.name == PARALLELIZE for p in passes):
         check_homogeneous(machine)
         check_network(passes, machine)

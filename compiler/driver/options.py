@@ -16,6 +16,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.core.arguments import keywords_of, plain
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
+    CHUNK_POLICIES,
     CONVENTIONS,
     DEFAULT_STRATEGY,
     DEFAULT_TOLERANCE,
@@ -37,7 +38,13 @@ from npuc.compiler.core.options import (
     zero_stage,
 )
 from npuc.compiler.driver.devices import PARALLELIZE
-from npuc.compiler.driver.levels.asked import RECOMPUTE, SHARD_UPDATES, recompute_pass
+from npuc.compiler.driver.levels.asked import (
+    RECOMPUTE,
+    SCHEDULE_COLLECTIVES,
+    SHARD_UPDATES,
+    collectives_pass,
+    recompute_pass,
+)
 from npuc.compiler.driver.levels.placement import split_placement
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import names_in
@@ -52,6 +59,7 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("convention", "convention", CONVENTIONS),
     ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
     ("zero", "stage of ZeRO", ZERO_STAGES),
+    ("collectives", "policy of collectives", CHUNK_POLICIES),
 )
 
 
@@ -62,6 +70,8 @@ PLAN_OPTIONS: Mapping[str, object] = {
     "plan_objective": PLAN_OBJECTIVES[0],
     "exact_plan": False,
     "zero": 0,
+    "collectives": CHUNK_POLICIES[0],
+    "chunks": None,
 }
 
 
@@ -123,6 +133,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
         check_tolerance_given(options["tolerance"])
     if options.get("recompute") is not None:
         recompute_pass(options["recompute"])
+    collectives_pass(options.get("collectives", CHUNK_POLICIES[0]), options.get("chunks"))
     _check_devices(options)
     _check_asked(options)
 
@@ -186,6 +197,8 @@ def _check_asked(options: Mapping[str, Any]) -> None:
         ("--devices", shares, PARALLELIZE),
         ("--recompute", again is not None, RECOMPUTE),
         ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
+        ("--collectives", options.get("collectives", CHUNK_POLICIES[0]) != CHUNK_POLICIES[0], SCHEDULE_COLLECTIVES),
+        ("--chunks", options.get("chunks") is not None, SCHEDULE_COLLECTIVES),
     ):
         if asked and step in named:
             raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")

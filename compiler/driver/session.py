@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from npuc.compiler.core.options import Options, Say
+from npuc.compiler.core.options import CHUNK_POLICIES, Options, Say
 from npuc.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Session:
             parallel=None,
             plan_objective="bytes",
             zero=0,
+            collectives=CHUNK_POLICIES[0],
+            chunks=None,
             recompute=None,
             exact_plan=False,
             only=None,

@@ -1,7 +1,8 @@
 """
 The operations of the dist dialect on numpy: each takes and returns one array per device.
 
-A device reads the data of another only through a `Wire`, which counts the elements.
+A device reads the data of another only through a `Wire`, which counts the elements. Data move in the chunks that an
+operation has, one after the other, each over the levels in its own order.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +25,10 @@ from npuc.dialects.distributed import (
     OnceOp,
     PlaceOp,
     ReduceScatterOp,
+    Route,
     SendReceiveOp,
     SliceOp,
+    chunks_of,
     levels_of,
 )
 from npuc.dialects.train.base import ints
@@ -47,6 +50,13 @@ class Wire:
             return array
         self.read[level] = self.read.get(level, 0) + array.size
         return array.copy()
+
+    def take_in(self, chunks: int, level: int, reader: int, owner: int, array: Array) -> Array:
+        """The same, chunk by chunk."""
+        if chunks == 1 or reader == owner:
+            return self.take(level, reader, owner, array)
+        parts = [self.take(level, reader, owner, part) for part in np.array_split(array.reshape(-1), chunks)]
+        return np.concatenate(parts).reshape(array.shape)
 
 
 @dataclass(frozen=True)
@@ -105,6 +115,12 @@ def exchange(op: DistOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     return _MEANINGS[type(op)](op, mesh, arrays, wire)
 
 
+def _count(op: DistOp) -> int:
+    """The chunks in which an operation moves its operand."""
+    chunks = chunks_of(op)
+    return 1 if chunks is None else len(chunks.routes)
+
+
 def _slice(op: SliceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
@@ -125,7 +141,7 @@ def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        return digit.join([wire.take(level, device, owner, arrays[owner]) for owner in group])
+        return digit.join([wire.take_in(_count(op), level, device, owner, arrays[owner]) for owner in group])
 
     return _in_groups(mesh, level, made)
 
@@ -137,7 +153,8 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
     parts = [split.split(array) for array in arrays]
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        return concat.join([wire.take(level, device, owner, parts[owner][part]) for owner in group])
+        taken = [wire.take_in(_count(op), level, device, owner, parts[owner][part]) for owner in group]
+        return concat.join(taken)
 
     return _in_groups(mesh, level, made)
 
@@ -145,42 +162,66 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
 def _reduce_scatter(op: ReduceScatterOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
-    return _scattered(mesh, level, [digit.split(array) for array in arrays], wire)
+    return _scattered(mesh, level, [digit.split(array) for array in arrays], wire, _count(op))
 
 
-def _scattered(mesh: Mesh, level: int, parts: Sequence[Arrays], wire: Wire) -> list[Array]:
+def _scattered(mesh: Mesh, level: int, parts: Sequence[Arrays], wire: Wire, chunks: int = 1) -> list[Array]:
     """Reduce-scatter within each group of a level; `parts` are all parts of each device."""
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        return _total([wire.take(level, device, owner, parts[owner][part]) for owner in group])
+        return _total([wire.take_in(chunks, level, device, owner, parts[owner][part]) for owner in group])
 
     return _in_groups(mesh, level, made)
+
+
+Pieces: TypeAlias = dict[tuple[int, ...], Array]
+"""Pieces of a flat array on a device, by the part that each is at each level over which the array was scattered."""
 
 
 def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     """
-    A reduce-scatter from the innermost level out, then an all-gather back.
+    A reduce-scatter from the innermost level out, then an all-gather back; in chunks, in the order of each.
 
     A device reads each element once in each phase, whatever the number of levels. Parts need not be equal.
     """
-    over = levels_of(op)
-    flat = [array.reshape(-1) for array in arrays]
-    for level in reversed(over):
+    over, chunks = levels_of(op), chunks_of(op)
+    routes = (Route.and_back(tuple(reversed(over))),) if chunks is None else chunks.routes
+    split = [np.array_split(array.reshape(-1), len(routes)) for array in arrays]
+    addends = 1 if op.mean is None else mesh.parts(over)
+    moved = [
+        _reduced(mesh, route, own, addends, wire) for route, own in zip(routes, zip(*split, strict=True), strict=True)
+    ]
+    return [np.concatenate(own).reshape(arrays[0].shape) for own in zip(*moved, strict=True)]
+
+
+def _reduced(mesh: Mesh, route: Route, arrays: Arrays, addends: int, wire: Wire) -> list[Array]:
+    """The sums of flat arrays over the levels of a route, divided by `addends` (1: as they are), on every device."""
+    flat = list(arrays)
+    for level in route.there:
         flat = _scattered(mesh, level, [np.array_split(array, mesh.sizes[level]) for array in flat], wire)
-    if op.mean is not None:
-        flat = [array / mesh.parts(over) for array in flat]
-    for level in over:
-        flat = _collected(mesh, level, flat, wire)
-    return [array.reshape(arrays[0].shape) for array in flat]
+    if addends > 1:
+        flat = [array / addends for array in flat]
+    pieces: list[Pieces] = []
+    for device, array in enumerate(flat):
+        coordinates = mesh.coordinates(device)
+        pieces.append({tuple(coordinates[level] for level in route.there): array})
+    for level in route.back:
+        pieces = _collected(mesh, level, pieces, wire)
+    # parts were cut from each other in the order of the route, so that those of the first level are the largest
+    return [np.concatenate([own[place] for place in sorted(own)]) for own in pieces]
 
 
-def _collected(mesh: Mesh, level: int, arrays: Arrays, wire: Wire) -> list[Array]:
-    """All-gather within each group of a level, of flat arrays."""
-
-    def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        return np.concatenate([wire.take(level, device, owner, arrays[owner]) for owner in group])
-
-    return _in_groups(mesh, level, made)
+def _collected(mesh: Mesh, level: int, pieces: Sequence[Pieces], wire: Wire) -> list[Pieces]:
+    """All-gather within each group of a level: each device then has the pieces of all of its group."""
+    found: dict[int, Pieces] = {}
+    for group in mesh.groups(level):
+        for device in group:
+            found[device] = {
+                place: wire.take(level, device, owner, array)
+                for owner in group
+                for place, array in pieces[owner].items()
+            }
+    return [found[device] for device in range(mesh.devices)]
 
 
 def _copy(op: CopyOp | OnceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:

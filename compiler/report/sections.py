@@ -173,10 +173,22 @@ class ExchangeFacts(Section, frozen=True):
 
 
 class ExchangeStages(Section, frozen=True):
-    """The stages of an exchange, one after another: the level of the network, 0 the outermost, and the seconds."""
+    """
+    The stages of an exchange, one after another: the level of the network, 0 the outermost, and the seconds.
+
+    In chunks these are the times in which levels work, and `stage_begins` says when each begins, in seconds.
+    """
 
     stage_levels: list[int]
     stage_seconds: list[float]
+    stage_begins: list[float] | None = None
+
+
+class ExchangeChunks(Section, frozen=True):
+    """Of a collective in chunks: their number, and the seconds that no order of them is below."""
+
+    chunks: int
+    bound_seconds: float
 
 
 class ProgramFacts(Section, frozen=True):

@@ -7,9 +7,9 @@ it uses, as long as that works for it: loads from the operation's start, stores 
 the first load. An operation that runs several times is one slice of all its runs.
 
 Where devices exchange data over a network, each level of that network has a track, on which the stages of a collective
-follow each other. Work and exchanges alternate, as the report adds them up: while devices exchange data, every track of
-a device has a wait that names the exchange; before an exchange, the tracks of the network have a wait that names the
-work.
+follow each other; of one in chunks, the times in which the level works for some of them. Work and exchanges alternate,
+as the report adds them up: while devices exchange data, every track of a device has a wait that names the exchange;
+before an exchange, the tracks of the network have a wait that names the work.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from dataclasses import dataclass, field
 
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
-from npuc.compiler.report.sections import CoreFacts, EdgeFacts, ExchangeFacts, ExchangeStages, TransferFacts
+from npuc.compiler.report.sections import (
+    CoreFacts,
+    EdgeFacts,
+    ExchangeChunks,
+    ExchangeFacts,
+    ExchangeStages,
+    TransferFacts,
+)
 
 TRACKS = ("array", "vector unit", "DRAM in", "DRAM out")
 ARRAY, VECTOR, READS, WRITES = range(1, len(TRACKS) + 1)
@@ -100,14 +107,12 @@ class _NetworkTracks:
         for track, _ in tracks_of(self.report):
             if not self._is_level(track):
                 yield Slice(track, begin, end, f"waits for {kind} of {row.name}", WAIT, _exchange_args(row))
-        at = begin
-        for level, seconds in zip(stages.stage_levels, stages.stage_seconds, strict=True):
-            track = _network(self.report, level)
+        for level, first, last in _stage_times(stages, row.repeat):
+            track, at = _network(self.report, level), begin + first
             yield from self._wait(track, begin, f"waits for {self.work}")
             yield from self._wait(track, at, f"waits for {kind} on other levels")
-            last = min(at + row.repeat * seconds, end)
-            yield Slice(track, at, last, f"{row.name} {kind}", COMM, _exchange_args(row))
-            self.until[track] = at = last
+            self.until[track] = min(begin + last, end)
+            yield Slice(track, at, self.until[track], f"{row.name} {kind}", COMM, _exchange_args(row))
 
     def _is_level(self, track: int) -> bool:
         return track >= _network(self.report, 0)
@@ -117,6 +122,15 @@ class _NetworkTracks:
         if since < until:
             yield Slice(track, since, until, name, WAIT)
             self.until[track] = until
+
+
+def _stage_times(stages: ExchangeStages, repeat: int) -> Iterator[tuple[int, float, float]]:
+    """The level of each stage, and when it begins and ends after the exchange does, in seconds of all its runs."""
+    begins, at = stages.stage_begins, 0.0
+    for number, (level, seconds) in enumerate(zip(stages.stage_levels, stages.stage_seconds, strict=True)):
+        first = at if begins is None else repeat * begins[number]
+        at = first + repeat * seconds
+        yield level, first, at
 
 
 def _name(row: OpRow) -> str:
@@ -213,7 +227,7 @@ def _args(row: OpRow, core: int) -> dict[str, object]:
 
 def _exchange_args(row: OpRow) -> dict[str, object]:
     """The details of an exchange for a viewer."""
-    facts = ExchangeFacts.found_in(row)
+    facts, chunks = ExchangeFacts.found_in(row), ExchangeChunks.found_in(row)
     shown = {
         "phase": row.phase,
         "layer": row.name,
@@ -223,6 +237,7 @@ def _exchange_args(row: OpRow) -> dict[str, object]:
         "operand_bytes": facts and facts.operand_bytes,
         "sent_bytes": facts and facts.sent_bytes,
         "seconds": row.seconds,
+        "chunks": chunks and chunks.chunks,
         "source": row.loc,
     }
     return {name: value for name, value in shown.items() if value is not None}

@@ -2,7 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.distributed.base import DistOp, levels_of, on_mesh
+from npuc.dialects.distributed.base import DistOp, chunks_of, levels_of, on_mesh
+from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, Route
 from npuc.dialects.distributed.collective import AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp, SendReceiveOp
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
 from npuc.dialects.distributed.resharding import AddendOp, CopyOp, OnceOp, PlaceOp, SliceOp
@@ -17,6 +18,7 @@ from npuc.dialects.distributed.signature import (
 )
 
 __all__ = [
+    "CHUNKS",
     "DIST",
     "MESH",
     "OPERATIONS",
@@ -25,6 +27,8 @@ __all__ = [
     "AllGatherOp",
     "AllReduceOp",
     "AllToAllOp",
+    "Chunks",
+    "ChunksAttr",
     "CopyOp",
     "DistOp",
     "Mesh",
@@ -32,12 +36,14 @@ __all__ = [
     "OnceOp",
     "PlaceOp",
     "ReduceScatterOp",
+    "Route",
     "SendReceiveOp",
     "Sharding",
     "ShardingAttr",
     "SliceOp",
     "argument_sharding",
     "argument_shardings",
+    "chunks_of",
     "global_type",
     "levels_of",
     "mesh_around",
@@ -61,4 +67,4 @@ OPERATIONS: tuple[type[DistOp], ...] = (
     SendReceiveOp,
 )
 
-DIST = Dialect("dist", [*OPERATIONS], [MeshAttr, ShardingAttr])
+DIST = Dialect("dist", [*OPERATIONS], [ChunksAttr, MeshAttr, ShardingAttr])

@@ -8,6 +8,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, check_chunks
 from npuc.dialects.distributed.mesh import Mesh, mesh_around
 from npuc.dialects.distributed.rules import Shape, cut_shape, level_on_axis
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
@@ -34,6 +35,10 @@ class DistOp(TrainOp):
     """
 
     TAKES_RESULT: ClassVar[bool] = True
+    TAKES_CHUNKS: ClassVar[bool] = False
+    """Whether the operand may move in chunks."""
+    COMES_BACK: ClassVar[bool] = False
+    """Whether chunks cross the levels twice, there and back."""
 
     x = operand_def(TensorType)
     out = result_def(TensorType)
@@ -56,6 +61,10 @@ class DistOp(TrainOp):
         expected = tensor_of(x.element_type, result_shape(type(self), mesh, x.get_shape(), **params))
         if out != expected:
             raise VerifyException(f"expected result {expected}, got {out}")
+        if CHUNKS in self.attributes:
+            if not self.TAKES_CHUNKS:
+                raise VerifyException(f"has {CHUNKS}, expected it on collectives only")
+            check_chunks(self.attributes[CHUNKS], levels_of(self), returns=self.COMES_BACK)
 
 
 def result_shape(kind: type[DistOp], mesh: Mesh, shape: Shape, **params: Param) -> Shape:
@@ -87,3 +96,9 @@ class CuttingOp(DistOp):
 def levels_of(op: DistOp) -> Shape:
     """The levels of the mesh that an operation works over, ascending."""
     return ints(cast(DenseArrayBase, op.properties["over"]))
+
+
+def chunks_of(op: DistOp) -> Chunks | None:
+    """The chunks in which the operand of a collective moves; None: as a whole."""
+    attr = op.attributes.get(CHUNKS)
+    return attr.data if isinstance(attr, ChunksAttr) else None

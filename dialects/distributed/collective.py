@@ -8,8 +8,10 @@ Types are those of one device. `over` names the levels of the mesh that an opera
 several, other operations one. Devices whose coordinates differ at these levels only form a group, and exchange data
 within it. A level shards the same digit of an axis in every operation (`sharding.py`), so that an operation has to know
 the other levels that shard its axis: these are `within`. Where the segments of an axis are sharded separately,
-`segments` has their global sizes.
+`segments` has their global sizes. The attribute `dist.chunks` says in which chunks the operand moves (`chunks.py`).
 """
+
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
@@ -45,6 +47,7 @@ class AllGatherOp(DistOp):
     """
 
     name = "dist.all_gather"
+    TAKES_CHUNKS: ClassVar = True
 
     axis = prop_def(IntegerAttr)
     over = prop_def(INTEGERS)
@@ -79,6 +82,7 @@ class AllToAllOp(DistOp):
     """
 
     name = "dist.all_to_all"
+    TAKES_CHUNKS: ClassVar = True
 
     split = prop_def(IntegerAttr)
     concat = prop_def(IntegerAttr)
@@ -124,6 +128,8 @@ class AllReduceOp(DistOp):
     """
 
     name = "dist.all_reduce"
+    TAKES_CHUNKS: ClassVar = True
+    COMES_BACK: ClassVar = True
 
     over = prop_def(INTEGERS)
     mean = opt_prop_def(UnitAttr)
@@ -152,6 +158,7 @@ class ReduceScatterOp(CuttingOp):
     """
 
     name = "dist.reduce_scatter"
+    TAKES_CHUNKS: ClassVar = True
 
     @staticmethod
     def infer(x: Tensor, results: Types, **params: Param) -> Types:

@@ -164,7 +164,7 @@ def test_events_are_those_of_a_plain_walk(
 ) -> None:
     one, orders = given_one
     chains = one.chains(orders)
-    timeline = simulate(chains, len(one.levels), queue, one.latency)
+    timeline = simulate(chains, one.servers, queue, one.latency)
     check(timeline, chains, one.latency)
     unit = timeline.unit_s
     spans = [(s.chunk, s.number, s.level, s.begin * unit, s.free * unit, s.done * unit) for s in timeline.spans]
@@ -176,7 +176,7 @@ def test_events_are_those_of_a_plain_walk(
 def test_nothing_is_below_the_bound(given_one: tuple[ChunkedCollective, tuple[ChunkOrder, ...]]) -> None:
     one, orders = given_one
     for queue in ("fifo", "scf"):
-        assert simulate(one.chains(orders), len(one.levels), queue, one.latency).seconds >= one.bound_s
+        assert simulate(one.chains(orders), one.servers, queue, one.latency).seconds >= one.bound_s
     for policy in POLICIES:
         found = scheduled(one, policy)
         assert found.gap >= 0
@@ -314,7 +314,7 @@ def test_the_best_schedule_is_no_worse_than_any_policy(
     times = [scheduled(one, policy).seconds for policy in POLICIES]
     assert one.bound_s <= found.schedule.seconds <= min(times)
     if found.proved:
-        assert found.schedule.seconds <= simulate(one.chains(orders), len(one.levels), "fifo", one.latency).seconds
+        assert found.schedule.seconds <= simulate(one.chains(orders), one.servers, "fifo", one.latency).seconds
 
 
 def test_a_schedule_of_64_chunks_over_four_levels_takes_little_time() -> None:

@@ -26,9 +26,21 @@ from typing import Literal, get_args
 
 from npuc.compiler.analysis.interconnect.algorithm import TransferCost, algorithm_of
 from npuc.compiler.analysis.interconnect.topology import CommunicationGroup, MeshPlacement
+from npuc.dialects.distributed import AllGatherOp, AllReduceOp, AllToAllOp, DistOp, ReduceScatterOp
 
 Collective = Literal["all_reduce", "reduce_scatter", "all_gather", "all_to_all"]
 COLLECTIVES: tuple[Collective, ...] = get_args(Collective)
+_KINDS: dict[type[DistOp], Collective] = {
+    AllReduceOp: "all_reduce",
+    ReduceScatterOp: "reduce_scatter",
+    AllGatherOp: "all_gather",
+    AllToAllOp: "all_to_all",
+}
+
+
+def collective_of(op: DistOp) -> Collective | None:
+    """Which collective an operation is; None for single messages, and for what moves nothing."""
+    return _KINDS.get(type(op))
 
 
 @dataclass(frozen=True)

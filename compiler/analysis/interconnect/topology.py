@@ -149,13 +149,20 @@ class MeshPlacement:
         Adjacent levels that are parts of one level of the network form one group: over all three halvings of a ring of
         8 the whole ring communicates.
         """
-        found: list[CommunicationGroup] = []
-        last = -1
-        for place in sorted(set(over), reverse=True):
-            group = self.groups[place]
-            if found and last == place + 1 and found[-1].number == group.number:
-                inner = found.pop()
-                group = CommunicationGroup(group.number, group.level, group.size * inner.size, inner.stride)
-            found.append(group)
-            last = place
+        return tuple(map(self.group_of, self.runs(sorted(set(over), reverse=True))))
+
+    def runs(self, order: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+        """Levels of the mesh in an order, those together that form one group: a level and the next one outwards."""
+        found: list[tuple[int, ...]] = []
+        for place in order:
+            last = found[-1][-1] if found else -1
+            if last == place + 1 and self.groups[last].number == self.groups[place].number:
+                found[-1] = (*found[-1], place)
+            else:
+                found.append((place,))
         return tuple(found)
+
+    def group_of(self, run: Sequence[int]) -> CommunicationGroup:
+        """The group of adjacent levels of the mesh, the innermost first."""
+        own = [self.groups[place] for place in run]
+        return CommunicationGroup(own[-1].number, own[-1].level, prod(group.size for group in own), own[0].stride)

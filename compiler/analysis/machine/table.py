@@ -17,6 +17,7 @@ from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, From
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
+from npuc.compiler.core.numbers import as_written as as_written
 
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
@@ -262,8 +263,3 @@ def _row_stationary(facts: Mapping[str, Fact]) -> RowStationary | None:
             raise UsageError(f"npu.target has no {row.name}", hint="a row-stationary array needs it (dataflow rs)")
     own: dict[str, Any] = values_of(RowStationary, facts)
     return RowStationary(**own)
-
-
-def as_written(value: float) -> Fraction:
-    """The decimal number that was written."""
-    return Fraction(repr(value))

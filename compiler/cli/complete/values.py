@@ -10,6 +10,7 @@ from npuc.compiler.cli.complete.known import words
 from npuc.compiler.cli.complete.shells import Candidate
 from npuc.compiler.cli.complete.sources import files, layers_of, parameters_of, sources
 from npuc.compiler.core.options import (
+    CHUNK_POLICIES,
     CONVENTIONS,
     LEVELS,
     OBJECTIVES,
@@ -32,6 +33,8 @@ VARIED: Mapping[str, Sequence[str]] = {
     "convention": CONVENTIONS,
     "plan_objective": PLAN_OBJECTIVES,
     "zero": tuple(map(str, ZERO_STAGES)),
+    "collectives": CHUNK_POLICIES,
+    "chunks": (),
 }
 """Options that a sweep varies, besides those whose values are names of the program."""
 
@@ -177,6 +180,7 @@ VALUES: Mapping[str, Completer] = {
     "-O": chosen(*map(str, LEVELS)),
     "--objective": chosen(*OBJECTIVES),
     "--zero": chosen(*map(str, ZERO_STAGES)),
+    "--collectives": chosen(*CHUNK_POLICIES),
     "--recompute": chosen("none", "full", "every=", "optimal="),
     "--pipeline": pipeline,
     "--before": placed,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.cli.progress import stages
 from npuc.compiler.cli.shared import aside, check_rows, check_target, make_console, write_result
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.options import PLAN_OBJECTIVES, Options
+from npuc.compiler.core.options import CHUNK_POLICIES, PLAN_OBJECTIVES, Options
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
@@ -50,6 +50,8 @@ def _check_equal(options: Options) -> None:
         "--inference": options.inference,
         "--exact-plan": options.exact_plan,
         "-p": options.pipeline,
+        "--collectives": options.collectives != CHUNK_POLICIES[0],
+        "--chunks": options.chunks,
         "--plan-objective": options.plan_objective != PLAN_OBJECTIVES[0],
     }
     for name, value in given.items():
@@ -83,6 +85,11 @@ def show_plan(
     elif asked.zero and asked.plan_objective == PLAN_OBJECTIVES[0]:
         raise UsageError(
             "--zero changes no movement, which is all that this plan is about", hint="add --plan-objective memory"
+        )
+    elif asked.collectives != CHUNK_POLICIES[0] or asked.chunks is not None:
+        raise UsageError(
+            "--collectives and --chunks change no movement, which is all that this plan is about",
+            hint="add -b cycle, which explains what the step of a device costs",
         )
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)
     if shown is None:

@@ -12,6 +12,7 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
+from npuc.compiler.driver.devices import tell_network
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
 from npuc.compiler.driver.passes import passes_by_hand, read_pipeline
 from npuc.compiler.driver.precision import precision_passes
@@ -57,6 +58,7 @@ def passes_of(
         machine = load_hardware(options.hardware or get_backend(DEFAULT).default_hardware, options.overrides)
         check_shared(options, machine)
         passes = read_pipeline(",".join(with_asked([str(one) for one in passes], options, machine)), available)
+        tell_network(module, passes, machine)
     types = precision_passes(module, passes, None, options.precision, [])
     return AskedPasses([*types, *passes], said=bool(types) or asks_passes(options), told_of=told_of)
 

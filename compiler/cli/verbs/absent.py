@@ -16,6 +16,9 @@ _TEXT = "its result is the text that it prints"
 _CHECKED = "every pass is verified before it is checked"
 _NO_SCORE = "what is executed is not scored"
 _SEARCHED = "mappings take the place of schedules, which it sets"
+_COLLECTIVES = dict.fromkeys(
+    ("collectives", "chunks"), "collectives are costed beside mappings; npuc compile -b maestro costs both"
+)
 _PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
 
 ABSENT: Mapping[str, Mapping[str, str]] = {
@@ -46,16 +49,19 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     "map": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        **_COLLECTIVES,
         "backend": "its mappings are those of the backend maestro",
     },
     "design": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        **_COLLECTIVES,
         "backend": "its machines are those of the backend maestro",
     },
     "flexibility": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        **_COLLECTIVES,
         "output": "it sets several mappings of each contraction side by side; npuc map -o writes the best one",
         "backend": "its mappings are those of the backend maestro",
     },

@@ -1,6 +1,6 @@
 """
 The passes that options ask for beside those of -O or -p: to share the step, to shard its update, to run activations
-again.
+again, to move data between devices in chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
-from npuc.compiler.core.options import ZERO_STAGES
+from npuc.compiler.core.options import CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
     from npuc.hardware import Hardware
 
-RECOMPUTE, SHARD_UPDATES = "recompute", "shard-updates"
-ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE)
+RECOMPUTE, SHARD_UPDATES, SCHEDULE_COLLECTIVES = "recompute", "shard-updates", "schedule-collectives"
+ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, SCHEDULE_COLLECTIVES)
 """What options ask for, and so is told of, as what is named."""
 _GIB = 1024
 """MiB in one."""
@@ -50,6 +50,20 @@ def recompute_pass(text: str) -> str | None:
     )
 
 
+def collectives_pass(policy: str, chunks: int | None) -> str | None:
+    """The pass that `--collectives` and `--chunks` ask for; None: all moves whole. Raises `UsageError` for a number."""
+    if policy == CHUNK_POLICIES[0] and chunks in (None, 1):
+        return None
+    from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
+
+    try:
+        ScheduleCollectivesPass(policy, chunks)
+    except ValueError as error:
+        given = "" if chunks is None else f" --chunks {chunks}"
+        raise UsageError(f"--collectives {policy}{given}: {error}") from None
+    return f"{SCHEDULE_COLLECTIVES}{{policy={policy}{'' if chunks is None else f' chunks={chunks}'}}}"
+
+
 def with_asked(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:
     """Passes by their texts, with those that options ask for where they belong."""
     return with_backward(with_plan(steps, options, machine), options)
@@ -63,7 +77,7 @@ def with_plan(steps: Sequence[str], options: Options, machine: Hardware) -> list
 
 
 def with_backward(steps: Sequence[str], options: Options) -> list[str]:
-    """Passes with those that work on the whole step, behind the last that makes it whole."""
+    """Passes with those that work on the whole step, behind the last that makes it whole, or at the end."""
     again = None if options.recompute is None else recompute_pass(options.recompute)
     added = [] if again is None else [again]
     if options.devices > 1 and options.zero in ZERO_STAGES[1:-1]:
@@ -71,7 +85,8 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     names = _names(steps)
     below = names.index(LOWER) if LOWER in names else len(names)
     whole = max((n + 1 for n, name in enumerate(names) if name in (AUTODIFF, PARALLELIZE)), default=below)
-    return [*steps[:whole], *added, *steps[whole:]]
+    last = collectives_pass(options.collectives, options.chunks) if options.devices > 1 else None
+    return [*steps[:whole], *added, *steps[whole:], *([] if last is None else [last])]
 
 
 def asks_passes(options: Options) -> bool:

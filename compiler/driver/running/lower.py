@@ -16,7 +16,7 @@ from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Options, Say
 from npuc.compiler.core.plugins import PassFactory
-from npuc.compiler.driver.devices import check_homogeneous, check_network, parallel_passes
+from npuc.compiler.driver.devices import check_homogeneous, check_network, parallel_passes, tell_network
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked, with_backward, with_plan
 from npuc.compiler.driver.levels.canonical import canonical_passes
 from npuc.compiler.driver.levels.placement import placed
@@ -77,6 +77,7 @@ def lowered_source(
     def run(passes: Sequence[ModulePass]) -> None:
         watch.plan(list(passes))
         told_of, each = {*passes_by_hand(options), *ASKED}, options.verify_each
+        tell_network(module, passes, machine)
         run_pipeline(module, passes, make_context(), sources, verify_each=each, watch=watch, told_of=told_of)
 
     if asked:
@@ -126,6 +127,7 @@ def passes_for(source: Source | None, module: ModuleOp, options: Options, level:
     else:
         steps = [options.pipeline]
     passes = read_pipeline(",".join(steps), available)
+    tell_network(module, passes, machine)
     first = canonical_passes(module, options, level)
     return [*first, *types_of_run(source, module, passes, options), *passes]
 

@@ -50,7 +50,17 @@ OPTIONS = {
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: their names, each with its keyword."""
-WORDS = ("backend", "hardware", "precision", "objective", "recompute", "parallel", "convention", "plan_objective")
+WORDS = (
+    "backend",
+    "hardware",
+    "precision",
+    "objective",
+    "recompute",
+    "parallel",
+    "convention",
+    "plan_objective",
+    "collectives",
+)
 """Those whose values are words."""
 
 

@@ -29,6 +29,8 @@ FLAGS: Mapping[str, str] = {
     "convention": "--convention",
     "plan_objective": "--plan-objective",
     "zero": "--zero",
+    "collectives": "--collectives",
+    "chunks": "--chunks",
 }
 """The keywords of the options of several devices, with their names on the command line."""
 MOVED = (
@@ -56,6 +58,12 @@ def check_shared(target: str, value: object) -> None:
         check_options({"devices": 2, "parallel": str(value)})
     elif target == "convention":
         check_options({"devices": 2, "convention": str(value)})
+    elif target == "collectives":
+        check_options({"devices": 2, "collectives": str(value)})
+    elif target == "chunks":
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise UsageError(f"found {value}, expected a number of chunks")
+        check_options({"devices": 2, "chunks": value})
     else:
         check_options({"devices": 2, "plan_objective": str(value)})
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import fsum
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.options import is_fixed, is_joint, uses_mp
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime
+from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime, ExchangeChunks
 from npuc.compiler.report.text.grid import Column, print_grid, print_note
 from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.compiler.report.text.summary.verdict import is_training
@@ -132,6 +133,27 @@ def overlap_text(report: Report) -> str | None:
     if not is_training(report):
         return text
     return f"{text}; {time_text(found.overlapped_seconds)} a step if gradients of weights are summed beside other work"
+
+
+def chunks_text(report: Report) -> str | None:
+    """How many collectives move in chunks, how long these take, and how near that is to what no order is below."""
+    found = [
+        (chunks, row.seconds, row.repeat)
+        for row in report.ops
+        if (chunks := ExchangeChunks.found_in(row)) is not None and row.seconds is not None
+    ]
+    if not found:
+        return None
+    moved = sum(row.kind == "comm" for row in report.ops)
+    counts = sorted({chunks.chunks for chunks, _, _ in found})
+    shown = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    seconds = fsum(repeat * seconds for _, seconds, repeat in found)
+    bound = fsum(repeat * chunks.bound_seconds for chunks, _, repeat in found)
+    above = f"{max(seconds / bound - 1, 0.0):.1%} above" if bound else "beside"
+    return (
+        f"{len(found):,} of {moved:,} movements go in {shown} chunks and take {time_text(seconds)}, {above} the lower "
+        f"bound of any orders, {time_text(bound)}"
+    )
 
 
 def sums_text(report: Report) -> str | None:

@@ -59,6 +59,8 @@ class Case(NamedTuple):
 
 DESIGN = "--area-mm2 0.1 --set technology.node_nm=28 --budget 400"
 
+_CLUSTER = "--devices 4 --parallel dp --hw hypar16"
+
 SHARED = {
     "-D": Case("-D hidden=16"),
     "--inference": Case("--inference"),
@@ -88,6 +90,8 @@ SHARED = {
     "--plan-objective": Case("--plan-objective memory", "--devices 4 --parallel joint"),
     "--exact-plan": Case("--exact-plan", "--devices 4 --parallel joint"),
     "--zero": Case("--zero", "--devices 4"),
+    "--collectives": Case("--collectives themis-scf", _CLUSTER),
+    "--chunks": Case("--chunks 4", _CLUSTER),
     "--recompute": Case("--recompute full"),
     "--json": Case("--json r.json"),
     "--csv": Case("--csv r.csv"),
@@ -144,6 +148,12 @@ OWN = {
     "run --plan-objective": Case("--plan-objective memory", f"{_SHARED_STEP} --parallel joint"),
     "run --exact-plan": Case("--exact-plan", f"{_SHARED_STEP} --parallel joint"),
     "run --zero": Case("--zero", _SHARED_STEP),
+    "run --collectives": Case("--collectives themis-scf", f"{_CLUSTER} --statistics"),
+    "run --chunks": Case("--chunks 4", f"{_CLUSTER} --statistics"),
+    "opt --collectives": Case("--collectives themis-scf", f"-O0 {_CLUSTER}"),
+    "opt --chunks": Case("--chunks 4", f"-O0 {_CLUSTER}"),
+    "explain --collectives": Case("--collectives themis-scf", f"{_CLUSTER} -b cycle", "explain net.dsl"),
+    "explain --chunks": Case("--chunks 4", f"{_CLUSTER} -b cycle", "explain net.dsl"),
     "map --before": Case("--before lower-to-npu=cse", "--statistics"),
     "map --after": Case("--after lower-to-npu=cse", "--statistics"),
     "map --zero": Case("--zero", _SHARED_STEP),

@@ -69,6 +69,8 @@ SCALESIM_BANDWIDTHS = {"scalesim.ifmap_bw": 1.0, "scalesim.filter_bw": 1.0, "sca
 """Keys that no backend reads, since the mode USER is scored as CALC."""
 PLAN = {"devices": 2}
 LEVELS = [{"kind": "ring", "size": 2, "gb_per_s": 2.0}]
+SLOW = 2 * [{"kind": "ring", "size": 2, "gb_per_s": 2.0, "latency_ns": 2.0}]
+IN_CHUNKS = {"devices": 4, "parallel": "dp", "chunks": 4, "defines": {"batch": 4}}
 MEMORIES = [
     {"name": "L1", "kib": 0.001, "shared": False},
     {"name": "L2", "kib": 0.5},
@@ -135,6 +137,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "energy.spm_pj_per_byte": Case(7.0),
         "energy.dram_pj_per_byte": Case(7.0),
         "network.levels": Case(LEVELS, options=PLAN),
+        "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
     "roofline": {
         "dram.kind": Case("HBM2e"),
@@ -164,6 +167,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "roofline.master_bytes": Case(16),
         "roofline.bound": Case(True),
         "network.levels": Case(LEVELS, options=PLAN),
+        "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
     "maestro": {
         "dram.kind": Case("HBM2e"),
@@ -192,6 +196,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "energy.spm_pj_per_byte": Case(7.0, {"technology.node_nm": 45}),
         "energy.dram_pj_per_byte": Case(7.0, {"technology.node_nm": 45}),
         "network.levels": Case(LEVELS, options=PLAN),
+        "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
 }
 """Of each backend the keys that it reads, with a machine on which that shows; of all others it warns."""

@@ -121,12 +121,16 @@ EFFECTS = {
     "schedule only": Effect("only=logits", NPU),
     "schedule tolerance": Effect("tolerance=0.9", NPU),
     "shard-updates stage": Effect("stage=2", "parallelize{strategy=dp},autodiff"),
+    "schedule-collectives chunks": Effect("chunks=4", "parallelize{strategy=dp},autodiff"),
     "set-precision to": Effect("to=bf16", instead="to=f32"),
     "tile steps": Effect('steps="m:4,n:4,k:4"', NPU, instead='steps="m:2,n:4,k:4"'),
     "tile only": Effect("only=logits", NPU, 'steps="m:4,n:4,k:4"'),
 }
 
-NO_EFFECT = {"parallelize exact": "a proof, which needs a solver that may not be installed: tests/unit/parallel has it"}
+NO_EFFECT = {
+    "parallelize exact": "a proof, which needs a solver that may not be installed: tests/unit/parallel has it",
+    "schedule-collectives policy": "orders of the levels of a network, which a file says: tests/unit/devices has it",
+}
 """Options that change no program by their meaning."""
 
 FACTS = {
@@ -183,6 +187,8 @@ IDLE = {
     f"{SCHEDULED},fuse-vector{{only=fc9}}": f"pass 'fuse-vector': only=fc9 has no effect: {NO_LAYER}",
     f"{SCHEDULED},group-weights{{only=fc9}}": f"pass 'group-weights': only=fc9 has no effect: {NO_LAYER}",
     f"{SCHEDULED},keep-resident{{only=fc9}}": "pass 'keep-resident': only=fc9 has no effect: no operation is of such",
+    "schedule-collectives{chunks=2}": "the program is of one device: it comes after parallelize",
+    "parallelize{strategy=dp},autodiff,schedule-collectives": "one chunk of a collective is the whole",
     "autodiff,recompute{only=fc9}": "pass 'recompute': only=fc9 has no effect: no operation of the forward pass is",
     "autodiff,recompute{k=40}": "pass 'recompute{k=40}' has nothing to do: with these options nothing runs again",
     f"{NPU},interleave,interleave": f"pass 'interleave' has nothing to do: {TOGETHER}",
@@ -242,6 +248,8 @@ REFUSED = {
     "recompute{policy=none only=h}": "only is 'h', expected none with policy=none",
     "recompute{policy=optimal budget-mib=1 k=2}": "k is 2, expected at least 1, with policy=every-k",
     "recompute{budget-mib=1}": "expected a budget_mib with policy=optimal",
+    "schedule-collectives{policy=ring}": "policy is 'ring', expected baseline, themis-fifo, themis-scf, exact",
+    "schedule-collectives{policy=exact chunks=9}": "chunks is 9, expected 1 to 8 with policy=exact",
     "parallelize{strategy=dp exact=true}": "exact has no effect with strategy=dp, which has one plan",
     "parallelize{strategy=hypar memory-mib=1}": "memory_mib is 1, which has no effect with strategy=hypar",
     "parallelize{strategy=joint objective=memory memory-mib=1}": "which has no effect with objective=memory",

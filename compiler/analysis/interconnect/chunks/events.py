@@ -62,15 +62,17 @@ def occupied(stage: ChunkStage, latency: Latency) -> tuple[Fraction, Fraction]:
     return (whole if latency == "serial" else stage.busy_s), whole
 
 
-def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> ChunkTimeline:
+def simulate(chains: Sequence[ChunkChain], servers: Sequence[int], queue: Queue, latency: Latency) -> ChunkTimeline:
     """
-    The chunks, all there from the start, on so many levels, which they share; every stage begins as early as its level
-    and its queue allow.
+    The chunks, all there from the start, on levels, which they share; every stage begins as early as its level and its
+    queue allow.
+
+    `servers` has for each level the number of what works on one stage at a time, as `servers_of` says.
     """
     plans, scale = _plans(chains, queue, latency)
     arrivals = [(0, number, 0) for number, chain in enumerate(chains) if chain]
-    waiting: list[list[tuple[int, int, int, int]]] = [[] for _ in range(levels)]
-    free = [0] * levels
+    waiting: list[list[tuple[int, int, int, int]]] = [[] for _ in range(max(servers, default=-1) + 1)]
+    free = [0] * len(waiting)
     wakes: list[int] = []
     spans: list[StageSpan] = []
     while arrivals or wakes:
@@ -80,12 +82,12 @@ def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: L
         while arrivals and arrivals[0][0] == now:
             _, chunk, number = heappop(arrivals)
             level, _, _, rank = plans[chunk][number]
-            heappush(waiting[level], (rank, now, chunk, number))
-        for level, line in enumerate(waiting):
-            if line and free[level] <= now:
+            heappush(waiting[servers[level]], (rank, now, chunk, number))
+        for server, line in enumerate(waiting):
+            if line and free[server] <= now:
                 _, _, chunk, number = heappop(line)
-                _, busy, whole, _ = plans[chunk][number]
-                free[level] = now + busy
+                level, busy, whole, _ = plans[chunk][number]
+                free[server] = now + busy
                 heappush(wakes, now + busy)
                 spans.append(StageSpan(chunk, number, level, now, now + busy, now + whole))
                 if number + 1 < len(plans[chunk]):
@@ -93,6 +95,29 @@ def simulate(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: L
                 if not whole:  # its chunk waits at another level now, before that level begins anything
                     break
     return ChunkTimeline(tuple(spans), Fraction(1, scale))
+
+
+def replay(
+    chains: Sequence[ChunkChain], servers: Sequence[int], sequence: Sequence[int], latency: Latency
+) -> ChunkTimeline:
+    """
+    The chunks where stages go in a given order: each number of `sequence` is the next stage of that chunk.
+
+    A level waits for the stage whose turn it is. Stages that are not listed come after all others, chunk by chunk.
+    """
+    plans, scale = _plans(chains, "fifo", latency)
+    ready, place = [0] * len(chains), [0] * len(chains)
+    free = [0] * (max(servers, default=-1) + 1)
+    spans: list[StageSpan] = []
+    rest = (number for number, plan in enumerate(plans) for _ in plan)
+    for chunk in (*sequence, *rest):
+        if place[chunk] < len(plans[chunk]):
+            level, busy, whole, _ = plans[chunk][place[chunk]]
+            begin = max(ready[chunk], free[servers[level]])
+            free[servers[level]], ready[chunk] = begin + busy, begin + whole
+            spans.append(StageSpan(chunk, place[chunk], level, begin, begin + busy, begin + whole))
+            place[chunk] += 1
+    return ChunkTimeline(tuple(sorted(spans, key=lambda span: span.begin)), Fraction(1, scale))
 
 
 _Plan = list[tuple[int, int, int, int]]

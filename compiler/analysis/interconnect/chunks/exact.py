@@ -64,6 +64,11 @@ class _Tables:
         return (every if base.scatter else 0), (every if base.gather else 0)
 
     @cached_property
+    def servers(self) -> tuple[int, ...]:
+        """For each level the number of what works on one of its stages at a time."""
+        return self.collective.servers
+
+    @cached_property
     def scale(self) -> int:
         """The units of a second."""
         return lcm(1, *(one.denominator for pair in self._seconds.values() for one in pair))
@@ -119,11 +124,11 @@ class _Tables:
     @cached_property
     def rates(self) -> tuple[list[int], dict[State, int]]:
         """
-        Integers in the proportion of the levels' rates, and for each state what levels must still send, in these
+        Integers in the proportion of the servers' rates, and for each state what levels must still send, in these
         times units: whatever the order, it is the same.
         """
         one = self.collective
-        rates = [1 / one.byte_s(level) for level in one.levels]
+        rates = one.rates
         left = {state: self._left(state) * self.scale for state in self.alone}
         common = lcm(*(number.denominator for number in (*rates, *left.values())))
         return [int(rate * common) for rate in rates], {state: int(value * common) for state, value in left.items()}
@@ -167,7 +172,7 @@ class _Search:
         """The best schedule below a known time, if there is one."""
         tables, one = self.tables, self.tables.collective
         self.best = -(-known_s * tables.scale // 1)
-        self._branch([((0, 0), 0, OPEN)] * one.chunks, [0] * len(one.levels))
+        self._branch([((0, 0), 0, OPEN)] * one.chunks, [0] * len(one.rates))
         if self._found is None:
             return None
         orders = tuple(_order(tables, [span for span in self._found if span.chunk == n]) for n in range(one.chunks))
@@ -199,7 +204,8 @@ class _Search:
     def _decide(self, chunk: int, chunks: list[Waiting], free: list[int]) -> None:
         """Choose the level that a chunk crosses next, first those that are free soonest."""
         state, ready, _ = chunks[chunk]
-        for level in sorted(self.tables.levels_after(state), key=free.__getitem__):
+        servers = self.tables.servers
+        for level in sorted(self.tables.levels_after(state), key=lambda level: free[servers[level]]):
             others = chunks.copy()
             others[chunk] = (state, ready, level)
             self._branch(others, free)
@@ -208,21 +214,22 @@ class _Search:
         """Begin a stage, of those that share a level with the one whose result is there first."""
         tables = self.tables
         able = [
-            (max(ready, free[level]), *tables.times[state, level], chunk, level)
+            (max(ready, free[tables.servers[level]]), *tables.times[state, level], chunk, level)
             for chunk, (state, ready, level) in enumerate(chunks)
             if state != tables.whole
         ]
-        start, busy, _, first, level = min(able, key=lambda one: one[0] + one[2])
+        start, busy, _, first, soonest = min(able, key=lambda one: one[0] + one[2])
+        server = tables.servers[soonest]
         known = set[Waiting]()
-        for begin, leaves, done, chunk, where in sorted(able):
+        for begin, leaves, done, chunk, level in sorted(able):
             # a stage that sends nothing leaves its level as it begins
             late = begin >= start + busy and chunk != first
-            if where != level or late or chunks[chunk] in known:
+            if tables.servers[level] != server or late or chunks[chunk] in known:
                 continue
             known.add(chunks[chunk])
             state = chunks[chunk][0]
             others, later = chunks.copy(), free.copy()
-            others[chunk], later[level] = (tables.after(state, level), begin + done, OPEN), begin + leaves
+            others[chunk], later[server] = (tables.after(state, level), begin + done, OPEN), begin + leaves
             number = state[0].bit_count() + state[1].bit_count()
             self._spans.append(StageSpan(chunk, number, level, begin, begin + leaves, begin + done))
             self._branch(others, later)
@@ -238,11 +245,11 @@ class _Search:
             return alone
         rate = until = 0
         together = 0
-        for level in sorted(range(len(free)), key=free.__getitem__):
-            if rate and together <= free[level]:
+        for server in sorted(range(len(free)), key=free.__getitem__):
+            if rate and together <= free[server]:
                 break
-            rate += rates[level]
-            until += rates[level] * free[level]
+            rate += rates[server]
+            until += rates[server] * free[server]
             together = -(-(work + until) // rate)
         return max(alone, together + tables.delay)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import permutations
 
 from npuc.compiler.analysis.interconnect.chunks.events import (
@@ -21,6 +22,7 @@ from npuc.compiler.analysis.interconnect.chunks.stages import (
     LinkLevel,
     baseline_order,
     sent_bytes,
+    servers_of,
     stages_of,
 )
 from npuc.compiler.analysis.interconnect.collectives import Collective
@@ -50,8 +52,25 @@ class ChunkedCollective:
 
     @property
     def bytes_per_s(self) -> Fraction:
-        """The rate at which a device sends over all levels at once, as far as these have other devices."""
-        return sum((1 / self.byte_s(level) for level in self.levels if level.size > 1), Fraction(0))
+        """
+        The rate at which a device sends over all levels at once, as far as these have other devices; of levels that
+        share links the fastest counts.
+        """
+        return sum(self.rates, Fraction(0))
+
+    @cached_property
+    def servers(self) -> tuple[int, ...]:
+        """For each level the number of what works on one of its stages at a time."""
+        return servers_of(self.levels)
+
+    @property
+    def rates(self) -> tuple[Fraction, ...]:
+        """For each server the rate at which a device sends along the fastest of its levels; 0 without other devices."""
+        found: dict[int, Fraction] = {}
+        for server, level in zip(self.servers, self.levels, strict=True):
+            rate = 1 / self.byte_s(level) if level.size > 1 else Fraction(0)
+            found[server] = max(found.get(server, Fraction(0)), rate)
+        return tuple(found[server] for server in sorted(found))
 
     def byte_s(self, level: LinkLevel) -> Fraction:
         """The seconds that a byte takes a device at a level."""
@@ -79,12 +98,15 @@ class ChunkedCollective:
         delays = [stage.delay_s for stage in chains[0]]
         all_at_once = (self.sent / self.bytes_per_s if self.sent else 0) + min(delays)
         alone = min(sum((stage.busy_s + stage.delay_s for stage in chain), Fraction(0)) for chain in chains)
-        level = max(self._least(chains, number) for number in range(len(self.levels)))
+        level = max(self._least(chains, server) for server in set(self.servers))
         return max(all_at_once, alone, level)
 
-    def _least(self, chains: Sequence[tuple[ChunkStage, ...]], number: int) -> Fraction:
+    def _least(self, chains: Sequence[tuple[ChunkStage, ...]], server: int) -> Fraction:
         each = (
-            sum((occupied(stage, self.latency)[0] for stage in chain if stage.level == number), Fraction(0))
+            sum(
+                (occupied(stage, self.latency)[0] for stage in chain if self.servers[stage.level] == server),
+                Fraction(0),
+            )
             for chain in chains
         )
         return self.chunks * min(each)
@@ -127,5 +149,5 @@ class ChunkSchedule:
 def scheduled(collective: ChunkedCollective, policy: Policy) -> ChunkSchedule:
     """A collective by a policy."""
     orders = orders_of(policy, collective.kind, collective.size, collective.chunks, collective.levels)
-    timeline = simulate(collective.chains(orders), len(collective.levels), queue_of(policy), collective.latency)
+    timeline = simulate(collective.chains(orders), collective.servers, queue_of(policy), collective.latency)
     return ChunkSchedule(collective, orders, timeline)

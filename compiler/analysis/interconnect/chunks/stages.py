@@ -27,7 +27,8 @@ class LinkLevel:
     """
     A level as chunks see it: its devices, the seconds that a byte takes a device, and the latency of a whole stage.
 
-    `exchange_s` and `exchange_delay_s` are the same for an all-to-all.
+    `exchange_s` and `exchange_delay_s` are the same for an all-to-all. Levels with the same `link` share their links,
+    and work one at a time; None: no other does.
     """
 
     size: int
@@ -35,6 +36,7 @@ class LinkLevel:
     delay_s: Fraction = Fraction(0)
     exchange_s: Fraction | None = None
     exchange_delay_s: Fraction | None = None
+    link: int | None = None
 
 
 def link_level(group: CommunicationGroup) -> LinkLevel:
@@ -47,7 +49,15 @@ def link_level(group: CommunicationGroup) -> LinkLevel:
         scatter.waits * level.latency_s,
         exchange.crowding / level.bytes_per_s,
         exchange.waits * level.latency_s,
+        group.number,
     )
+
+
+def servers_of(levels: Sequence[LinkLevel]) -> tuple[int, ...]:
+    """For each level the number of what works on one of its stages at a time: levels that share links have one."""
+    known: dict[tuple[str, int], int] = {}
+    keys = [("own", n) if level.link is None else ("link", level.link) for n, level in enumerate(levels)]
+    return tuple(known.setdefault(key, len(known)) for key in keys)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ devices they are what one of them reads. With D devices, L elements of the opera
 
 An all-reduce over levels of p_1, …, p_k parts, outermost first, is a reduce-scatter from the innermost level out and an
 all-gather back. It reads D L (p_i - 1) / (p_i p_(i+1) … p_k) at level i, which adds up to D L (P - 1) / P for P parts
-together, even where they do not divide L. All results are exact.
+together, even where they do not divide L. In chunks each of them does, over the levels in its own order. All results
+are exact.
 """
 
 from collections.abc import Sequence
@@ -24,7 +25,9 @@ from npuc.dialects.distributed import (
     DistOp,
     Mesh,
     ReduceScatterOp,
+    Route,
     SendReceiveOp,
+    chunks_of,
     levels_of,
     mesh_around,
 )
@@ -56,12 +59,29 @@ def reduced(devices: int, local: int, parts: Sequence[int]) -> tuple[Fraction, .
     return tuple(reversed(found))
 
 
+def reduced_in(
+    devices: int, local: int, sizes: Sequence[int], routes: Sequence[Route], over: Sequence[int]
+) -> dict[int, Fraction]:
+    """The elements of an all-reduce in chunks at each level; the first chunks have an element more than the others."""
+    found = dict.fromkeys(over, Fraction(0))
+    least, more = divmod(local, len(routes))
+    for number, route in enumerate(routes):
+        for way, last in ((route.there, False), (route.back, True)):
+            held = Fraction(devices * (least + (number < more)), 2)
+            for level in reversed(way) if last else way:
+                held /= sizes[level]
+                found[level] += held * (sizes[level] - 1)
+    return found
+
+
 def exchanged(op: DistOp, mesh: Mesh | None = None) -> dict[int, Fraction]:
     """The elements that devices read in an operation at each of its levels; by default on its function's mesh."""
     mesh = mesh_around(op) if mesh is None else mesh
     devices, local, over = mesh.devices, elements(op.x), levels_of(op)
     parts = [mesh.sizes[level] for level in over]
     match op:
+        case AllReduceOp() if (chunks := chunks_of(op)) is not None:
+            return reduced_in(devices, local, mesh.sizes, chunks.routes, over)
         case AllReduceOp():
             return dict(zip(over, reduced(devices, local, parts), strict=True))
         case AllGatherOp():

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.cores import load_balance
 from npuc.compiler.report.text.quantities import bytes_unit, time_text
-from npuc.compiler.report.text.sharding import overlap_text, sums_text
+from npuc.compiler.report.text.sharding import chunks_text, overlap_text, sums_text
 from npuc.compiler.report.text.summary.certified import certified_text
 from npuc.compiler.report.text.summary.derived import derived_text
 from npuc.compiler.report.text.summary.energy import energy_line
@@ -43,6 +43,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
     memory = None if report.memory is None else memory_text(report.memory, totals)
     for name, text in (
         ("network", overlap_text(report)),
+        ("chunks", chunks_text(report)),
         ("sums", sums_text(report)),
         ("memory", memory),
         ("recompute", again_text(report)),

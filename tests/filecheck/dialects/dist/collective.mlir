@@ -28,6 +28,10 @@ func.func @operations(
   // CHECK: %6 = dist.all_to_all %5 split 1 concat 0 over [0] split_within [1] : (tensor<6x4xf32>) -> tensor<12x2xf32>
   %7 = dist.all_reduce %x over [0, 1] : (tensor<6x8xf32>) -> tensor<6x8xf32>
   // CHECK: %7 = dist.all_reduce %x over [0, 1] : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %c = dist.all_reduce %x over [0, 1] {dist.chunks = #dist.chunks<scf 1 x [1, 0], 3 x [0, 1]>} : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  // CHECK: dist.all_reduce %x over [0, 1] {dist.chunks = #dist.chunks<scf 1 x [1, 0], 3 x [0, 1]>} : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  %d = dist.all_reduce %x over [0, 1] {dist.chunks = #dist.chunks<listed [0, 1, 1, 0] 1 x [1, 0] back [1, 0], 1 x [0, 1]>} : (tensor<6x8xf32>) -> tensor<6x8xf32>
+  // CHECK: dist.all_reduce %x over [0, 1] {dist.chunks = #dist.chunks<listed [0, 1, 1, 0] 1 x [1, 0] back [1, 0], 1 x [0, 1]>} : (tensor<6x8xf32>) -> tensor<6x8xf32>
   %8 = dist.all_reduce %x over [1] mean : (tensor<6x8xf32>) -> tensor<6x8xf32>
   // CHECK: %8 = dist.all_reduce %x over [1] mean : (tensor<6x8xf32>) -> tensor<6x8xf32>
   %9 = dist.reduce_scatter %w axis 0 over [1] : (tensor<12x12xf32>) -> tensor<4x12xf32>

@@ -255,3 +255,27 @@ func.func @f(%a: tensor<12x12xf32>, %n: index) attributes {dist.mesh = #dist.mes
   }
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} {
+  %r = dist.all_reduce %a over [0, 1] {dist.chunks = #dist.chunks<fifo 2 x [1, 0], 1 x [1]>} : (tensor<12x12xf32>) -> tensor<12x12xf32>
+  // CHECK: dist.chunks: a chunk crosses the levels [1], expected each of [0, 1] once
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} {
+  %r = dist.copy %a over [0] {dist.chunks = #dist.chunks<fifo 2 x [0]>} : (tensor<12x12xf32>) -> tensor<12x12xf32>
+  // CHECK: has dist.chunks, expected it on collectives only
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} {
+  %r = dist.all_reduce %a over [0] {dist.chunks = 3 : i64} : (tensor<12x12xf32>) -> tensor<12x12xf32>
+  // CHECK: dist.chunks is 3 : i64, expected #dist.chunks<…>
+  func.return
+}
