@@ -83,7 +83,7 @@ def command(
             default={"objective": None},  # the first of --goals where it is not said
         ),
     ],
-    devices: Devices,
+    devices: Annotated[Devices, Takes(without=without("design", Devices))],
     output: Annotated[
         Output,
         Takes(

@@ -69,7 +69,7 @@ def command(
             help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],
-    devices: Devices,
+    devices: Annotated[Devices, Takes(without=without(VERB, Devices))],
     output: Annotated[
         Output,
         Takes(

@@ -86,7 +86,7 @@ def command(
             help={"objective": "What mappings minimise: time, energy or edp."},
         ),
     ],
-    devices: Devices,
+    devices: Annotated[Devices, Takes(without=without("map", Devices))],
     output: Annotated[
         Output,
         Takes(

@@ -47,7 +47,7 @@ def score_lowered(module: ModuleOp, model: Backend, machine: Hardware, *, costs_
     from npuc.backends.energy import with_energy
 
     scored = model.costs(module, machine) if costs_alone else model.score(module, machine)
-    report = with_communication(scored, _whole_step(module, model), machine)
+    report = with_communication(scored, _whole_step(module, model, machine), machine)
     return with_energy(report, machine, model.energy_parts)
 
 
@@ -66,14 +66,20 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
             yield error
 
 
-def _whole_step(module: ModuleOp, model: Backend) -> ModuleOp:
+def _whole_step(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
     """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
     from npuc.compiler.transforms.autodiff import whole_step
+    from npuc.compiler.transforms.schedule_collectives import schedule_derived
     from npuc.dialects.distributed import mesh_of
     from npuc.dialects.train.signature import training_functions
+    from npuc.hardware.network import stamp_network
 
     shared = any(mesh_of(func) is not None for func in training_functions(module))
-    return whole_step(module) if shared and model.derives_backward else module
+    step = whole_step(module) if shared and model.derives_backward else module
+    if step is not module:
+        stamp_network(step, machine)
+        schedule_derived(step)
+    return step
 
 
 def _selected(report: Report, session: Session) -> Report:

@@ -88,7 +88,9 @@ class ChunksAttr(Data[Chunks]):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Chunks:
         with parser.in_angle_brackets():
-            queue = next((known for known in CHUNK_QUEUES if parser.parse_optional_keyword(known)), None)
+            queue: ChunkQueue | None = next(
+                (known for known in CHUNK_QUEUES if parser.parse_optional_keyword(known)), None
+            )
             if queue is None:
                 parser.raise_error("expected fifo, scf or listed")
             sequence = parse_integers(parser) if queue == "listed" else ()

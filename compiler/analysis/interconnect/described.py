@@ -78,11 +78,11 @@ def _facts_in(attr: Attribute) -> NetworkFacts:
     facts = cast("DictionaryAttr", attr).data
     rows = cast("ArrayAttr[DictionaryAttr]", facts["levels"])
     levels = [level_of_row({key: _value(one) for key, one in row.data.items()}) for row in rows]
-    latency = next(known for known in LATENCIES if StringAttr(known) == facts["latency"])
+    named: dict[Attribute, Latency] = {StringAttr(known): known for known in LATENCIES}
     if not levels or any(level.kind not in KINDS or level.size < 2 or level.bytes_per_s <= 0 for level in levels):
         raise ValueError
     own = facts.get("element_bytes")
-    return NetworkFacts(Interconnect(tuple(levels)), latency, None if own is None else int(_value(own)))
+    return NetworkFacts(Interconnect(tuple(levels)), named[facts["latency"]], None if own is None else int(_value(own)))
 
 
 def _value_attr(value: Scalar) -> Attribute:

@@ -17,6 +17,7 @@ from npuc.compiler.core.numbers import integer_of, real_of
 from npuc.compiler.core.options import CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
+from npuc.compiler.driver.passes import passes_by_hand
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -62,6 +63,12 @@ def collectives_pass(policy: str, chunks: int | None) -> str | None:
         given = "" if chunks is None else f" --chunks {chunks}"
         raise UsageError(f"--collectives {policy}{given}: {error}") from None
     return f"{SCHEDULE_COLLECTIVES}{{policy={policy}{'' if chunks is None else f' chunks={chunks}'}}}"
+
+
+def orders_collectives(options: Options) -> bool:
+    """Whether a pass orders collectives, by the network of the machine."""
+    asked = options.devices > 1 and collectives_pass(options.collectives, options.chunks) is not None
+    return asked or SCHEDULE_COLLECTIVES in passes_by_hand(options)
 
 
 def with_asked(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:

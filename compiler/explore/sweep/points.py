@@ -20,6 +20,7 @@ from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, Usa
 from npuc.compiler.core.gc_pause import collect_cycles, without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
+from npuc.compiler.driver.levels.asked import orders_collectives
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import fields_of
@@ -247,9 +248,11 @@ class Points:
 
     def _is_lowered_for_machines(self, index: int, machines: Iterable[Hardware]) -> bool:
         """
-        Whether the lowered program depends on the machine: through its types, plans for time, or its memory.
+        Whether the lowered program depends on the machine: through its types, plans for time, orders of collectives,
+        or its memory.
         """
-        if self.options_of(index).plan_objective == "time":
+        options = self.options_of(index)
+        if options.plan_objective == "time" or orders_collectives(options):
             return True
         machines = list(machines)
         limited = any(machine.get("dram.capacity_mib", float) is not None for machine in machines)

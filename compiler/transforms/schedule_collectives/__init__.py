@@ -10,15 +10,18 @@ chunk first where there is least to do, and of those that wait the first one (`t
 (`themis-scf`); `exact` searches the best schedule of a few chunks by branch and bound.
 
 The network is the module's `dist.network`, which the driver writes. A collective that is no faster in chunks stays as
-it is. Without a network nothing is compared, and only the baseline has orders.
+it is. Without a network nothing is compared, and only the baseline has orders. The pass comes after autodiff; of a step
+whose backward pass a backend derives by itself, the function's `dist.collectives` keeps the options for what devices
+exchange in it.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.interconnect.chunks.cost import MOST_EXACT
@@ -30,6 +33,22 @@ from npuc.compiler.transforms.schedule_collectives.chooser import Chooser
 from npuc.compiler.transforms.unused import remark_idle
 from npuc.dialects.distributed.chunks import MAX_CHUNKS
 from npuc.dialects.distributed.mesh import mesh_of
+from npuc.dialects.train.signature import has_loss, is_differentiated
+
+OPTIONS = "dist.collectives"
+"""The attribute of a forward function that holds the options for the collectives of its backward pass."""
+
+
+def schedule_derived(module: ModuleOp) -> None:
+    """Give the collectives of steps that were derived after the pass ran the chunks that it would give them."""
+    for func in (op for op in module.ops if isinstance(op, FuncOp)):
+        options, mesh = func.attributes.get(OPTIONS), mesh_of(func)
+        if isinstance(options, DictionaryAttr) and mesh is not None:
+            policy, chunks = options.data.get("policy"), options.data.get("chunks")
+            named: dict[Attribute, ChunkPolicy] = {StringAttr(one): one for one in CHUNK_POLICIES}
+            known = named.get(policy, CHUNK_POLICIES[0]) if policy is not None else CHUNK_POLICIES[0]
+            count = chunks.value.data if isinstance(chunks, IntegerAttr) else DEFAULT_CHUNKS[known]
+            Chooser(known, count).choose(func, mesh, network_facts(module))
 
 
 @dataclass(frozen=True)
@@ -72,6 +91,10 @@ class ScheduleCollectivesPass(ModulePass):
             if facts is None and self.policy != CHUNK_POLICIES[0]:
                 raise refused(func, "the module does not say its network (network.levels, dist.network)", self.name)
             chooser.choose(func, mesh, facts)
+            if has_loss(func) and not is_differentiated(func):
+                func.attributes[OPTIONS] = DictionaryAttr(
+                    {"policy": StringAttr(self.policy), "chunks": IntegerAttr(self.count, i64)}
+                )
         if not chooser.chosen:
             remark_idle(self, chooser.why_none)
         if chooser.proved:
