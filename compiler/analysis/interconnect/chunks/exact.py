@@ -245,7 +245,7 @@ class _Search:
             return alone
         rate = until = 0
         together = 0
-        for server in sorted(range(len(free)), key=free.__getitem__):
+        for server in sorted((n for n, own in enumerate(rates) if own), key=free.__getitem__):
             if rate and together <= free[server]:
                 break
             rate += rates[server]
