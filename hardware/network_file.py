@@ -15,6 +15,7 @@ from npuc.compiler.core.kinds import Value, WrongValue
 from npuc.hardware.files import text_of_file
 from npuc.hardware.readers.astra import SUFFIXES, read_astra_network
 from npuc.hardware.schema import KEYS
+from npuc.hardware.together import Contradiction
 
 NETWORK = "network.levels"
 
@@ -23,17 +24,21 @@ def with_network_file(values: Mapping[str, Value], home: Path) -> dict[str, Valu
     """
     A description whose levels are those of the file that it names, if it names one; the name counts from `home`.
 
-    Raises `UsageError` for a file that cannot be read, or describes no levels that the schema allows.
+    Raises `Contradiction` for a file that cannot be read, `UsageError` for one that describes no levels that the schema
+    allows.
     """
     name = values.get(NETWORK)
     if not isinstance(name, str):
         return dict(values)
+    hint = f"the name of a network file of ASTRA-sim ends in {', '.join(SUFFIXES)}"
     if not name.lower().endswith(SUFFIXES):
-        raise UsageError(
-            f"{NETWORK}: found '{name}', expected levels, or a network file of ASTRA-sim ({', '.join(SUFFIXES)})"
-        )
+        raise Contradiction(NETWORK, f"{NETWORK}: found '{name}', expected levels or a network file", hint)
     path = home / name
-    rows = read_astra_network(text_of_file(path, str(path), "network file"), str(path))
+    try:
+        text = text_of_file(path, str(path), "network file")
+    except UsageError as e:
+        raise Contradiction(NETWORK, f"{NETWORK}: {e.message}", hint) from None
+    rows = read_astra_network(text, str(path))
     try:
         return {**values, NETWORK: KEYS[NETWORK].kind.read(rows)}
     except WrongValue as e:

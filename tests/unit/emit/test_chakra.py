@@ -21,6 +21,7 @@ from npuc.compiler.report import OpRow
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ContractOp, InterleaveOp, MoveOp, VectorOp
 from npuc.frontends.source import open_source, text_source
+from tests.chakra_replay import replay
 from tests.chakra_traces import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -238,6 +239,20 @@ def _partners(device: int, mesh: list[int], over: list[int]) -> list[int]:
     ]
 
 
+def test_a_simulator_runs_all_devices_to_their_end(result: Compilation) -> None:
+    report = result.reports[0]
+    traces, groups = traces_of(result)
+    rows = result.machines[0].get("network.levels")
+    sizes = [int(cast("dict[str, Any]", row)["size"]) for row in rows][::-1] if isinstance(rows, list) else []
+    used = sizes[: 1 if len(traces) == 8 else len(sizes)]
+    work = math.fsum(row.repeat * (row.seconds or 0) for row in report.ops if row.phase != "comm")
+    moved = math.fsum(row.seconds or 0 for row in _exchanges(result))
+    seconds = replay(traces, groups, used)
+    assert max(work, moved) * (1 - 1e-9) <= seconds <= (work + moved) * (1 + 1e-9)
+    if moved and len(traces) == 32:
+        assert seconds < (work + moved) * (1 - 1e-9), "gradients are summed beside other work"
+
+
 MESSAGES = """
 func.func @f(%x: tensor<4x8xf32> {train.input = "x"}, %w: tensor<8x8xf32> {train.input = "w"})
     -> (tensor<4x8xf32> {train.output = "y", dist.sharding = #dist.sharding<[[], []] partial [0, 1]>})
@@ -253,6 +268,7 @@ func.func @f(%x: tensor<4x8xf32> {train.input = "x"}, %w: tensor<8x8xf32> {train
 def test_messages_have_two_ends() -> None:
     result = compile_program(text_source(MESSAGES, "mlir", "f.mlir"), ["cycle"], {"inference": True})
     traces, _ = traces_of(result)
+    assert replay(traces, {}, []) > 0
     ends: dict[int, set[tuple[int, ...]]] = {SEND: set(), RECEIVE: set()}
     for device, trace in enumerate(traces):
         for node in trace.nodes:

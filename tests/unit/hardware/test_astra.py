@@ -246,8 +246,8 @@ def test_a_hardware_file_names_one_beside_it(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("n.txt", second(), "network.levels: found 'n.txt', expected levels, or a network file of ASTRA-sim"),
-        ("none.yml", None, "cannot read network file 'none.yml'"),
+        ("n.txt", second(), "network.levels: found 'n.txt', expected levels or a network file"),
+        ("none.yml", None, "network.levels: cannot read network file 'none.yml'"),
         ("n.yml", second(bandwidth="[1, 9e6]") + "\n", None),
         ("n.yml", second(bandwidth="[1, 9.9e6]"), "n.yml, dimension 2 of 2: gb_per_s: expected a number above 0 to"),
         ("n.yml", second(npus_count="[1048577, 2]"), "n.yml, dimension 1 of 2: size: expected an integer from 2 to"),
@@ -266,6 +266,17 @@ def test_names_that_lead_to_no_network(
     with pytest.raises(UsageError) as caught:
         load_hardware({"network.levels": name})
     assert message in caught.value.message
+
+
+def test_a_name_in_a_hardware_file_has_a_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.toml").write_text('name = "m"\n[network]\nlevels = "none.yml"\n')
+    with pytest.raises(UsageError, match="cannot read network file") as caught:
+        load_hardware("m.toml")
+    assert str(caught.value.location) == "m.toml:3:1"
+    with pytest.raises(UsageError, match="cannot read network file") as caught:
+        load_hardware("m.toml", {"network.levels": "other.json"})
+    assert caught.value.location is None
 
 
 def test_part_of_a_ring_is_refused() -> None:
