@@ -2,7 +2,7 @@
 Writing the network of devices as files of ASTRA-sim 2: the inverse of `npuc.hardware.readers.astra`.
 
     network.yml          the dimensions of the network, innermost first
-    system.json          the collective algorithm of each dimension, as costed here; collectives are not split
+    system.json          the collective algorithm of each dimension, as costed here, and the chunks of collectives
     remote_memory.json   none
 """
 
@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from npuc.compiler.analysis.interconnect.collectives import collective_of
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.emit.base import Emitted
 from npuc.compiler.emit.traces.communicators import dimensions_of
 from npuc.compiler.emit.traces.program import mesh_of_program
+from npuc.dialects.distributed import DistOp, chunks_of
+from npuc.dialects.distributed.chunks import Chunks
 from npuc.hardware.readers.astra import FULL, GIB_PER_GB, KINDS, RING, SWITCH, links_in_message, links_of, shortest
 
 if TYPE_CHECKING:
@@ -59,13 +62,14 @@ def network_files(network: Interconnect, module: ModuleOp) -> Emitted:
     )
     levels = {number: network.levels[number] for number in used}
     dimensions = [_dimension(level, number, used[number]) for number, level in levels.items()]
+    chunked = _chunked(module)
     return Emitted(
         {
             "network.yml": _network(dimensions),
-            "system.json": json.dumps(_system(dimensions), indent=2) + "\n",
+            "system.json": json.dumps(_system(dimensions, max(_counts(chunked))), indent=2) + "\n",
             "remote_memory.json": json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}) + "\n",
         },
-        tuple(_warnings(levels, dimensions)),
+        (*_warnings(levels, dimensions), *_chunk_warnings(chunked)),
     )
 
 
@@ -101,9 +105,9 @@ def _network(dimensions: list[_Dimension]) -> str:
     return "\n".join(["# dimensions of the network between devices, innermost first", *lines]) + "\n"
 
 
-def _system(dimensions: list[_Dimension]) -> dict[str, object]:
+def _system(dimensions: list[_Dimension], chunks: int) -> dict[str, object]:
     """
-    The system file: algorithms by dimension, one chunk a collective, one chunk at a time in a dimension.
+    The system file: algorithms by dimension, the chunks of a collective, one chunk at a time in a dimension.
 
     `localBWAware` is an all-reduce as a reduce-scatter and an all-gather over all dimensions; in `baseline` all data
     would cross each dimension.
@@ -111,7 +115,7 @@ def _system(dimensions: list[_Dimension]) -> dict[str, object]:
     return {
         "scheduling-policy": "FIFO",
         "active-chunks-per-dimension": 1,
-        "preferred-dataset-splits": 1,
+        "preferred-dataset-splits": chunks,
         **{key: [one.scatter for one in dimensions] for key in _SCATTERS},
         "all-to-all-implementation": [_EXCHANGE[one.topology] for one in dimensions],
         "collective-optimization": "localBWAware",
@@ -125,3 +129,22 @@ def _warnings(levels: dict[int, NetworkLevel], dimensions: list[_Dimension]) -> 
             yield f"network.levels, level {number + 1}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
     if any(one.topology == RING for one in dimensions):
         yield "ASTRA-sim sends one way around a ring by default, over one of the two links that a device has there"
+
+
+def _chunked(module: ModuleOp) -> list[Chunks | None]:
+    """The chunks of each collective; None for one that moves as a whole."""
+    return [chunks_of(op) for op in module.walk() if isinstance(op, DistOp) and collective_of(op) is not None]
+
+
+def _counts(chunked: list[Chunks | None]) -> set[int]:
+    """How many chunks collectives have."""
+    return {1 if chunks is None else len(chunks.routes) for chunks in chunked} or {1}
+
+
+def _chunk_warnings(chunked: list[Chunks | None]) -> Iterator[str]:
+    """What chunks do there that they do not here."""
+    counts = _counts(chunked)
+    if len(counts) > 1:
+        yield f"collectives have {min(counts)} to {max(counts)} chunks: ASTRA-sim cuts all into {max(counts)}"
+    if any(chunks is not None and len(set(chunks.routes)) > 1 for chunks in chunked):
+        yield "chunks have orders of their own: ASTRA-sim sends all of them through the dimensions in one order"

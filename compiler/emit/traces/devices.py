@@ -28,7 +28,7 @@ from npuc.compiler.emit.traces.schema import (
     uint64,
 )
 from npuc.compiler.report import OpRow
-from npuc.compiler.report.sections import ExchangeFacts
+from npuc.compiler.report.sections import ExchangeChunks, ExchangeFacts
 from npuc.dialects.distributed import SendReceiveOp, levels_of
 from npuc.dialects.train.base import ints
 
@@ -170,6 +170,9 @@ class _Encoder:
             return self._encoded(number, device, NodeType.COMPUTE, _work(task.row))
         kind = task.exchange.name.rpartition(".")[2]
         attributes = [int64("comm_type", COLLECTIVES[kind]), uint64("comm_size", _operand_bytes(task.row))]
+        chunks = ExchangeChunks.found_in(task.row)
+        if chunks is not None:
+            attributes.append(uint64("chunks", chunks.chunks))
         if who.dimensions is not None:
             attributes.append(booleans("involved_dim", who.dimensions))
         if who.group_of is not None:

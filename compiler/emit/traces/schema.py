@@ -12,6 +12,7 @@ it talks to are attributes by name, as ASTRA-sim's feeder of traces reads them:
     involved_dim  bool list  the dimensions of the network that take part, innermost first
     pg_name       string     the communicator group, by its number
     comm_src, comm_dst, comm_tag  int32   the devices of a message, and its number
+    chunks        uint64     npuc's own: the chunks of a collective, of one that moves in some
     seconds       double     npuc's own: the time that `duration_micros` rounds
 """
 

@@ -41,12 +41,25 @@ TORUS: dict[str, object] = {
         {"kind": "ring", "size": 8, "gb_per_s": 200.0, "latency_ns": 500.0},
     ]
 }
+AT_ONCE: dict[str, object] = {
+    "network.levels": [
+        {"kind": "switch", "size": 4, "gb_per_s": 0.25},
+        {"kind": "ring", "size": 8, "gb_per_s": 0.2},
+    ]
+}
 PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
     "one device": ("samples:mlp", {}),
     "a tree": ("samples:lenet_c", {"hardware": "hypar16", "devices": 16, "parallel": "joint"}),
     "two levels": ("samples:mlp", {"devices": 32, "mesh": "4x8", "overrides": TORUS, "parallel": "dp"}),
     "parts of a ring": ("samples:lenet_c", {"devices": 8, "overrides": TORUS, "parallel": "joint"}),
     "no network": ("samples:lenet_c", {"devices": 4, "parallel": "joint"}),
+    "chunks": (
+        "samples:mlp",
+        {
+            **{"devices": 32, "mesh": "4x8", "overrides": AT_ONCE, "parallel": "dp"},
+            **{"collectives": "themis-scf", "chunks": 4},
+        },
+    ),
     "stored in parts": ("samples:mlp", {"devices": 32, "mesh": "4x8", "overrides": TORUS, "parallel": "dp", "zero": 3}),
 }
 
@@ -159,7 +172,7 @@ def test_collectives_move_what_the_report_says(result: Compilation) -> None:
         assert abs(total - math.fsum(row.seconds or 0 for row in rows) * 1e6) <= 1
 
 
-@pytest.mark.parametrize("name", ["a tree", "two levels", "stored in parts"])
+@pytest.mark.parametrize("name", ["a tree", "two levels", "chunks", "stored in parts"])
 def test_bytes_of_each_dimension_are_those_of_the_stages(name: str) -> None:
     result = compiled(name)
     levels = cast("list[dict[str, Any]]", result.machines[0].get("network.levels"))
@@ -285,6 +298,18 @@ def test_messages_have_two_ends() -> None:
     pairs = {(first + part, first + part + 1, 1, 64) for first in (0, 3) for part in (0, 1)}
     # floats of two bytes on igo-large
     assert ends == {SEND: pairs, RECEIVE: pairs}
+
+
+def test_chunks_are_said() -> None:
+    (trace, *_), _ = traces_of(compiled("chunks"))
+    large = [node for node in trace.nodes if cast(int, node.attributes.get("comm_size", 0)) > 1000]
+    assert {node.attributes["chunks"] for node in large} == {4}
+    found = emitted(compiled("chunks"), "astra-network")
+    assert json.loads(cast("Mapping[str, str]", found.content)["system.json"])["preferred-dataset-splits"] == 4
+    assert any(warning.startswith("chunks have orders of their own") for warning in found.warnings)
+    whole = emitted(compiled("two levels"), "astra-network")
+    assert json.loads(cast("Mapping[str, str]", whole.content)["system.json"])["preferred-dataset-splits"] == 1
+    assert not any("chunks" in warning for warning in whole.warnings)
 
 
 def test_equal_devices_share_their_bytes() -> None:
