@@ -43,13 +43,21 @@ def normal(clusters: Clusters, sizes: Named[str, int]) -> Clusters:
 def to_clusters(mapping: Mapping, nest: Nest, num_pes: int) -> Clusters | str:
     """The cluster form of a mapping on so many processing elements, without idle loops; a sentence if there is none."""
     layout = layout_of(nest, mapping.problem)
-    if isinstance(layout, str):
-        return layout
+    return layout if isinstance(layout, str) else _clusters(mapping, num_pes, _blocks(layout, nest))
+
+
+def layer_clusters(mapping: Mapping, num_pes: int) -> Clusters | str:
+    """The same on the dimensions of the layer itself, of which Y and X are those of its output."""
+    sizes = {dim: mapping.problem.outputs(dim) for dim in mapping.problem.named}
+    return _clusters(mapping, num_pes, {dim: [(dim, size)] if size > 1 else [] for dim, size in sizes.items()})
+
+
+def _clusters(mapping: Mapping, num_pes: int, blocks: dict[str, list[tuple[str, int]]]) -> Clusters | str:
     wrong = coverage(mapping, num_pes)
     if wrong:
         return wrong[0]
     plan = plan_of(mapping, num_pes)
-    reader = _Reader(mapping.problem, dict(plan.given), _blocks(layout, nest))
+    reader = _Reader(mapping.problem, dict(plan.given), blocks)
     try:
         return Clusters(tuple(reader.level(floor) for floor in plan.floors))
     except _NoWords as e:

@@ -19,10 +19,9 @@ from npuc.backends.maestro.batch import evaluate_on
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.compiler.analysis.mapping.batch.build import mapping_of
 from npuc.compiler.analysis.mapping.columns import columns
-from npuc.compiler.analysis.mapping.constraints.check import meets
-from npuc.compiler.analysis.mapping.convert import to_clusters
+from npuc.compiler.analysis.mapping.constraints.broken import meets_all
+from npuc.compiler.analysis.mapping.convert import layer_clusters, to_clusters
 from npuc.compiler.analysis.mapping.coverage import coverage
-from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction, contraction_of, contraction_of_statement
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.named.clusters import named_clusters
@@ -130,13 +129,8 @@ class ExactTask:
 
     def allows(self, mapping: Clusters) -> bool:
         """Whether a mapping meets the constraints of the space; one of fewer levels has nothing at those inside."""
-        constraints, missing = self.space.constraints, self.space.levels - len(mapping.levels)
-        if constraints is None or missing < 0:
-            return constraints is None
-        levels = (*mapping.levels, *[ClusterLevel(1, ())] * missing)
-        tiles = cluster_arrays(self.works[0], [Clusters(levels)])
-        fanouts, sizes = np.array([[level.fanout] for level in levels]), [size for _, size in self.space.dims]
-        return bool(meets(constraints, fanouts, tiles, sizes, divides=self.space.divisors)[0])
+        constraints = self.space.constraints
+        return constraints is None or meets_all(constraints, self.works[0], mapping, divides=self.space.divisors)
 
     def default(self) -> MappingCost | None:
         """The exact cost of the mapping that the nest has."""
@@ -221,17 +215,21 @@ class ParityTask:
     def known(self) -> Iterator[tuple[Mapping, MappingCost]]:
         """
         The mapping that the layer has, and named ones, without those that omit points or compute some twice.
-
-        Under constraints there are none: those are about cuts, which directives need not be.
         """
-        if self.space.constraints is not None:
-            return
         pes = self.machine.array.num_pes
         found = [self.has, *(mapping_for(template, self.problem, pes) for template in TEMPLATES)]
         for one in dict.fromkeys(one for one in found if one is not None):
-            cost = None if coverage(one, pes) else self._cost(one)
+            cost = self._cost(one) if not coverage(one, pes) and self.allows(one) else None
             if cost is not None and cost.cycles * self.machine.peak >= self.problem.macs:
                 yield one, cost
+
+    def allows(self, mapping: Mapping) -> bool:
+        """Whether a mapping is one of cuts, which constraints are about, and meets those of the space, if any."""
+        constraints, divides = self.space.constraints, self.space.divisors
+        if constraints is None:
+            return True
+        own = layer_clusters(mapping, self.machine.array.num_pes)
+        return isinstance(own, Clusters) and meets_all(constraints, contraction_of(self.problem), own, divides=divides)
 
     def default(self) -> MappingCost | None:
         """MAESTRO's cost of the mapping that the layer has."""
@@ -239,8 +237,8 @@ class ParityTask:
 
     @property
     def allows_default(self) -> bool:
-        """Whether there are no constraints: directives are not compared with them."""
-        return self.space.constraints is None
+        """Whether the mapping that the layer has meets the constraints."""
+        return self.has is None or self.allows(self.has)
 
     def _cost(self, mapping: Mapping) -> MappingCost | None:
         array = self.machine.array

@@ -85,6 +85,58 @@ def test_those_of_the_machine_hold_too(npuc: Npuc) -> None:
     assert "order 'K * C' at level 1 and order 'C K' at level 1 (no.toml:3:1)" in both.err
 
 
+BROKEN = {
+    "level = 2\nspread = 'K Y'": "spread 'K Y' at level 2",
+    "level = 1\nmust = 'X'": "must 'X' at level 1",
+    "level = 1\norder = 'Y K'": "order 'Y K' at level 1",
+    "level = 1\ntiles = 'K<=8 C=2'": "tiles 'C=2' at level 1",
+    "level = 2\nfanout = 3": "fanout 3 at level 2",
+    "level = 3\nmust = 'C'": "must 'C' at level 3",
+    "utilization = 1": "utilization 1",
+}
+
+
+@pytest.mark.parametrize("mode", ["exact", "parity"])
+@pytest.mark.parametrize("rule", BROKEN)
+def test_compile_says_what_the_mapping_breaks_of_the_machines_own(npuc: Npuc, rule: str, mode: str) -> None:
+    """A dataflow with C side by side in the only cluster; a rule of another layer is none of this one."""
+    text = f"[maestro]\nnum_pes = 16\nmode = '{mode}'\nmapping = 'kcp_ws'\n"
+    for layer, told in (("a", True), ("c", False)):
+        Path("machine.toml").write_text(f"{text}[[constraints.rules]]\nlayers = '{layer}'\n{rule}\n")
+        options = ("conv.dsl", "-b", "maestro", "--hw", "machine.toml", "--inference", "--only", "a")
+        breaking = [line for line in npuc("compile", *options).err.splitlines() if "breaks" in line]
+        what = f"a (forward): its mapping breaks {BROKEN[rule]} (rule 1) of the machine's constraints"
+        assert breaking == [f"npuc: warning: {what}"] * told
+
+
+@pytest.mark.parametrize("mode", ["exact", "parity"])
+@pytest.mark.parametrize("tiles", ["divisors", "any"])
+def test_what_a_search_finds_breaks_no_rule_of_its_own(npuc: Npuc, mode: str, tiles: str) -> None:
+    """Written by `map`, read by `compile`: nothing under the rules of the search, something under others."""
+    machine = f"[maestro]\nnum_pes = 16\nmode = '{mode}'\n"
+    Path("machine.toml").write_text(machine + RULES.replace("K<=2", "K=3"))
+    Path("other.toml").write_text(machine + RULES.replace("spread = 'K'".replace("'", '"'), 'spread = "none"'))
+    options = ("--hw", "machine.toml", "--budget", "300", "--tiles", tiles, "--mode", mode)
+    assert npuc("map", "conv.dsl", *options, "-o", "best.mlir").status == 0
+    own = npuc("compile", "best.mlir", "-b", "maestro", "--hw", "machine.toml")
+    assert own.status == 0
+    assert "breaks" not in own.err
+    assert (
+        "its mapping breaks spread 'none' at level 1 (rule 1)"
+        in npuc("compile", "best.mlir", "-b", "maestro", "--hw", "other.toml").err
+    )
+
+
+def test_the_rules_of_a_machine_change_no_number(npuc: Npuc) -> None:
+    Path("plain.toml").write_text("[maestro]\nnum_pes = 16\n")
+    Path("machine.toml").write_text("[maestro]\nnum_pes = 16\n" + RULES)
+    rows = [
+        json.loads(npuc("compile", "conv.dsl", "-b", "maestro", "--hw", name, "--json", "-").out)["ops"]
+        for name in ("plain.toml", "machine.toml")
+    ]
+    assert rows[0] == rows[1]
+
+
 def test_what_no_mapping_meets(npuc: Npuc) -> None:
     Path("no.toml").write_text("[[constraints.rules]]\nlevel = 1\nmust = 'K'\ntiles = 'C=1 K=all'\n")
     outcome = npuc("map", "conv.dsl", *ON_16, "--only", "a", "--constraints", "no.toml", "--json", "r.json")

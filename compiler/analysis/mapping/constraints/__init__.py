@@ -6,4 +6,5 @@ Constraints of mappings: what a machine, a workload or a user allows of a map sp
     limits.py     what they mean for the dimensions of one contraction
     resolve.py    from the one to the other
     check.py      whether mappings meet them
+    broken.py     what a mapping does not meet
 """

@@ -134,6 +134,10 @@ class MapRules:
     def __bool__(self) -> bool:
         return bool(self.rules) or self.divisors
 
+    def atoms(self, layer: str, kind: str, phase: str) -> tuple[Atom, ...]:
+        """What is demanded of a contraction."""
+        return tuple(atom for rule in self.rules if rule.applies(layer, kind, phase) for atom in rule.atoms())
+
     def joined(self, others: MapRules) -> MapRules:
         """These and the others."""
         return MapRules((*self.rules, *others.rules), self.divisors or others.divisors)

@@ -53,8 +53,7 @@ class Demands:
 
     def atoms(self, op: ContractOp, kind: str) -> tuple[Atom, ...]:
         """What is demanded of a contraction."""
-        layer, phase = layer_of(op), role_of(op).value
-        return tuple(atom for rule in self.rules.rules if rule.applies(layer, kind, phase) for atom in rule.atoms())
+        return self.rules.atoms(layer_of(op), kind, role_of(op).value)
 
     def rows(self, op: ContractOp) -> tuple[int, ...]:
         """The numbers of the rules that are for a contraction."""
