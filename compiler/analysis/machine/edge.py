@@ -138,9 +138,7 @@ class FoldGroups:
     def goes_on(self, level: int, extents: Mapping[str, int]) -> bool:
         """Whether the first tile operation after a step of loop `level` continues the group of the one before."""
         nest = self.nest
-        return len(nest.statements) == 1 and not changes(
-            nest, self.schedule, nest.statements[0], self.array, level, dict(extents)
-        )
+        return not changes(nest, self.schedule, nest.statements[0], self.array, level, dict(extents))
 
 
 def lengths_beside(parts: Sequence[tuple[FoldRun, int]], outside: int, array: Array) -> Iterator[tuple[int, int, int]]:

@@ -2,9 +2,9 @@
 Stationary tiles in the processing elements, and the tile operations that reuse them.
 
 A tile operation of a single fold leaves its stationary tile in the array. The next operation reuses it if no loop
-between the two steps through a dimension of that tile. On the in-place array reuse saves the preload of W, or the drain
-of the sums dW; where folds overlap (`Array.grouped`), both operations form one group of folds (`edge.py`), in nests of
-one statement only.
+between the two steps through a dimension of that tile, and no other statement of the nest, which runs in between, takes
+its register (`keeps_tile`). On the in-place array reuse saves the preload of W, or the drain of the sums dW; where
+folds overlap (`Array.grouped`), both operations form one group of folds (`edge.py`).
 
 The in-place array holds W[c, n] in cell (n, c) and runs all three products of a layer around it (rows, columns;
 streamed):
@@ -112,6 +112,22 @@ def single_fold(nest: Nest, statement: Statement, array: Array, extents: Mapping
     return batch == 1 and size[place.rows] <= array.rows and size[place.cols] <= array.cols
 
 
+def leaves_sums(statement: Statement, array: Array) -> bool:
+    """Whether the tile that stays is one of sums, which an in-place array has in registers of their own."""
+    return array.dataflow == "in-place" and product_of(statement)[0] == "dw"
+
+
+def keeps_tile(nest: Nest, statement: Statement, array: Array) -> bool:
+    """
+    Whether a tile operation leaves the stationary tile of a statement in the array for the next one.
+
+    Statements run in turn, and an element has one register for what stays: the tile of any other statement replaces it.
+    An in-place array has two, for weights and for sums, so that dX and dW of a layer both keep theirs.
+    """
+    own = leaves_sums(statement, array)
+    return all(other == statement or leaves_sums(other, array) != own for other in nest.statements)
+
+
 def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, level: int, extents: Extents) -> bool:
     """
     Whether a step of loop number `level` replaces the stationary tile.
@@ -122,7 +138,8 @@ def changes(nest: Nest, schedule: Schedule, statement: Statement, array: Array, 
     streamed = streamed_dims(nest, statement, array)
     loops = schedule.loops
     return (
-        level < schedule.core_depth
+        not keeps_tile(nest, statement, array)
+        or level < schedule.core_depth
         or loops[level].dim not in streamed
         or any(loop.dim not in streamed and extents[loop.dim] > loop.step for loop in loops[level + 1 :])
         or not single_fold(nest, statement, array, extents | dict.fromkeys(streamed, 1))
@@ -138,7 +155,7 @@ def stationary_reuse(
 
     On arrays where reuse makes no difference they are counted with `count_all` only.
     """
-    if not (array.reuses_stationary or count_all) or (array.grouped and len(nest.statements) > 1):
+    if not (array.reuses_stationary or count_all):
         return StationaryReuse()
     streamed = streamed_dims(nest, statement, array)
     found: dict[tuple[int, tuple[int, ...]], StationaryReuse] = {}
@@ -186,10 +203,11 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
     dimensions have `extents`. The group spans the loops inside the innermost one that replaces the stationary tile.
     0 for tile operations of several folds, whose waits are counted within them.
     """
-    streamed = streamed_dims(nest, statement, array)
+    streamed, stays = streamed_dims(nest, statement, array), keeps_tile(nest, statement, array)
     size, begin = dict(extents), level + 1
     for number, loop in enumerate(schedule.loops[level + 1 :], level + 1):
-        if (number < schedule.core_depth or loop.dim not in streamed) and extents[loop.dim] > loop.step:
+        replaced = not stays or number < schedule.core_depth or loop.dim not in streamed
+        if replaced and extents[loop.dim] > loop.step:
             begin = number + 1
     for loop in schedule.loops[level + 1 :]:
         if loop.dim not in streamed:

@@ -141,13 +141,13 @@ def _grouped(folds: Iterable[Fold], array: Array) -> Iterator[Wave]:
 
 
 def _in_place(folds: Iterable[Fold], array: Array, *, tile_loaded: bool) -> Iterator[Wave]:
-    at, tiles = 0, dict[str, Hashable]()
+    at, tiles = 0, dict[bool, Hashable]()
     for fold in folds:
-        new = fold.name not in tiles
-        if new or tiles[fold.name] != fold.tile:
+        new, tile = fold.sums not in tiles, (fold.name, fold.tile)
+        if new or tiles[fold.sums] != tile:
             # Weights come before their first fold, sums leave when others take their place.
             at += 0 if new and (fold.sums or tile_loaded) else array.reload
-        tiles[fold.name] = fold.tile
+        tiles[fold.sums] = tile
         yield Wave(fold.rows, fold.cols, fold.steps, at)
         at += array.stream(fold.steps)
 
@@ -156,19 +156,18 @@ def _instructions(folds: Iterable[Fold], array: Array) -> Iterator[Wave]:
     own = array.stages
     assert own is not None
     at = own.load
-    groups: dict[str, tuple[Hashable, int]] = {}
+    held: Hashable = None
     count = 0
     for fold in folds:
-        # The instructions so far on the tile that is replaced: of the statement, or of the one before it.
-        tile, count = groups.get(fold.name, (None, count))
-        if groups and (fold.name not in groups or tile != fold.tile):
-            at += own.reload + own.wait(count)
-        if tile != fold.tile or fold.name not in groups:
+        tile = (fold.name, fold.tile)
+        if tile != held:
+            # `count` are the instructions on the tile that is replaced.
+            at += 0 if held is None else own.reload + own.wait(count)
             count = 0
         for low in range(0, fold.steps, array.tile_m):
             yield Wave(fold.rows, fold.cols, min(array.tile_m, fold.steps - low), at, own.deep)
             at, count = at + own.block, count + 1
-        groups[fold.name] = fold.tile, count
+        held = tile
 
 
 def _load(array: Array) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.stationary import members, placement, product_of
+from npuc.compiler.analysis.machine.stationary import keeps_tile, leaves_sums, members, placement
 from npuc.compiler.analysis.machine.wave import Fold
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -22,9 +22,8 @@ def nest_folds(nest: Nest, schedule: Schedule, array: Array) -> Iterator[Fold]:
     Column folds are the outer loop of a tile operation, row folds the inner one; each element of the batch is a product
     of its own. A tile operation of a single fold may go on with the tile of the one before (`stationary.py`).
     """
-    stays = array.skips_reloads or (array.grouped and len(nest.statements) == 1)
     for number, at in enumerate(_operations(schedule, {dim: (0, size) for dim, size in nest.dims})):
-        yield from _folds(nest, array, at, number, stays=stays)
+        yield from _folds(nest, array, at, number, stays=array.reuses_stationary)
 
 
 def round_robin_folds(nests: Sequence[Nest], schedules: Sequence[Schedule], array: Array) -> Iterator[Fold]:
@@ -65,8 +64,9 @@ def _folds(nest: Nest, array: Array, at: Ranges, number: object, *, stays: bool)
         batch, m, n, k = view.sizes(sizes)
         size = {"m": m, "n": n, "k": k}
         rows, cols, steps = size[place.rows], size[place.cols], size[place.streamed]
-        sums = array.dataflow == "in-place" and product_of(statement)[0] == "dw"
-        if stays and batch == 1 and rows <= array.rows and cols <= array.cols:
+        sums = leaves_sums(statement, array)
+        own = stays and keeps_tile(nest, statement, array)
+        if own and batch == 1 and rows <= array.rows and cols <= array.cols:
             fixed = (*members(view, place.rows), *members(view, place.cols), *view.batch)
             yield Fold(statement.out, rows, cols, steps, tuple(at[dim] for dim in fixed), sums)
             continue
@@ -74,4 +74,4 @@ def _folds(nest: Nest, array: Array, at: Ranges, number: object, *, stays: bool)
             for col in range(0, cols, array.cols):
                 for row in range(0, rows, array.rows):
                     own, wide = min(array.rows, rows - row), min(array.cols, cols - col)
-                    yield Fold(statement.out, own, wide, steps, (number, element, col, row), sums)
+                    yield Fold(statement.out, own, wide, steps, (statement.out, number, element, col, row), sums)

@@ -1,6 +1,6 @@
 """The in-place array: its cells against numpy and the closed form, and rows of the backend on it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import numpy as np
@@ -25,14 +25,25 @@ INDEX = {"X": "mk", "W": "kn", "Y": "mn"}
 
 
 def nest(product: str, m: int, n: int, k: int) -> Nest:
+    return layer_nest((product,), m, n, k)
+
+
+def layer_nest(products: Sequence[str], m: int, n: int, k: int) -> Nest:
+    """Products of a layer in one nest; those of other weights have numbers behind their names."""
     sizes = {"m": m, "n": n, "k": k}
 
     def tensor(name: str) -> Tensor:
-        dims = INDEX[name.removeprefix("d")]
+        dims = INDEX[name.removeprefix("d")[0]]
         return Tensor(name, tuple(sizes[d] for d in dims), tuple(Axis(((d, 1),)) for d in dims))
 
-    lhs, rhs, out = (tensor(name) for name in PRODUCTS[product])
-    return Nest(tuple(sizes.items()), (lhs, rhs), (out,), (None,), (Statement(out.name, lhs.name, rhs.name),))
+    named = [
+        tuple(f"{name}{product[-1]}" for name in PRODUCTS[product[:-1]]) if product[-1].isdigit() else PRODUCTS[product]
+        for product in products
+    ]
+    ins = {name: tensor(name) for lhs, rhs, _ in named for name in (lhs, rhs)}
+    outs = tuple(tensor(out) for *_, out in named)
+    statements = tuple(Statement(out, lhs, rhs) for lhs, rhs, out in named)
+    return Nest(tuple(sizes.items()), tuple(ins.values()), outs, (None,) * len(outs), statements)
 
 
 def matrix(r: Random, rows: int, cols: int) -> Matrix:

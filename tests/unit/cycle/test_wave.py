@@ -17,23 +17,25 @@ from npuc.backends.cycle.explain.filling import IDLE, OTHER, WAITS, WORKS, Filli
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.overlap import OVERLAPS
+from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse
 from npuc.compiler.analysis.machine.table import Machine
 from npuc.compiler.analysis.machine.wave import Fold, Wave, waves_of
 from npuc.compiler.analysis.timing.folds import nest_folds, round_robin_folds
 from npuc.compiler.analysis.timing.interleave import interleaved_pipeline
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.drawing.palette import BLUE
+from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.shared import RoundRobin
 from tests.schedules import gemm
 from tests.support.pictures import kept_figures
 from tests.unit.cycle.shadow import Matrix
-from tests.unit.cycle.test_in_place import matrix
-from tests.unit.cycle.test_in_place import nest as product_of_layer
+from tests.unit.cycle.test_in_place import layer_nest, matrix, tiles_of
 from tests.unit.cycle.test_shadow import add, folded, random_schedule, run, stream_of
 from tests.widths import of_bytes
 
 Place = tuple[int, int]
+TOGETHER = (("dx", "dw"), ("dw", "dx"), ("forward1", "forward2"), ("dw1", "dx1", "dw2"))
 KINDS = ("os", "ws", "is", "in-place", "register-fed")
 
 
@@ -48,7 +50,14 @@ def draw_array_of(r: Random, kind: str) -> Array:
 
 def draw_nest(r: Random, kind: str) -> Nest:
     sizes = [r.randint(1, 9) for _ in range(3)]
-    return product_of_layer(r.choice(("forward", "dx", "dw")), *sizes) if kind == "in-place" else gemm(*sizes)
+    return layer_nest((r.choice(("forward", "dx", "dw")),), *sizes) if kind == "in-place" else gemm(*sizes)
+
+
+def draw_any_nest(r: Random, kind: str) -> Nest:
+    """A product, or several in one nest: both gradients of a layer, in either order, or products of two weights."""
+    if r.random() < 0.5:
+        return draw_nest(r, kind)
+    return layer_nest(r.choice(TOGETHER), *(r.randint(1, 9) for _ in range(3)))
 
 
 def walk(waves: Sequence[Wave], rows: int, cols: int) -> list[dict[Place, int]]:
@@ -87,7 +96,7 @@ def after_the_last(array: Array, folds: Sequence[Fold], last: Wave) -> int:
     """The cycles from the start of the last fold, or instruction, to the end of the operation."""
     if array.stages is not None:
         return array.tile_m + -(-array.rows // array.stages.deep) - 1 + array.cols
-    drained = array.reload if folds[-1].sums else 0
+    drained = array.reload if any(fold.sums for fold in folds) else 0
     if array.dataflow == "in-place":
         return last.steps + array.latency + drained
     waited = 0
@@ -102,7 +111,7 @@ def after_the_last(array: Array, folds: Sequence[Fold], last: Wave) -> int:
 @given(st.sampled_from(KINDS), st.integers(0, 10**6))
 def test_the_closed_form_is_what_elements_do(kind: str, seed: int) -> None:
     r = Random(seed)
-    array, nest = draw_array_of(r, kind), draw_nest(r, kind)
+    array, nest = draw_array_of(r, kind), draw_any_nest(r, kind)
     schedule = random_schedule(r, nest.sizes)
     folds = list(nest_folds(nest, schedule, array))
     waves = list(waves_of(folds, array))
@@ -119,6 +128,38 @@ def test_the_closed_form_is_what_elements_do(kind: str, seed: int) -> None:
             assert wave.busy(cycle) == len(own)
         done += len(working)
         assert sum(wave.done(cycle) for wave in waves) == done
+
+
+@given(st.sampled_from(("in-place", "register-fed")), st.integers(0, 10**6))
+def test_tiles_stay_until_another_takes_their_register(kind: str, seed: int) -> None:
+    """Beside a walk of all folds that remembers what is in the registers: one for weights, in place one for sums."""
+    r = Random(seed)
+    array, nest = draw_array_of(r, kind), draw_any_nest(r, kind)
+    schedule = random_schedule(r, nest.sizes)
+    registers: dict[bool, object] = {}
+    taken, elements = 0, dict[str, int]()
+    for tile in tiles_of(schedule, nest.sizes):
+        for statement in nest.statements:
+            in_place_sums = kind == "in-place" and statement.out.startswith("dW")
+            place, view = placement(statement, array), gemm_view(nest, statement)
+            name = place.stationary(statement)
+            rows, cols = (tile[members(view, group)[0]] for group in (place.rows, place.cols))
+            for col in range(0, len(cols), array.cols):
+                for row in range(0, len(rows), array.rows):
+                    own = rows[row : row + array.rows], cols[col : col + array.cols]
+                    if registers.get(in_place_sums) != (statement, own):
+                        taken += 1
+                        elements[name] = elements.get(name, 0) + len(own[0]) * len(own[1])
+                    registers[in_place_sums] = statement, own
+    work = compute(nest, schedule, array)
+    reused = sum(stationary_reuse(nest, schedule, array, one, count_all=True).tiles for one in nest.statements)
+    assert work.folds - reused == taken
+    if array.skips_reloads:
+        assert work.reloads == taken
+        stationary = [placement(one, array).stationary(one) for one in nest.statements]
+        for name in stationary:
+            if sum(name in (one.out, one.lhs, one.rhs) for one in nest.statements) == 1:
+                assert work.accesses[name] == elements[name]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -152,7 +193,7 @@ def test_nests_in_turn(seed: int) -> None:
     r = Random(seed)
     flow: Any = r.choice(("os", "ws", "is"))
     array = Array(r.randint(1, 5), r.randint(1, 5), flow, edge_elements=r.choice([1, 2, None]))
-    nests = tuple(product_of_layer(one, *(r.randint(1, 7) for _ in range(3))) for one in ("dx", "dw"))
+    nests = tuple(layer_nest((one,), *(r.randint(1, 7) for _ in range(3))) for one in ("dx", "dw"))
     schedules = tuple(random_schedule(r, nest.sizes) for nest in nests)
     folds = list(round_robin_folds(nests, schedules, array))
     waves = list(waves_of(folds, array))
