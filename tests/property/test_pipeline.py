@@ -46,8 +46,13 @@ def draw_machine(r: Random) -> Machine:
 
 
 def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
-    """The cycles of each tile operation: what stays in the elements is found where the tile before was the same one."""
+    """
+    The cycles of each tile operation: what stays in the elements is found where the tile before was the same one.
+
+    Of several statements each replaces what the one before left, but weights no sums in place.
+    """
     array = machine.array
+    sums = [array.dataflow == "in-place" and statement.out.startswith("dW") for statement in nest.statements]
     if array.grouped:
         return walked(nest, array, moves.places)
     found = [[0 for _ in nest.statements] for _ in moves.tiles]
@@ -57,7 +62,7 @@ def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
         for t, (extents, at) in enumerate(zip(moves.tiles, moves.places, strict=True)):
             tile = {dim: place for dim, place in at.items() if dim not in streamed}
             alone = single_fold(nest, statement, array, extents)
-            if alone and before == tile and array.skips_reloads:
+            if alone and before == tile and array.skips_reloads and sums.count(sums[number]) == 1:
                 found[t][number] = -1
             else:
                 group, blocks = t, 0
@@ -72,13 +77,12 @@ def once(nest: Nest, machine: Machine, moves: Moves) -> int:
     """What an operation pays once: nothing follows its last group of instructions, which need not wait."""
     if machine.array.stages is None or not machine.array.stages.hidden:
         return machine.array.op_overhead
-    one = replace(nest, statements=nest.statements[-1:])
-    return machine.array.op_overhead - last_wait(one, machine, moves)
+    return machine.array.op_overhead - last_wait(nest, machine, moves)
 
 
 def last_wait(nest: Nest, machine: Machine, moves: Moves) -> int:
-    """The wait after the last group of a nest of one statement."""
-    array, statement, blocks = machine.array, nest.statements[0], 0
+    """The wait after the last group, which is of the last statement."""
+    array, statement, blocks = machine.array, nest.statements[-1], 0
     view = gemm_view(nest, statement)
     streamed = {"m": view.m, "n": view.n, "k": view.k}[placement(statement, array).streamed]
     last = {dim: place for dim, place in moves.places[-1].items() if dim not in streamed}
@@ -86,7 +90,7 @@ def last_wait(nest: Nest, machine: Machine, moves: Moves) -> int:
         if {dim: place for dim, place in at.items() if dim not in streamed} != last:
             break
         blocks += -(-prod(extents[d] for d in streamed) // array.tile_m)
-        if not single_fold(nest, statement, array, extents):
+        if not single_fold(nest, statement, array, extents) or len(nest.statements) > 1:
             break
     return array.wait(blocks)
 

@@ -141,7 +141,11 @@ def _same(a: str, b: str) -> bool:
     [
         (["--emit", "scalesim"], 2, "--emit scalesim needs -o FOLDER"),
         (["--csv-format", "scalesim"], 2, "--csv-format scalesim needs --csv FOLDER"),
-        (["--emit", "onnx", "-o", "x"], 2, "--emit onnx: expected mlir, dot, scalesim, svg or trace"),
+        (
+            ["--emit", "onnx", "-o", "x"],
+            2,
+            "--emit onnx: expected mlir, astra-network, chakra, dot, scalesim, svg or trace",
+        ),
         (["--csv-format", "x", "--csv", "x"], 2, "--csv-format x: expected npuc or scalesim"),
         (["--emit", "scalesim", "-o", "-"], 2, "several files cannot go to standard output"),
         (["--emit", "scalesim", "-o", "no/where"], 2, "cannot write 'no/where'"),
