@@ -1,0 +1,121 @@
+"""
+The split of bandwidth that makes a step shortest, with what proves it.
+
+Where a closed form holds it is taken. With one limit, that the bandwidths b at prices p (1 for a total) cost R:
+
+    one collective, levels at the same time     b = m R / sum of p m              seconds = sum of p m / R
+    stages one after the other, in series       b = sqrt(m / p) R / sum of sqrt(p m)
+
+with m the bytes of a level. In all other cases linear programs (`program.py`) approach it from below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.compiler.analysis.bandwidth.feasible import inner_split, rooms
+from npuc.compiler.analysis.bandwidth.limits import LinearLimit
+from npuc.compiler.analysis.bandwidth.program import CutProgram
+from npuc.compiler.analysis.bandwidth.traffic import Floats, StepTraffic
+from npuc.compiler.core.errors import CapacityError
+
+GAP = 1e-9
+"""The share above its bound at which a split counts as the best."""
+ROUNDS = 100
+"""Linear programs that are solved at most."""
+
+
+@dataclass(frozen=True)
+class BandwidthSplit:
+    """
+    A split: the bandwidth of each level, the seconds of the step, and what no split takes less than.
+
+    `value` is what was minimised and `bound` what it is never below; `method` says how it was found.
+    """
+
+    bandwidths: tuple[float, ...]
+    seconds: float
+    value: float
+    bound: float
+    method: str
+
+    @property
+    def gap(self) -> float:
+        """By what share the value is above its bound."""
+        return max(0.0, self.value / self.bound - 1) if self.bound > 0 else 0.0 if self.value <= 0 else np.inf
+
+
+def fastest_split(step: StepTraffic, limits: Sequence[LinearLimit], others: Sequence[Floats] = ()) -> BandwidthSplit:
+    """
+    The split with the shortest step. Of `others`, those that meet the limits are not shorter.
+
+    Raises `CapacityError` where no split meets the limits, or where they leave a level any bandwidth.
+    """
+    closed = closed_form(step, limits)
+    if closed is not None:
+        return closed
+    scale = usual_bandwidth(limits)
+    start = inner_split(limits, (step.sent > 0).tolist(), scale)
+    known = [start, *(one for one in others if all(limit.holds(one) for limit in limits))]
+    best = min(known, key=lambda one: float(step.seconds(one)))
+    cuts = CutProgram(step, limits, start, checked_rooms(step, limits, scale), float(step.seconds(best)))
+    bound = -np.inf
+    for _ in range(ROUNDS):
+        found = cuts.solve()
+        if found is None or found.values is None:
+            break
+        bandwidths = found.values[: step.levels] * cuts.unit
+        bound = max(bound, found.bound * cuts.slowest)
+        best = min(best, bandwidths, key=lambda one: float(step.seconds(one)))
+        if float(step.seconds(best)) <= bound * (1 + GAP):
+            break
+        cuts.cut(bandwidths)
+    seconds = float(step.seconds(best))
+    return BandwidthSplit(tuple(best.tolist()), seconds, seconds, min(bound, seconds), "outer approximation")
+
+
+def usual_bandwidth(limits: Sequence[LinearLimit]) -> float:
+    """A bandwidth of the size that limits speak of."""
+    sizes = [
+        abs(side) / max(map(abs, limit.factors))
+        for limit in limits
+        for side in (limit.low, limit.high)
+        if np.isfinite(side) and side and any(limit.factors)
+    ]
+    return max(sizes, default=1.0)
+
+
+UNLIMITED = 1e5
+"""How many times the usual bandwidth a level may have that nothing limits."""
+
+
+def checked_rooms(step: StepTraffic, limits: Sequence[LinearLimit], scale: float) -> Floats:
+    """The most bandwidth of each level. Raises `CapacityError` for one that sends and has no limit."""
+    found = rooms(limits, step.levels, scale)
+    for level in np.flatnonzero((step.sent > 0) & (found >= UNLIMITED * scale)):
+        raise CapacityError(
+            f"nothing limits the bandwidth of b{level + 1}",
+            hint="give a total of all levels, or a price of each",
+        )
+    return found
+
+
+def closed_form(step: StepTraffic, limits: Sequence[LinearLimit]) -> BandwidthSplit | None:
+    """The best split where a formula says it, None elsewhere."""
+    if len(limits) != 1 or step.moments is not None or not np.isfinite(limits[0].high) or limits[0].high <= 0:
+        return None
+    prices, sent, used = np.array(limits[0].factors), step.sent, step.sent > 0
+    if not used.any() or (prices[used] <= 0).any() or (prices < 0).any():
+        return None
+    if not step.pipelined:
+        shares = np.sqrt(np.where(used, sent, 0.0) / np.where(used, prices, 1.0))
+    elif len({tuple(row / row.sum()) for row in step.table if row.any()}) == 1:
+        shares = sent
+    else:
+        return None
+    split = shares * limits[0].high / float(prices @ shares)
+    seconds = float(step.seconds(split))
+    return BandwidthSplit(tuple(split.tolist()), seconds, seconds, seconds, "closed form")
