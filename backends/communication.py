@@ -177,11 +177,8 @@ def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -
     """
     if any(row.seconds is None for row in rows):
         return None
-    order = {op: number for number, op in enumerate(func.walk())}
-    events = [(order[exchange.op], 1, exchange) for exchange in moved]
-    events += [(place, 0, row) for place, row in zip(_places(order, rows), rows, strict=True)]
     work = network = 0.0
-    for _, _, event in sorted(events, key=lambda event: event[:2]):
+    for event in in_order(func, rows, moved):
         if isinstance(event, Exchange):
             assert event.cost is not None
             network = max(work, network) + float(event.cost.seconds)
@@ -190,6 +187,14 @@ def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -
             start = max(work, network) if event.phase == "update" else work
             work = start + event.repeat * (event.seconds or 0.0)
     return max(work, network)
+
+
+def in_order(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> list[Exchange | OpRow]:
+    """Rows of work and exchanges as the program has them one after the other."""
+    order = {op: number for number, op in enumerate(func.walk())}
+    events: list[tuple[int, int, Exchange | OpRow]] = [(order[exchange.op], 1, exchange) for exchange in moved]
+    events += [(place, 0, row) for place, row in zip(_places(order, rows), rows, strict=True)]
+    return [event for _, _, event in sorted(events, key=lambda event: event[:2])]
 
 
 def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
@@ -240,14 +245,20 @@ def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) 
 
 def _cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware) -> Cost:
     """What a movement costs; `size` is the bytes of a device's operand."""
+    kind, chunks = collective_of(op), chunks_of(op)
+    if kind is None or chunks is None:
+        return staged_cost(op, size, placement)
+    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
+
+
+def staged_cost(op: DistOp, size: int, placement: MeshPlacement) -> Cost:
+    """What a movement costs whose stages run one after the other."""
     if isinstance(op, SendReceiveOp):
         (level,) = levels_of(op)
         return messages_cost(size, placement, level, ints(op.source), ints(op.target))
-    kind, chunks = collective_of(op), chunks_of(op)
+    kind = collective_of(op)
     assert kind is not None, "what is no message and not free is a collective"
-    if chunks is None:
-        return collective_cost(kind, size, placement, levels_of(op))
-    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
+    return collective_cost(kind, size, placement, levels_of(op))
 
 
 def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> MeshPlacement | None:

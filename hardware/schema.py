@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
+from npuc.compiler.analysis.interconnect.described import PRICES, SWITCH_PRICE
 from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, ROWS, RULES
@@ -28,7 +29,7 @@ from npuc.hardware.technology import LEAST_NODE, MOST_NODE
 
 
 def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
-    """A pair is two, and collectives have an algorithm for the kind of level."""
+    """A pair is two, collectives have an algorithm for the kind of level, and only a switch has the price of one."""
     if row["kind"] == "pair" and row["size"] != 2:
         return f"size: expected 2 of a pair (several levels, or kind 'ring', 'fc' or 'switch'), got {row['size']}"
     if "algorithm" in row:
@@ -36,7 +37,12 @@ def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
             algorithm_for(cast("Kind", row["kind"]), str(row["algorithm"]))
         except UsageError as error:
             return f"algorithm: {error.message}"
+    if SWITCH_PRICE in row and row["kind"] != "switch":
+        return f"{SWITCH_PRICE}: expected of kind 'switch' alone, got kind '{row['kind']}'"
     return None
+
+
+_PRICE = Real(1e6, zero=True)
 
 
 _LEVEL = Rows(
@@ -47,6 +53,7 @@ _LEVEL = Rows(
         "latency_ns": Real(1e9, zero=True),
         "pj_per_byte": ENERGY,
         "algorithm": Text(),
+        **dict.fromkeys(PRICES, _PRICE),
     },
     needed=("kind", "size", "gb_per_s"),
     defaults={"latency_ns": 0.0},

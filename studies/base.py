@@ -38,6 +38,7 @@ Option = Literal[
     "area_mm2",
     "evaluations",
     "resume",
+    "total_gb_per_s",
 ]
 
 
@@ -58,6 +59,7 @@ class Asked:
     area_mm2: float | None = None
     evaluations: int | None = None
     resume: str | None = None
+    total_gb_per_s: float | None = None
 
 
 class Outcome(ABC):

@@ -49,6 +49,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.analysis.solvers": CORE,
     "npuc.compiler.analysis.memory": (*LAYERS, *NEST, SOLVERS),
     "npuc.compiler.analysis.interconnect": CORE,
+    "npuc.compiler.analysis.bandwidth": (*CORE, SOLVERS),
     "npuc.compiler.analysis.sharding": (*LAYERS, *NEST, SOLVERS, "npuc.compiler.analysis.interconnect"),
     "npuc.compiler.analysis.mapping": MACHINE,
     "npuc.compiler.interpreter": (*LAYERS, "npuc.compiler.analysis.mapping"),
@@ -206,8 +207,10 @@ def test_the_page_names_every_part() -> None:
 
 LISTED = (
     "compiler/analysis/mapping/constraints",
+    "compiler/analysis/bandwidth",
     "compiler/explore/design",
     "compiler/explore/mapping",
+    "compiler/explore/network",
     "compiler/explore/mapping/constrained",
 )
 

@@ -74,6 +74,12 @@ Evaluations = Annotated[
 Resume = Annotated[
     str | None, typer.Option("--resume", metavar="FILE", help="Keep what was found in FILE, and go on from there.")
 ]
+Bandwidth = Annotated[
+    float | None,
+    typer.Option(
+        "--total-gb-per-s", metavar="B", parser=real(), help="GB/s of a device over all levels, instead of the study's."
+    ),
+]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE|-", help="Write the rows as JSON.")]
 Csv = Annotated[str | None, typer.Option("--csv", metavar="FILE|-", help="Write the rows as CSV.")]
 Plot = Annotated[
@@ -81,6 +87,10 @@ Plot = Annotated[
     typer.Option("--plot", metavar="FILE|FOLDER", help="Draw figures: .png, .pdf or .svg; for thesis also a folder."),
 ]
 Figures = Annotated[list[str] | None, typer.Option("--figure", metavar="5.1|…|5.6", help="Figure to draw; repeatable.")]
+
+
+MOST_GB_PER_S = 1e7
+"""As much bandwidth as a level of a machine has at most."""
 
 
 def register(app: typer.Typer) -> None:
@@ -104,6 +114,7 @@ def command(
     area_mm2: Area = None,
     evaluations: Evaluations = None,
     resume: Resume = None,
+    total_gb_per_s: Bandwidth = None,
     json: Json = None,
     csv: Csv = None,
     plot: Plot = None,
@@ -120,6 +131,8 @@ def command(
             check_target(target)
         if area_mm2 is not None:
             check_area(area_mm2)
+        if total_gb_per_s is not None and not 0 < total_gb_per_s <= MOST_GB_PER_S:
+            raise UsageError(f"--total-gb-per-s {total_gb_per_s:g}: expected more than 0, at most {MOST_GB_PER_S:,.0f}")
         if resume == "-":
             raise UsageError("--resume -: a record needs a file", hint="give it a name")
         chosen = _preset(study, preset)
@@ -136,6 +149,7 @@ def command(
             "area_mm2": area_mm2,
             "evaluations": evaluations,
             "resume": resume,
+            "total_gb_per_s": total_gb_per_s,
         }
         _require_taken(name, study, [option for option in SPELT if given[option]])
         pictures = _pictures(plot, folder=study.folder)
@@ -154,6 +168,7 @@ def command(
             area_mm2=area_mm2,
             evaluations=evaluations,
             resume=resume,
+            total_gb_per_s=total_gb_per_s,
         )
         with STUDIES.blamed(name):
             outcome = _run(name, study.plan(asked), quiet=quiet)
@@ -192,6 +207,7 @@ SPELT: dict[Option, str] = {
     "area_mm2": "--area-mm2",
     "evaluations": "--evaluations",
     "resume": "--resume",
+    "total_gb_per_s": "--total-gb-per-s",
 }
 
 

@@ -47,7 +47,7 @@ def score_lowered(module: ModuleOp, model: Backend, machine: Hardware, *, costs_
     from npuc.backends.energy import with_energy
 
     scored = model.costs(module, machine) if costs_alone else model.score(module, machine)
-    report = with_communication(scored, _whole_step(module, model, machine), machine)
+    report = with_communication(scored, whole_step_for(module, model, machine), machine)
     return with_energy(report, machine, model.energy_parts)
 
 
@@ -66,7 +66,7 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
             yield error
 
 
-def _whole_step(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
+def whole_step_for(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
     """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
     from npuc.compiler.transforms.autodiff import whole_step
     from npuc.compiler.transforms.schedule_collectives import schedule_derived

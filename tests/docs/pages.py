@@ -31,6 +31,7 @@ NAMES = (
         "study-hypar",
         "study-flexion",
         "study-themis",
+        "study-libra",
         "study-digamma",
         "maestro",
         "crosscheck",

@@ -26,6 +26,8 @@ GAP = 1e-9
 """The share above its bound at which a split counts as the best."""
 ROUNDS = 100
 """Linear programs that are solved at most."""
+PATIENCE = 5
+"""Linear programs after which the search ends if the gap has not become smaller: the solver can say no more."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def fastest_split(step: StepTraffic, limits: Sequence[LinearLimit], others: Sequ
     known = [start, *(one for one in others if all(limit.holds(one) for limit in limits))]
     best = min(known, key=lambda one: float(step.seconds(one)))
     cuts = CutProgram(step, limits, start, checked_rooms(step, limits, scale), float(step.seconds(best)))
-    bound = -np.inf
+    bound, seconds, gaps = -np.inf, float(step.seconds(best)), list[float]()
     for _ in range(ROUNDS):
         found = cuts.solve()
         if found is None or found.values is None:
@@ -70,10 +72,11 @@ def fastest_split(step: StepTraffic, limits: Sequence[LinearLimit], others: Sequ
         bandwidths = found.values[: step.levels] * cuts.unit
         bound = max(bound, found.bound * cuts.slowest)
         best = min(best, bandwidths, key=lambda one: float(step.seconds(one)))
-        if float(step.seconds(best)) <= bound * (1 + GAP):
+        seconds = float(step.seconds(best))
+        gaps.append(seconds - bound)
+        if gaps[-1] <= GAP * bound or gaps[-1] >= min(gaps[:-PATIENCE], default=np.inf):
             break
         cuts.cut(bandwidths)
-    seconds = float(step.seconds(best))
     return BandwidthSplit(tuple(best.tolist()), seconds, seconds, min(bound, seconds), "outer approximation")
 
 

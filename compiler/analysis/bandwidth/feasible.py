@@ -13,7 +13,7 @@ from npuc.compiler.analysis.bandwidth.traffic import Floats
 from npuc.compiler.analysis.solvers.linear import LinearProgram, solve
 from npuc.compiler.core.errors import CapacityError
 
-SLIVER = 1e-9
+SLIVER = 1e-6
 """A level that is crossed has at least such a share of all bandwidth."""
 
 
@@ -37,7 +37,7 @@ def rooms(limits: Sequence[LinearLimit], levels: int, scale: float) -> Floats:
     """The most bandwidth that each level may have under limits that can be met."""
     found = np.zeros(levels)
     for level, one in enumerate(np.eye(levels)):
-        most = extreme(limits, levels, scale, -one)
+        most = extreme(limits, levels, scale, (-one).tolist())
         assert most is not None, "the limits can be met"
         found[level] = most[level]
     return found

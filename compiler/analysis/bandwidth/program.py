@@ -120,6 +120,7 @@ class _TimeRows:
         for sent, latency in zip(step.table, step.latencies, strict=True):
             one = self._variable()
             found.append(one)
+            self._after([(one, 1.0)], {}, float(latency))
             for level in np.flatnonzero(sent):
                 self._after([(one, 1.0)], {int(level): float(sent[level])}, float(latency))
         return found
@@ -158,7 +159,7 @@ class _TimeRows:
                 if step.pipelined:
                     self._after([*entries, (each[one.transfer], -1.0)], {}, seconds)
                 else:
-                    sent = dict(enumerate(step.table[one.transfer]))
+                    sent = dict(enumerate(step.transfers[one.transfer].sent))
                     self._after(entries, sent, seconds + float(step.latencies[one.transfer]))
             network = end, 0.0
             work, done = (network, True) if one.waits else (work, False)

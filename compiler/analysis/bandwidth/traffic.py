@@ -14,7 +14,7 @@ so it is convex itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Transfer:
+class LevelBytes:
     """The bytes that a device sends along each level, 0 where it sends none, and the seconds of all latencies."""
 
     sent: tuple[float, ...]
@@ -49,13 +49,13 @@ class StepTraffic:
     """
     A step: seconds of work, distinct transfers, how often each is made.
 
-    `pipelined`: levels work at the same time within a transfer. `moments` say what runs beside what, in the order of the
-    program; None: everything runs one after the other.
+    `pipelined`: levels work at the same time within a transfer. `moments` say what runs beside what, in the order
+    of the program; None: everything runs one after the other.
     """
 
     levels: int
     work: float
-    transfers: tuple[Transfer, ...]
+    transfers: tuple[LevelBytes, ...]
     counts: tuple[float, ...]
     pipelined: bool = False
     moments: tuple[Moment, ...] | None = None
@@ -74,6 +74,11 @@ class StepTraffic:
     def latencies(self) -> Floats:
         """The latency of each transfer."""
         return np.array([one.latency for one in self.transfers])
+
+    def inside_out(self) -> StepTraffic:
+        """The same step with its levels in the opposite order."""
+        turned = tuple(LevelBytes(one.sent[::-1], one.latency) for one in self.transfers)
+        return replace(self, transfers=turned)
 
     def transfer_seconds(self, bandwidths: npt.ArrayLike) -> Floats:
         """The seconds of each transfer, in the first axis, at bandwidths [..., level] in bytes per second."""
@@ -102,13 +107,13 @@ class StepTraffic:
 def step_traffic(
     levels: int,
     work: float,
-    transfers: Sequence[Transfer],
+    transfers: Sequence[LevelBytes],
     *,
     pipelined: bool = False,
     moments: Sequence[Moment] | None = None,
 ) -> StepTraffic:
     """A step of transfers of which equal ones are counted together; `moments` know them by their places."""
-    numbers: dict[Transfer, int] = {}
+    numbers: dict[LevelBytes, int] = {}
     places = [numbers.setdefault(one, len(numbers)) for one in transfers]
     counts = np.bincount(places, minlength=len(numbers)) if places else np.zeros(0)
     own = None

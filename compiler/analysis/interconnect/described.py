@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
@@ -21,6 +22,9 @@ from npuc.compiler.core.kinds import Scalar
 from npuc.compiler.core.numbers import as_written
 from npuc.compiler.core.verify import location_of
 
+SWITCH_PRICE = "switch_usd_per_gb_per_s"
+PRICES = ("link_usd_per_gb_per_s", SWITCH_PRICE, "nic_usd_per_gb_per_s")
+"""Keys of a level: what links, a switch and NICs cost for each GB/s that a device sends along it."""
 NETWORK = "dist.network"
 """The attribute of a module that holds the network between its devices."""
 
@@ -35,7 +39,7 @@ class NetworkFacts:
 
 
 def level_of_row(row: Mapping[str, Scalar]) -> NetworkLevel:
-    """A row of `network.levels` in bytes and seconds."""
+    """A row of `network.levels` in bytes, seconds and USD."""
     energy, algorithm = row.get("pj_per_byte"), row.get("algorithm")
     return NetworkLevel(
         cast("Kind", row["kind"]),
@@ -44,7 +48,14 @@ def level_of_row(row: Mapping[str, Scalar]) -> NetworkLevel:
         as_written(float(row["latency_ns"])) / 10**9,
         None if energy is None else as_written(float(energy)),
         None if algorithm is None else str(algorithm),
+        _price(row),
     )
+
+
+def _price(row: Mapping[str, Scalar]) -> Fraction | None:
+    """The price of a byte per second that a device sends: of links, a switch and a NIC, as far as a level has them."""
+    prices = [as_written(float(row[key])) for key in PRICES if key in row]
+    return sum(prices, Fraction(0)) / 10**9 if prices else None
 
 
 def network_attr(

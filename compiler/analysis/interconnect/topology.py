@@ -39,7 +39,8 @@ class NetworkLevel:
 
     `latency_s` is the time of the shortest message over one link (through the switch), in seconds; `pj_per_byte` the
     energy of a byte over one link (through the switch), None if unknown; `algorithm` the name of the algorithm of its
-    collectives, None for that of its kind.
+    collectives, None for that of its kind; `usd_per_byte_per_s` the price of a device's bandwidth there, None if
+    unknown.
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class NetworkLevel:
     latency_s: Fraction = Fraction(0)
     pj_per_byte: Fraction | None = None
     algorithm: str | None = None
+    usd_per_byte_per_s: Fraction | None = None
 
 
 @dataclass(frozen=True)

@@ -296,6 +296,7 @@ OWN = {
     "study --evaluations": Case(
         "--evaluations 21", "", "study digamma --preset inference --network net.dsl --area-mm2 0.1"
     ),
+    "study --total-gb-per-s": Case("--total-gb-per-s 50", "--preset programs --network net.dsl", "study libra"),
     "study --resume": Case("--resume r.costs", command=SEARCHED_STUDY),
     "study --plot": Case("--plot r.svg", command="study hypar --network net.dsl"),
     "study --figure": Case("--figure 5.1", "--plot r.svg --figure 5.2", "study thesis --network net.dsl"),

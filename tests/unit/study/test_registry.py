@@ -98,7 +98,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_own_studies_have_a_folder_each() -> None:
-    assert STUDIES.own == ("crosscheck", "digamma", "flexion", "hypar", "igo", "themis", "thesis")
+    assert STUDIES.own == ("crosscheck", "digamma", "flexion", "hypar", "igo", "libra", "themis", "thesis")
 
 
 @pytest.mark.parametrize("name", STUDIES.own)
@@ -110,6 +110,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.flexion.settings import PRESETS as FLEXION
     from npuc.studies.hypar.settings import PRESETS as HYPAR
     from npuc.studies.igo.layers import PRESETS as IGO
+    from npuc.studies.libra.settings import PRESETS as LIBRA
     from npuc.studies.thesis.settings import PRESETS as THESIS
 
     known = {
@@ -118,6 +119,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
         "flexion": FLEXION,
         "hypar": HYPAR,
         "igo": IGO,
+        "libra": LIBRA,
         "themis": THEMIS,
         "thesis": THESIS,
     }

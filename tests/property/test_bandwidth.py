@@ -1,0 +1,204 @@
+"""Splits of bandwidth: none that is tried is better, all limits hold, and what cannot be met is named."""
+
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, closed_form, fastest_split
+from npuc.compiler.analysis.bandwidth.feasible import conflict
+from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
+from npuc.compiler.analysis.bandwidth.product import least_product
+from npuc.compiler.analysis.bandwidth.traffic import Floats, Moment, StepTraffic, LevelBytes, step_traffic
+from npuc.compiler.core.errors import CapacityError, UsageError
+
+GAP = 1e-6
+SIZES = st.one_of(st.just(0.0), st.floats(1e3, 1e9))
+GRID = 24
+
+
+@st.composite
+def steps(draw: st.DrawFn, levels: int = 3) -> StepTraffic:
+    count = draw(st.integers(1, 4))
+    transfers = [
+        LevelBytes(tuple(draw(SIZES) for _ in range(levels)), draw(st.sampled_from([0.0, 1e-5]))) for _ in range(count)
+    ]
+    transfers.append(LevelBytes(tuple(draw(st.floats(1e3, 1e9)) for _ in range(levels))))
+    moments: list[Moment] | None = None
+    if draw(st.booleans()):
+        order = draw(st.permutations(range(len(transfers))))
+        moments = list[Moment]()
+        for number in order:
+            moments.append(Moment(work=draw(st.floats(0, 0.1))))
+            moments.append(Moment(transfer=number, waits=draw(st.booleans())))
+        moments.append(Moment(work=draw(st.floats(0, 0.1)), waits=True))
+    work = sum(one.work for one in moments) if moments is not None else draw(st.floats(0, 1))
+    return step_traffic(levels, work, transfers, pipelined=draw(st.booleans()), moments=moments)
+
+
+@st.composite
+def limit_sets(draw: st.DrawFn) -> list[LinearLimit]:
+    """A total of 100 GB/s, and limits that the even split meets."""
+    found = [total_limit(3, 1e11, "total")]
+    for text in draw(st.lists(st.sampled_from(["b1 <= b2", "b3 >= 10", "b1 + 2 b2 <= 120", "b2 = b3"]), max_size=2)):
+        found += parse_limits(text, 3, 1e9)
+    return found
+
+
+def grid() -> Floats:
+    """Splits of 100 GB/s over three levels."""
+    shares = [one for one in product(range(1, GRID), repeat=2) if sum(one) < GRID]
+    return np.array([(a, b, GRID - a - b) for a, b in shares]) * (1e11 / GRID)
+
+
+def allowed(splits: Floats, limits: list[LinearLimit]) -> Floats:
+    return np.array([one for one in splits if all(limit.holds(one) for limit in limits)]).reshape(-1, 3)
+
+
+def meets(found: BandwidthSplit, limits: list[LinearLimit]) -> bool:
+    return all(limit.holds(np.array(found.bandwidths)) for limit in limits)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps(), limit_sets())
+def test_no_split_of_a_grid_is_faster(step: StepTraffic, limits: list[LinearLimit]) -> None:
+    even = np.full(3, 1e11 / 3)
+    found = fastest_split(step, limits, [even])
+    assert meets(found, limits)
+    assert found.seconds == float(step.seconds(np.array(found.bandwidths)))
+    assert found.bound <= found.seconds <= found.bound * (1 + GAP)
+    assert found.seconds <= float(step.seconds(even))
+    assert np.all(step.seconds(allowed(grid(), limits)) >= found.bound * (1 - 1e-12))
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps(), limit_sets(), st.tuples(*[st.floats(1, 60)] * 3))
+def test_no_split_of_a_grid_has_a_smaller_product(
+    step: StepTraffic, limits: list[LinearLimit], prices: tuple[float, ...]
+) -> None:
+    even = np.full(3, 1e11 / 3)
+    found = least_product(step, limits, prices, [even])
+    assert meets(found, limits)
+    assert found.value == pytest.approx(found.seconds * np.dot(prices, found.bandwidths))
+    assert found.value <= float(step.seconds(even)) * float(np.dot(prices, even))
+    assert found.bound <= found.value <= found.bound * (1 + 1e-5)
+    tried = allowed(grid(), limits)
+    assert np.all(step.seconds(tried) * (tried @ np.array(prices)) >= found.bound * (1 - 1e-9))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.tuples(*[st.floats(1e3, 1e9)] * 3), st.tuples(*[st.floats(0.1, 60)] * 3), st.booleans())
+def test_the_closed_form_is_what_the_search_finds(
+    sent: tuple[float, ...], prices: tuple[float, ...], pipelined: bool
+) -> None:
+    step = step_traffic(3, 0.5, [LevelBytes(sent)] * 2, pipelined=pipelined)
+    limits = [cost_limit(prices, 1e12, "budget")]
+    exact = closed_form(step, limits)
+    assert exact is not None
+    # a second limit that changes nothing takes the formula away
+    found = fastest_split(step, [*limits, LinearLimit((1.0, 0.0, 0.0), 0.0, 1e15, "none")])
+    assert found.method != exact.method
+    assert found.seconds == pytest.approx(exact.seconds, rel=1e-7)
+    assert exact.seconds * (1 - 1e-12) <= found.seconds
+    if pipelined:
+        shares = np.array(exact.bandwidths) / np.array(sent)
+        assert shares == pytest.approx(shares[0])
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps(), st.integers(1, 20))
+def test_moments_take_what_a_walk_takes(step: StepTraffic, seed: int) -> None:
+    rates = np.random.default_rng(seed).uniform(1e9, 1e11, (5, 3))
+    for one, seconds in zip(rates, step.seconds(rates), strict=True):
+        assert float(step.seconds(one)) == pytest.approx(float(seconds), rel=1e-12)
+        assert seconds == pytest.approx(walked(step, one), rel=1e-9)
+
+
+def walked(step: StepTraffic, rates: npt.NDArray[np.float64]) -> float:
+    """The same, transfer by transfer and in words of clocks."""
+    lasts = [
+        one.latency
+        + (max if step.pipelined else sum)([size / rate for size, rate in zip(one.sent, rates, strict=True)])
+        for one in step.transfers
+    ]
+    if step.moments is None:
+        return step.work + sum(count * last for count, last in zip(step.counts, lasts, strict=True))
+    device = wire = 0.0
+    for moment in step.moments:
+        if moment.transfer is not None:
+            wire = max(device, wire) + lasts[moment.transfer]
+            device = wire if moment.waits else device
+        else:
+            device = (max(device, wire) if moment.waits else device) + moment.work
+    return max(device, wire)
+
+
+def test_a_level_that_nothing_crosses_gets_nothing() -> None:
+    found = fastest_split(step_traffic(2, 1.0, [LevelBytes((0.0, 5.0))]), [total_limit(2, 8.0, "t")])
+    assert found.bandwidths == (0.0, 8.0)
+
+
+LIMITS = ("b1 >= 60", "b2 >= 50", "b3 >= 0", "b1 + b2 <= 200")
+
+
+def test_limits_that_cannot_be_met_are_named_and_no_others() -> None:
+    step = step_traffic(3, 1.0, [LevelBytes((1.0, 1.0, 1.0))])
+    limits = [total_limit(3, 100e9, "--total-gb-per-s 100")]
+    for text in LIMITS:
+        limits += parse_limits(text, 3, 1e9)
+    with pytest.raises(CapacityError) as error:
+        fastest_split(step, limits)
+    text = error.value.message
+    assert all(name in text for name in ("--total-gb-per-s 100", "'b1 >= 60'", "'b2 >= 50'"))
+    assert "b3" not in text
+    assert "200" not in text
+    assert {one.name for one in conflict(limits, 3, 1e11)} == {limits[0].name, limits[1].name, limits[2].name}
+
+
+def test_a_level_that_is_crossed_needs_bandwidth() -> None:
+    step = step_traffic(2, 1.0, [LevelBytes((1.0, 1.0))])
+    with pytest.raises(CapacityError, match="b2 > 0"):
+        fastest_split(step, [total_limit(2, 1e9, "total"), *parse_limits("b1 >= 1", 2, 1e9)])
+
+
+def test_what_nothing_limits_is_an_error() -> None:
+    step = step_traffic(2, 1.0, [LevelBytes((1.0, 1.0))])
+    with pytest.raises(CapacityError, match="nothing limits the bandwidth of b2"):
+        fastest_split(step, [cost_limit((1.0, 0.0), 5.0, "budget"), *parse_limits("b1 >= 1", 2, 1.0)])
+    with pytest.raises(CapacityError, match="no least value"):
+        least_product(step, [cost_limit((1.0, 1.0), 5.0, "budget")], (1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "limits"),
+    [
+        ("b1 >= 2 b2", [((1, -2), 0, np.inf)]),
+        ("b1=500", [((1, 0), 500, 500)]),
+        ("b1 + b2 <= 2.5e2", [((1, 1), -np.inf, 250)]),
+        ("10 <= B1 <= b2", [((-1, 0), -np.inf, -10), ((1, -1), -np.inf, 0)]),
+        ("2*b1 - 0.5 b2 + 3 = -b1", [((3, -0.5), -3, -3)]),
+    ],
+)
+def test_limits_are_read(text: str, limits: list[tuple[tuple[float, ...], float, float]]) -> None:
+    assert [(one.factors, one.low, one.high) for one in parse_limits(text, 2, 1.0)] == limits
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("b1", "expected a relation"),
+        ("b1 >=", "a side of it is empty"),
+        ("b3 >= 1", "there is no level b3"),
+        ("b1 >= x", "cannot read 'x'"),
+        ("b1 b2 >= 1", "cannot read 'b2'"),
+        ("b0 >= 1", "there is no level b0"),
+        ("", "expected a relation"),
+    ],
+)
+def test_what_is_no_limit_is_refused(text: str, error: str) -> None:
+    with pytest.raises(UsageError) as found:
+        parse_limits(text, 2, 1.0)
+    assert error in found.value.message
