@@ -240,25 +240,19 @@ def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) 
     for op in func.walk():
         if isinstance(op, DistOp) and not isinstance(op, FREE):
             size = size_bytes(op.x.type, elements(op.x), facts)
-            yield Exchange(op, size, None if placement is None else _cost(op, size, placement, machine))
+            yield Exchange(op, size, None if placement is None else exchange_cost(op, size, placement, machine))
 
 
-def _cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware) -> Cost:
-    """What a movement costs; `size` is the bytes of a device's operand."""
-    kind, chunks = collective_of(op), chunks_of(op)
-    if kind is None or chunks is None:
-        return staged_cost(op, size, placement)
-    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
-
-
-def staged_cost(op: DistOp, size: int, placement: MeshPlacement) -> Cost:
-    """What a movement costs whose stages run one after the other."""
+def exchange_cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware | None = None) -> Cost:
+    """What a movement costs; `size` is the bytes of a device's operand. Without a machine nothing moves in chunks."""
     if isinstance(op, SendReceiveOp):
         (level,) = levels_of(op)
         return messages_cost(size, placement, level, ints(op.source), ints(op.target))
-    kind = collective_of(op)
+    kind, chunks = collective_of(op), chunks_of(op)
     assert kind is not None, "what is no message and not free is a collective"
-    return collective_cost(kind, size, placement, levels_of(op))
+    if chunks is None or machine is None:
+        return collective_cost(kind, size, placement, levels_of(op))
+    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
 
 
 def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> MeshPlacement | None:

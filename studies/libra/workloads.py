@@ -13,7 +13,7 @@ from fractions import Fraction
 from importlib.resources import files
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.bandwidth.traffic import StepTraffic, LevelBytes, step_traffic
+from npuc.compiler.analysis.bandwidth.traffic import LevelBytes, StepTraffic, step_traffic
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
 from npuc.compiler.core.options import CompileKeywords, Say

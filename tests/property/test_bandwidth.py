@@ -12,7 +12,7 @@ from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, closed_form
 from npuc.compiler.analysis.bandwidth.feasible import conflict
 from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
 from npuc.compiler.analysis.bandwidth.product import least_product
-from npuc.compiler.analysis.bandwidth.traffic import Floats, Moment, StepTraffic, LevelBytes, step_traffic
+from npuc.compiler.analysis.bandwidth.traffic import Floats, LevelBytes, Moment, StepTraffic, step_traffic
 from npuc.compiler.core.errors import CapacityError, UsageError
 
 GAP = 1e-6

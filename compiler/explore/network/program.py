@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npuc.backends.communication import Exchange, exchanges, in_order, staged_cost
-from npuc.compiler.analysis.bandwidth.traffic import Moment, StepTraffic, LevelBytes, step_traffic
+from npuc.backends.communication import Exchange, exchange_cost, exchanges, in_order
+from npuc.compiler.analysis.bandwidth.traffic import LevelBytes, Moment, StepTraffic, step_traffic
 from npuc.compiler.analysis.interconnect.collectives import Cost
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
 from npuc.compiler.core.errors import CapacityError, UsageError
@@ -75,7 +75,7 @@ class SharedStep:
         ]
         placement = Interconnect(tuple(own)).place(self.mesh.sizes)
         moved = exchanges(self.func, None, self.machine)
-        return [replace(one, cost=staged_cost(one.op, one.size, placement)) for one in moved]
+        return [replace(one, cost=exchange_cost(one.op, one.size, placement)) for one in moved]
 
 
 def _transfer(unit: Cost, exchange: Exchange, levels: int) -> LevelBytes:
