@@ -69,7 +69,6 @@ def command(
     asked: Annotated[
         DesignBudget,
         Takes(
-            without=("constraints",),
             help={"budget": "Mappings to evaluate in all.", "levels": "Levels of clusters, 1 to 3."},
             default={"budget": 100_000},
         ),
@@ -166,11 +165,11 @@ def _search(
     from npuc.compiler.explore.design.driver import design
     from npuc.compiler.explore.design.explore import Course
 
-    say = said(lambda text: print(text, file=sys.stderr), quiet=quiet)
+    say, rules = said(lambda text: print(text, file=sys.stderr), quiet=quiet), asked.rules()
     start = time.monotonic()
     with progress("design", settings.budget, bar=not quiet) as (advance, _):
         course = Course(asked.budget, asked.seed, advance, asked.jobs, asked.resume)
-        found = design(source, options, settings, course, say, watchers)
+        found = design(source, options, settings, course, say, watchers, rules)
     asked.tell(say, found.result.evaluations, found.before, time.monotonic() - start)
     return found
 

@@ -6,6 +6,7 @@ The search for a machine for a network, with a mapping of every contraction: `np
     combine.py        the best machines of all known mappings, exactly
     clusters.py       kinds of clusters, and what a step takes on them at least
     population.py     breeding mappings of a contraction
+    constrained.py    the mappings that constraints leave, and what no machine meets
     classes.py        classes of flexibility, with a dataflow on axes that are fixed
     search.py         where to breed next
     explore.py        several goals, and the front of what no other machine beats

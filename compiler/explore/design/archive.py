@@ -8,12 +8,14 @@ ones (Mouret and Clune, "Illuminating search spaces by mapping elites", arXiv 15
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.mapping.constraints.check import has_work
+from npuc.compiler.analysis.mapping.constraints.limits import MapConstraints
 from npuc.compiler.analysis.mapping.exact.arrays import Ints
 from npuc.compiler.explore.design.costs import Needs
 from npuc.compiler.explore.mapping.candidates import Candidates, join
@@ -28,39 +30,46 @@ class Elites:
     """
     Mappings with the genomes that express them and their needs.
 
-    With `reshaped` any machine of as many elements runs them: its array takes the shape of each mapping.
+    With `reshaped` any machine of as many elements runs them: its array takes the shape of each mapping. `constraints`
+    are those that the mappings meet on their own clusters; of larger ones, too, a share may have to work.
     """
 
     genomes: Genomes
     candidates: Candidates
     needs: Needs
     reshaped: bool = False
+    constraints: MapConstraints | None = None
 
     def __len__(self) -> int:
         return len(self.genomes)
 
     def at(self, rows: Ints) -> Elites:
         """These mappings."""
-        return Elites(self.genomes.at(rows), self.candidates.at(rows), self.needs.at(rows), self.reshaped)
+        return replace(
+            self, genomes=self.genomes.at(rows), candidates=self.candidates.at(rows), needs=self.needs.at(rows)
+        )
 
     def joined(self, others: Elites) -> Elites:
         """These, then the others."""
-        return Elites(
-            self.genomes.joined(others.genomes),
-            join((self.candidates, others.candidates)),
-            self.needs.joined(others.needs),
-            self.reshaped,
+        return replace(
+            self,
+            genomes=self.genomes.joined(others.genomes),
+            candidates=join((self.candidates, others.candidates)),
+            needs=self.needs.joined(others.needs),
         )
 
     def within(self, fanouts: tuple[int, ...]) -> NDArray[np.bool_]:
         """Whether each runs on a machine with clusters of so many sub-clusters at each level."""
-        own = self.candidates.fanouts
+        own, machine = self.candidates.fanouts, np.array(fanouts)[:, None]
         fits: NDArray[np.bool_]
         if self.reshaped:
-            fits = own.prod(axis=0) <= prod(fanouts)
+            fits, machine = own.prod(axis=0) <= prod(fanouts), own
         else:
-            fits = np.all(own <= np.array(fanouts)[:, None], axis=0)
-        return fits
+            fits = np.all(own <= machine, axis=0)
+        if self.constraints is None or not self.constraints.needs_work:
+            return fits
+        demanded = replace(self.constraints, elements=prod(fanouts))
+        return fits & has_work(demanded, np.broadcast_to(machine, own.shape), self.candidates.levels)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from npuc.compiler.explore.flexibility.expression import spread_genes
 from npuc.compiler.explore.flexibility.own import LEVELS, OwnMapping, shared_widths
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import Drawn
+from npuc.compiler.explore.mapping.constrained.possible import on_clusters
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
 from npuc.compiler.explore.mapping.space import MapSpace
 
@@ -82,7 +83,7 @@ def check_levels(supports: Sequence[Supports], levels: int) -> None:
 def class_space(space: MapSpace, fanouts: Fanouts, supports: Supports) -> MapSpace:
     """A space on clusters for a class; the choice of clusters is that of the cut (`CUTS`) where tiles are fixed."""
     if supports[0] == "any":
-        return replace(space, fanouts=(fanouts,))
+        return on_clusters(space, fanouts)
     return replace(space, fanouts=(fanouts,) * CUTS, divisors=False)
 
 

@@ -8,7 +8,7 @@ is evaluated on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -32,9 +32,13 @@ def ladder(most: int) -> list[int]:
     return sorted(step for step in steps if step <= most)
 
 
-def clusters_of(most: int, levels: int) -> list[Fanouts]:
-    """All clusters of so many levels with numbers of the ladder and at most so many elements."""
-    return [one for one in product(ladder(most), repeat=levels) if prod(one) <= most]
+def clusters_of(most: int, levels: int, demanded: Sequence[Iterable[int]] = ()) -> list[Fanouts]:
+    """
+    All clusters of so many levels with numbers of the ladder, or `demanded` of a level, and at most so many elements.
+    """
+    steps = ladder(most)
+    each = [sorted({*steps, *own}) for own in demanded] if demanded else [steps] * levels
+    return [one for one in product(*each) if prod(one) <= most]
 
 
 def neighbours(fanouts: Fanouts, most: int) -> list[Fanouts]:
@@ -76,9 +80,16 @@ def _parts(clusters: Sequence[Fanouts], choices: int) -> Iterator[Sequence[Fanou
 
 
 def spreads_of(space: MapSpace) -> NDArray[np.bool_]:
-    """All choices of one dimension, or none, that each level spreads: [level, dimension, choice]."""
-    choices = np.array(list(product((-1, *space.cut), repeat=space.levels)))
+    """All choices of one dimension, or none, that each level may spread: [level, dimension, choice]."""
+    choices = np.array(list(product(*(_spread_one(space, level) for level in range(space.levels)))))
     return choices.T[:, None] == np.arange(len(space.dims))[:, None]
+
+
+def _spread_one(space: MapSpace, level: int) -> list[int]:
+    """The dimensions of which a level may spread one, -1: none."""
+    own = space.level(level)
+    allowed = [-1, *(at for at in space.cut if own.may is None or at in own.may)]
+    return [at for at in allowed if set(own.must) <= {at}]
 
 
 @dataclass

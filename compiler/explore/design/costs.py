@@ -7,7 +7,7 @@ beyond what the mapping uses. So a mapping that was evaluated once is known on e
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import ceil
 
@@ -18,11 +18,15 @@ from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
 from npuc.compiler.analysis.mapping.exact.refetch import refetches_of
+from npuc.compiler.analysis.mapping.exact.steps import Bools
 from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.mapping.best import with_sums
 from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.capacity import BufferCapacity
+from npuc.compiler.explore.mapping.constrained.possible import least_needs
+from npuc.compiler.explore.mapping.space import MapSpace
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,10 @@ class Needs:
     def at(self, rows: Ints) -> Needs:
         """Those of these mappings."""
         return Needs(*(getattr(self, one.name)[rows] for one in fields(self)))
+
+    def only(self, fine: Bools) -> Needs:
+        """The same of which those that are not fine run on no buffers."""
+        return replace(self, l1=np.where(fine, self.l1, np.inf), l2=np.where(fine, self.l2, np.inf))
 
     def joined(self, others: Needs) -> Needs:
         """These, then the others."""
@@ -81,6 +89,16 @@ class Work:
         """The energy of one run, in MACs' worth, where accesses cost as much (`AccessEnergy.costs`)."""
         l1, l2, offchip = costs
         return self.macs + needs.l1_accesses * l1 + needs.l2_accesses * l2 + needs.offchip * offchip
+
+
+def least_bytes(work: Work, space: MapSpace) -> tuple[int, int]:
+    """The bytes of an element's buffer and of the shared one without which no mapping of a space runs."""
+    if space.constraints is None:
+        return work.least_l1, 1
+    sums = float(work.sum_size)
+    needs = least_needs(space, BufferCapacity(work.statements, None, None, sums, sums))
+    l1, l2 = (ceil(Fraction(need) * work.width) for need in needs)
+    return max(l1, work.least_l1), l2
 
 
 def needs_of(work: Work, candidates: Candidates, energy: AccessEnergy, *, buffered: bool) -> Needs:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports, class_of
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT
 from npuc.compiler.core.errors import UsageError
@@ -19,13 +20,15 @@ from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.classes import classes_named, is_free
+from npuc.compiler.explore.design.constrained import check_classes, constrained_task
 from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import Course, explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.machine_file import designed, machine_text
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machines, given_machine
-from npuc.compiler.explore.design.task import task_of, unread_constraints
+from npuc.compiler.explore.design.task import task_of
+from npuc.compiler.explore.mapping.constrained.demands import Demands, machine_rules
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.area import MODEL
@@ -64,9 +67,10 @@ def design(
     course: Course,
     say: Say,
     watchers: tuple[Watcher, ...] = (),
+    rules: MapRules = NO_RULES,
 ) -> Designed:
     """
-    Machines within a budget for a source. `say` gets warnings.
+    Machines within a budget for a source, whose mappings meet rules and those of the machine. `say` gets warnings.
 
     Raises `UsageError`, `SourceError`, and `CapacityError` for a budget that no machine meets.
     """
@@ -74,15 +78,23 @@ def design(
     model = get_backend(BACKEND)
     with without_cycle_collection():
         module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
-        for warning in (*warnings, *unread_constraints(machine)):
+        for warning in warnings:
             say(f"warning: {warning}")
+        demands = Demands(machine_rules(machine, options_of(options)).joined(rules), open=True)
         machine = _with_area(machine, say)
         classes = tuple(found for name in settings.classes for found in classes_named(name))
+        check_classes(demands, classes)
         machine, dataflow = _with_dataflow(machine, options, classes)
-        task = task_of(module, machine, settings.levels, divisors=settings.tiles == "divisors", dataflow=dataflow)
+        divisors = settings.tiles == "divisors"
+        task = task_of(module, machine, settings.levels, divisors=divisors, dataflow=dataflow, demands=demands)
         area = area_model(machine, float(task.width))
         settings = replace(settings, area_model=area.name)
         budget = Budget(area, settings.area_mm2, settings.power_w)
+        if demands.rules:
+            own = constrained_task(task, machine, demands, budget, reshaped=all(one[-1] == "any" for one in classes))
+            task = own.restricted()
+            for warning in demands.warnings(own.firsts):
+                say(f"warning: {warning}")
         given = given_machine(task, machine, model)
         goals = [_goal(cast("GoalName", one), machine, settings) for one in settings.goals if one != "area"]
         area_too = "area" in settings.goals
@@ -103,6 +115,7 @@ def design(
         searched.curve,
         tuple(scored),
         searched.interrupt is not None,
+        demands.rules,
     )
     best = searched.designs[0]
     text = machine_text(designed(machine, best.design.size, best.supports), _remark(result))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.constraints.check import meets
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.driver.score import version
@@ -32,7 +33,7 @@ from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.workers import Pool
 
-DIFFERS = "source, machine, budget of area or power, goals, classes, seed or space"
+DIFFERS = "source, machine, budget of area or power, goals, classes, constraints, seed or space"
 SINGLE = RecordKind("design", DIFFERS, "--budget, -j and outputs")
 DIVIDED = RecordKind("design", f"{DIFFERS}, or --budget, which several goals or classes divide", "-j and outputs")
 """Records of a search for one goal and class, and for several."""
@@ -97,7 +98,11 @@ class Evaluation:
             needs = needs_of(work, candidates, self.energy, buffered=self.buffered)
         else:
             needs = priced_needs(work, self.energy, *brood.known)
-        return Elites(genomes, candidates, needs)
+        if space.constraints is None:
+            return Elites(genomes, candidates, needs)
+        sizes = [size for _, size in space.dims]
+        fine = meets(space.constraints, candidates.fanouts, candidates.levels, sizes, divides=space.divisors)
+        return Elites(genomes, candidates, needs.only(fine), constraints=space.constraints)
 
     def _expression(self, brood: Brood, space: MapSpace, capacity: BufferCapacity) -> Expression:
         if is_free(brood.supports):

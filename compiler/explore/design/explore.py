@@ -178,12 +178,17 @@ def _falling(curves: Sequence[Sequence[tuple[int, float]]]) -> list[tuple[int, f
 def _impossible(budget: Budget, search: DesignSearch) -> CapacityError:
     """The error of a budget that no machine meets: which one, and what would do."""
     limit, model = f"{budget.limit_mm2:g} mm2", budget.model.name
-    least = budget.area_mm2(1, search.least_l1, search.least_l1)
+    least = budget.area_mm2(1, search.least_l1, max(search.least_l1, search.least_l2))
     smallest = f"the smallest one takes {least:.3g} mm2 by the area model {model}"
     if least > budget.limit_mm2:
         return CapacityError(
             f"no machine of {limit} runs the step: {smallest}",
             hint=f"--area-mm2 {_above(least):g}, for an element and its buffers{budget.model.beside}",
+        )
+    if search.constrained and search.least_watts == inf:
+        return CapacityError(
+            f"no machine of {limit} was found whose mappings meet the constraints",
+            hint="weaker constraints, or a larger --area-mm2 or --budget",
         )
     if budget.power_w is None or search.least_watts == inf:
         return CapacityError(f"no machine of {limit} was found: {smallest}", hint="a larger --area-mm2 or --budget")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from npuc.compiler.analysis.mapping.exact.arrays import Ints
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
 from npuc.compiler.explore.design.archive import Archive, Elites
 from npuc.compiler.explore.design.classes import CUTS, DEFAULT_CLASS, is_wired
+from npuc.compiler.explore.design.clusters import Fanouts
 from npuc.compiler.explore.design.combine import MachineSize
-from npuc.compiler.explore.design.costs import Work
+from npuc.compiler.explore.design.costs import Work, least_bytes
 from npuc.compiler.explore.design.evaluation import Brood
 from npuc.compiler.explore.design.goal import Goal
+from npuc.compiler.explore.mapping.constrained.possible import allows_clusters, runs_on
 from npuc.compiler.explore.mapping.genomes import Genomes
 from npuc.compiler.explore.mapping.mappers.genetic import Operators
 from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
@@ -46,10 +49,27 @@ class Population:
     archive: Archive = field(default_factory=Archive)
     source: RandomGenomes = field(init=False)
     operators: Operators = field(init=False)
+    _runs: dict[Fanouts, bool] = field(default_factory=dict[Fanouts, bool])
 
     def __post_init__(self) -> None:
         self.source = RandomGenomes(self.space, self.random)
         self.operators = Operators(self.space, self.random, self.source)
+
+    @cached_property
+    def least_bytes(self) -> tuple[int, int]:
+        """The bytes of an element's buffer and of the shared one without which no mapping runs."""
+        return least_bytes(self.work, self.space)
+
+    def allows(self, fanouts: Fanouts) -> bool:
+        """Whether clusters have the sizes that constraints demand; `runs_on` says more, and takes longer."""
+        own = self.space.constraints
+        return own is None or allows_clusters(own, fanouts, self.space.parallel)
+
+    def runs_on(self, fanouts: Fanouts) -> bool:
+        """Whether constraints leave mappings on clusters."""
+        if fanouts not in self._runs:
+            self._runs[fanouts] = runs_on(self.space, fanouts)
+        return self._runs[fanouts]
 
     def add(self, found: Elites) -> None:
         """Consider mappings that were evaluated for this population."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.report.as_csv import csv_text
 
 SCHEMA = "npuc.design/1"
@@ -123,7 +124,7 @@ class DesignResult:
     Designs, best first by the objective, of equal ones that with the least choice first.
 
     `bound` is in cycles, `curve` the objective's best over evaluations. `interrupted`: they are the best of a search
-    that did not come to its end.
+    that did not come to its end. `rules` are constraints that all mappings meet.
     """
 
     title: str
@@ -135,6 +136,7 @@ class DesignResult:
     curve: tuple[tuple[int, float], ...]
     designs: tuple[DesignedMachine, ...]
     interrupted: bool = False
+    rules: MapRules = NO_RULES
 
 
 def to_json(result: DesignResult, version: str) -> str:
@@ -155,6 +157,7 @@ def to_json(result: DesignResult, version: str) -> str:
         "levels": settings.levels,
         "tiles": settings.tiles,
         "classes": list(settings.classes),
+        "constraints": result.rules.document,
         "evaluations": result.evaluations,
         "interrupted": result.interrupted,
         "bound_cycles": result.bound,

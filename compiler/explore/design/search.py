@@ -100,20 +100,30 @@ class DesignSearch:
         self.clusters: list[Fanouts] = []
         self._ranked: set[Fanouts] = set()
         self._by_elements: tuple[Ints, Floats] | None = None
-        self._rank(clusters_of(self.most, self.populations[0].space.levels) if self.most else [])
+        self._rank(self._first_clusters() if self.most else [])
         for _ in range(ROUNDS):
             near = {other for one in self.clusters[:REFINED] for other in neighbours(one, self.most)}
-            self._rank(sorted(near - self._ranked))
+            self._rank([one for one in sorted(near - self._ranked) if self._allowed(one)])
 
     @cached_property
     def least_l1(self) -> int:
         """The bytes of a processing element's buffer without which some contraction has no mapping."""
-        return max(work.least_l1 for work in self._works)
+        return max(one.least_bytes[0] for one in self.populations)
+
+    @cached_property
+    def least_l2(self) -> int:
+        """The same of the shared buffer."""
+        return max(one.least_bytes[1] for one in self.populations)
 
     @cached_property
     def most(self) -> int:
         """The largest number of processing elements that the area has."""
         return self.budget.most_elements(self.least_l1)
+
+    @property
+    def constrained(self) -> bool:
+        """Whether mappings must meet constraints."""
+        return any(one.space.constraints is not None for one in self.populations)
 
     @property
     def evaluations(self) -> int:
@@ -141,8 +151,10 @@ class DesignSearch:
     def run(self, evaluations: int, advance: Callable[[int], None]) -> None:
         """Search until so many mappings were evaluated in all."""
         while self.evaluations < evaluations and self.clusters:
-            before = self.evaluations
-            self._visit(self._next())
+            before, size = self.evaluations, self._next()
+            if size is None:
+                return
+            self._visit(size)
             advance(self.evaluations - before)
 
     def _visit(self, size: MachineSize) -> None:
@@ -150,7 +162,7 @@ class DesignSearch:
         if size.fanouts in self.seen:
             broods = [self.populations[number].bred(size, self.goal) for number in self._chosen(size)]
         else:
-            broods = [population.probe(size, self.goal) for population in self.populations]
+            broods = [self.populations[number].probe(size, self.goal) for number in self._able(size.fanouts)]
         for brood, found in zip(broods, self.shared.evaluate(broods), strict=True):
             self.populations[brood.number].add(found)
         self.seen.setdefault(size.fanouts, inf)
@@ -189,30 +201,64 @@ class DesignSearch:
 
     def _chosen(self, size: MachineSize) -> list[int]:
         """The contractions to breed for: by chance those whose cycles are further above their bound."""
-        count = len(self.populations)
-        if self.best is None or count <= VISIT:
-            return list(range(count))
+        able = self._able(size.fanouts)
+        if self.best is None or len(able) <= VISIT:
+            return able
         cycles = np.array([float(one.needs.cycles[0]) for one in self.best.mappings])
         excess = self._repeat * np.maximum(cycles - self._times.times[size.fanouts], LEAST_EXCESS * cycles)
-        return sorted(self.random.choice(count, VISIT, replace=False, p=excess / excess.sum()).tolist())
+        chance = excess[able] / excess[able].sum()
+        return sorted(self.random.choice(able, VISIT, replace=False, p=chance).tolist())
 
-    def _next(self) -> MachineSize:
-        """The machine to visit next."""
+    def _next(self) -> MachineSize | None:
+        """The machine to visit next; None where constraints leave none."""
         values = np.array(list(self.seen.values()))
         if self.best is None or not np.isfinite(values).any():
-            return self._sized(self._by_rank(self.clusters))
+            first = self._first()
+            return None if first is None else self._sized(first)
         if self.random.random() < TRY:
-            near = neighbours(self.best.design.size.fanouts, self.most)
+            near = [one for one in neighbours(self.best.design.size.fanouts, self.most) if self._allowed(one)]
             self._rank([one for one in near if one not in self._ranked])
             tried = near if self.random.random() < 0.5 else self.clusters
-            new = [one for one in tried if one not in self.seen and self._hopeful(one)]
-            if new:
-                return self._sized(self._by_rank(new))
+            new = self._picked([one for one in tried if one not in self.seen and self._hopeful(one)])
+            if new is not None:
+                return self._sized(new)
         chance = np.exp(-(values / values.min() - 1) / HEAT)
         return self._sized(list(self.seen)[int(self.random.choice(len(values), p=chance / chance.sum()))])
 
-    def _by_rank(self, clusters: Sequence[Fanouts]) -> Fanouts:
-        return clusters[min(int(self.random.geometric(RANK)) - 1, len(clusters) - 1)]
+    def _picked(self, clusters: Sequence[Fanouts]) -> Fanouts | None:
+        """Some of these clusters, rather earlier ones, on which constraints leave mappings."""
+        left = list(clusters)
+        while left:
+            found = left.pop(min(int(self.random.geometric(RANK)) - 1, len(left) - 1))
+            if len(self._able(found)) == len(self.populations) or (self.reshaped and self._able(found)):
+                return found
+        return None
+
+    def _first(self) -> Fanouts | None:
+        """Clusters to visit before any machine was found."""
+        if not self.constrained:
+            return self._picked(self.clusters)
+        # Under constraints some mappings need more than the network carries, more rarely so on small clusters.
+        lacking = [one for one in self.populations if one.archive.elites is None] or self.populations
+        new = [one for one in self.clusters if one not in self.seen and any(some.allows(one) for some in lacking)]
+        if new and self.random.random() < 0.5:
+            new = [new[int(row)] for row in self.random.permutation(len(new))]
+        return self._picked(new or self.clusters)
+
+    def _able(self, fanouts: Fanouts) -> list[int]:
+        """The contractions of which constraints leave mappings on clusters."""
+        return [number for number, one in enumerate(self.populations) if one.runs_on(fanouts)]
+
+    def _allowed(self, fanouts: Fanouts) -> bool:
+        """Whether clusters have the sizes that constraints demand; those of some contraction where each has its own."""
+        some = any if self.reshaped else all
+        return some(one.allows(fanouts) for one in self.populations)
+
+    def _first_clusters(self) -> list[Fanouts]:
+        """Those of the ladder, and of the sizes that constraints demand."""
+        spaces = [one.space for one in self.populations]
+        demanded = [{size for space in spaces for size in space.level(at).fanout} for at in range(spaces[0].levels)]
+        return [one for one in clusters_of(self.most, spaces[0].levels, demanded) if self._allowed(one)]
 
     def _hopeful(self, fanouts: Fanouts) -> bool:
         """Whether the bound, which is one of time, leaves clusters a chance."""
@@ -225,7 +271,7 @@ class DesignSearch:
         l1 = max(float(np.round(middle * 2 ** self.random.normal(0.0, SPREAD_L1))), self.least_l1)
         while True:
             l2 = float(self.budget.largest_l2(prod(fanouts), np.array([l1]))[0])
-            if l2 >= 1 or l1 <= self.least_l1:
+            if l2 >= self.least_l2 or l1 <= self.least_l1:
                 return MachineSize(fanouts, int(l1), max(int(l2), 1))
             l1 = max(float(np.floor(l1 / 2)), self.least_l1)
 

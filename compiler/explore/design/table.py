@@ -99,6 +99,8 @@ def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
             f"{given.num_pes:,} elements{area} under its default mappings"
         ),
     )
+    if result.rules:
+        yield "rules", f"{result.rules.words}, which all mappings meet"
     if len(result.settings.classes) > 1:
         yield "classes", _classes(result)
     several = len(result.designs) > 1 and len(result.settings.classes) == 1

@@ -9,13 +9,14 @@ from fractions import Fraction
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
+from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, NO_RULES, RULES
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.explore.design.costs import Work
 from npuc.compiler.explore.design.search import FoundDesign
 from npuc.compiler.explore.flexibility.own import LEVELS, OwnMapping, dataflow_mapping
+from npuc.compiler.explore.mapping.constrained.demands import Demands
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.mapping.task import exact_task
 from npuc.dialects.mapping import MappingAttr, shared_mapping
@@ -59,6 +60,9 @@ class DesignTask:
             op.mapping_attr = attributes[number]
 
 
+NO_DEMANDS = Demands(NO_RULES)
+
+
 @dataclass
 class _Found:
     """A work under construction."""
@@ -69,10 +73,18 @@ class _Found:
 
 
 def task_of(
-    module: ModuleOp, hardware: Hardware, levels: int, *, divisors: bool, dataflow: str | None = None
+    module: ModuleOp,
+    hardware: Hardware,
+    levels: int,
+    *,
+    divisors: bool,
+    dataflow: str | None = None,
+    demands: Demands = NO_DEMANDS,
 ) -> DesignTask:
     """
     The task of a lowered module on a machine whose size is open; with the mappings of a dataflow where one is named.
+
+    Contractions for which different rules of `demands` hold are different works.
 
     Raises `UsageError`, `SourceError`.
     """
@@ -89,7 +101,7 @@ def task_of(
     for op in contracts:
         own = machine.for_contraction(op)
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
-        key = works, own.array, _width(op, own), _sums(op, own)
+        key = works, own.array, _width(op, own), _sums(op, own), demands.rows(op)
         entry = found.setdefault(key, _Found(op, own))
         entry.repeat += repeat_of(op)
         numbers.append(list(found).index(key))
@@ -124,7 +136,7 @@ def _width(op: ContractOp, machine: MappedMachine) -> Fraction:
 
 
 def unread_constraints(machine: Hardware) -> list[str]:
-    """What is said of a machine with constraints of mappings: a design has other clusters than those speak of."""
+    """What is said of a machine with constraints of mappings where a search has mappings of other forms."""
     if not (machine.get(RULES) or machine.get(DIVISORS)):
         return []
     return [f"the constraints of {machine.name} do not restrict a design, whose clusters are searched"]

@@ -207,7 +207,7 @@ def to_json(result: SearchResult, version: str) -> str:
         "parallel": settings.parallel,
         "tiles": settings.tiles,
         "interrupted": result.interrupted,
-        "constraints": {"divisors": result.rules.divisors, "rules": [dict(rule.row) for rule in result.rules.rules]},
+        "constraints": result.rules.document,
         "totals": {"default": _cost(result.total(default=True)), "best": _cost(result.total(default=False))},
         "rows": [
             {

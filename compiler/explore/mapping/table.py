@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from npuc.compiler.core.errors import either
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.explore.mapping.result import Found, MappedRow, SearchResult, mapping_text
 from npuc.compiler.report.layers import MOST_LINES
@@ -136,10 +135,7 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
 
 def _rules(result: SearchResult) -> str:
     """The constraints, and whether the default mappings meet them."""
-    files = list(dict.fromkeys(rule.place.name for rule in result.rules.rules))
-    count = len(result.rules.rules)
-    text = f"{count:,} rule{'s' if count != 1 else ''} of {either(files, 'and')}" if files else ""
-    text = " and ".join(part for part in (text, "tiles that divide" if result.rules.divisors else "") if part)
+    text = result.rules.words
     if not result.disallowed:
         return f"{text}, which all mappings meet."
     return (

@@ -171,6 +171,7 @@ OWN = {
     ),
     "design --power-w": Case("--power-w 0.01"),
     "design --goals": Case("--goals time,area"),
+    "design --constraints": Case("--constraints nvdla"),
     "design --class": Case("--class 0000,1111"),
     "design --budget": Case("--budget 2000", "", "design net.dsl --area-mm2 0.1 --set technology.node_nm=28"),
     "design --seed": Case("--seed 1"),

@@ -29,6 +29,7 @@ from npuc.compiler.analysis.mapping.constraints.words import (
     read_order,
     read_tiles,
 )
+from npuc.compiler.core.errors import either
 from npuc.compiler.core.kinds import COUNT, Integer, Real, Rows, Scalar, Text
 
 RULES, DIVISORS = "constraints.rules", "constraints.divisors"
@@ -137,6 +138,18 @@ class MapRules:
     def atoms(self, layer: str, kind: str, phase: str) -> tuple[Atom, ...]:
         """What is demanded of a contraction."""
         return tuple(atom for rule in self.rules if rule.applies(layer, kind, phase) for atom in rule.atoms())
+
+    @property
+    def words(self) -> str:
+        """How many rules of which files, in words."""
+        files, count = list(dict.fromkeys(rule.place.name for rule in self.rules)), len(self.rules)
+        text = f"{count:,} rule{'s' if count != 1 else ''} of {either(files, 'and')}" if files else ""
+        return " and ".join(part for part in (text, "tiles that divide" if self.divisors else "") if part)
+
+    @property
+    def document(self) -> dict[str, object]:
+        """The rules as plain data, as results have them in JSON."""
+        return {"divisors": self.divisors, "rules": [dict(rule.row) for rule in self.rules]}
 
     def joined(self, others: MapRules) -> MapRules:
         """These and the others."""

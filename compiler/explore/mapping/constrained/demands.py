@@ -47,9 +47,14 @@ def machine_rules(hardware: Hardware, options: Options) -> MapRules:
 
 @dataclass(frozen=True)
 class Demands:
-    """Rules for the mappings of a program's contractions; of each those count that are for it."""
+    """
+    Rules for the mappings of a program's contractions; of each those count that are for it.
+
+    `open`: the machine is searched, so that no share of its elements is too much before its clusters are known.
+    """
 
     rules: MapRules
+    open: bool = False
 
     def atoms(self, op: ContractOp, kind: str) -> tuple[Atom, ...]:
         """What is demanded of a contraction."""
@@ -75,39 +80,44 @@ class Demands:
         for atom in atoms:
             if atom.level is not None and atom.level >= space.levels:
                 hint = f"--levels {atom.level + 1}, or constraints of fewer levels"
-                raise self._error(
-                    UsageError, atom, f"level {atom.level + 1} of mappings that have {space.levels}", hint
-                )
-        own = constraints_of(atoms, dims, space.levels, elements_of(space), divisors=self.rules.divisors)
+                raise self.error(UsageError, atom, f"level {atom.level + 1} of mappings that have {space.levels}", hint)
+        own = constraints_of(atoms, dims, space.levels, self._elements(space), divisors=self.rules.divisors)
         found = constrained(space, own)
         if not is_possible(found, task.capacity):
             self._refuse(task, op, atoms)
         return replace(task, space=found)
 
+    def _elements(self, space: MapSpace) -> int:
+        return 1 if self.open else elements_of(space)
+
     def _refuse(self, task: ExactTask | ParityTask, op: ContractOp, atoms: tuple[Atom, ...]) -> None:
         """Raise for constraints that cannot be met together; what no smallest set explains is left to the search."""
         space, divisors, dims = task.space, self.rules.divisors, _dimensions(task, op)
-        found = conflict(atoms, dims, space, task.capacity, divisors=divisors)
+        elements = self._elements(space)
+        found = conflict(atoms, dims, space, task.capacity, elements, divisors=divisors)
         if not found:
             return
-        whose, which = f"{layer_of(op) or 'a contraction'} ({role_of(op).value})", self._listed(found)
-        if not conflict(found, dims, space, replace(task.capacity, l1=None, l2=None), divisors=divisors):
-            own = constraints_of(found, dims, space.levels, elements_of(space), divisors=divisors)
+        whose, which = f"{layer_of(op) or 'a contraction'} ({role_of(op).value})", self.listed(found)
+        if not conflict(found, dims, space, replace(task.capacity, l1=None, l2=None), elements, divisors=divisors):
+            own = constraints_of(found, dims, space.levels, elements, divisors=divisors)
             text, hint = _too_small(task, constrained(space, own), whose, which)
-            raise self._error(CapacityError, found[0], text, hint)
+            raise self.error(CapacityError, found[0], text, hint)
         one = "can" if len(found) == 1 else "can together"
-        text = f"{whose}: no mapping on {elements_of(space):,} elements {one} meet {which}"
-        raise self._error(CapacityError, found[0], text, self._hint(task, op, found))
+        where = "any clusters" if self.open else f"{elements:,} elements"
+        text = f"{whose}: no mapping on {where} {one} meet {which}"
+        raise self.error(CapacityError, found[0], text, self._hint(task, op, found))
 
     def _hint(self, task: ExactTask | ParityTask, op: ContractOp, found: tuple[Atom, ...]) -> str | None:
         """What would help against a conflict."""
-        space, dims = task.space, _dimensions(task, op)
+        space, dims, elements = task.space, _dimensions(task, op), self._elements(task.space)
 
         def helps(other: ExactTask | ParityTask, *, divisors: bool) -> bool:
-            return not conflict(found, dims, other.space, other.capacity, divisors=divisors)
+            return not conflict(found, dims, other.space, other.capacity, elements, divisors=divisors)
 
-        if space.parallel < 3 and helps(replace(task, space=replace(space, parallel=3)), divisors=self.rules.divisors):
-            return "--spread 2 or 3, so that a level may spread several dimensions"
+        wide = replace(task, space=replace(space, parallel=3))
+        if space.parallel < 3 and helps(wide, divisors=self.rules.divisors):
+            more = "--spread 2 or 3, so that a level may spread several dimensions"
+            return "a level of a design spreads one dimension" if self.open else more
         anything = replace(task, space=replace(space, divisors=False))
         if (space.divisors or self.rules.divisors) and helps(anything, divisors=False):
             return "--tiles any, where tiles need not divide a dimension" + (
@@ -116,7 +126,7 @@ class Demands:
         sizes = " ".join(f"{name} = {dims.size(name):,}" for name in _names(found) if dims.places(name))
         return f"the contraction has {sizes}" if sizes else None
 
-    def _listed(self, found: tuple[Atom, ...]) -> str:
+    def listed(self, found: tuple[Atom, ...]) -> str:
         """Demands in a message; equal ones of several levels are one of all of these."""
         same: dict[str, list[str]] = {}
         for atom in found:
@@ -131,7 +141,8 @@ class Demands:
             return level
         return f"{level} ({place if own is None or own.file != place.file else f'line {place.line}'})".strip()
 
-    def _error(self, kind: type[CapacityError | UsageError], atom: Atom, text: str, hint: str | None) -> Exception:
+    def error(self, kind: type[CapacityError | UsageError], atom: Atom, text: str, hint: str | None) -> Exception:
+        """An error about a demand, with its place."""
         place, text_of_file = self._location(atom), atom.rule.place.text
         if place is None or text_of_file is None:
             return kind(f"{atom.rule.place.name}: {text}", hint=hint)
@@ -159,7 +170,7 @@ class Demands:
                     near, roles = nearest(name, [*own, *ROLES]), ", ".join(ROLES)
                     every = f"roles are {roles}; the dimensions of this program's contractions are {', '.join(own)}"
                     hint = f"did you mean '{near}'?" if near else every
-                    raise self._error(UsageError, atom, f"{atom.key}: no contraction has a dimension '{name}'", hint)
+                    raise self.error(UsageError, atom, f"{atom.key}: no contraction has a dimension '{name}'", hint)
 
     def warnings(self, tasks: Sequence[tuple[SearchTask, ContractOp]]) -> Iterator[str]:
         """Rules that are for no contraction."""

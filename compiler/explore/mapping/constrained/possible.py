@@ -7,7 +7,7 @@ there would be mappings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -32,17 +32,34 @@ Parts = tuple[int, ...]
 
 def constrained(space: MapSpace, constraints: MapConstraints) -> MapSpace:
     """The part of a space that meets constraints; it may have no clusters left, or no tiles."""
-    fanouts = tuple(one for one in space.fanouts if _allows(constraints, one, space.parallel))
+    fanouts = tuple(one for one in space.fanouts if allows_clusters(constraints, one, space.parallel))
     return replace(space, fanouts=fanouts, divisors=space.divisors or constraints.divisors, constraints=constraints)
 
 
-def _allows(constraints: MapConstraints, fanouts: Sequence[int], parallel: int) -> bool:
+def allows_clusters(constraints: MapConstraints, fanouts: Sequence[int], parallel: int) -> bool:
     """Whether clusters have the sizes that constraints demand, and room for what must be spread."""
     return all(
         all(one == fanout for one in own.fanout)
         and (not own.must or any(len(widths) >= len(own.must) for widths in widths_of(fanout, parallel)))
         for own, fanout in zip(constraints.levels, fanouts, strict=True)
     )
+
+
+def on_clusters(space: MapSpace, fanouts: tuple[int, ...]) -> MapSpace:
+    """A space on a machine with such clusters, of whose elements a share must work; constraints may leave it empty."""
+    own = space.constraints
+    own = None if own is None else replace(own, elements=prod(fanouts))
+    return replace(space, fanouts=(fanouts,), constraints=own)
+
+
+def runs_on(space: MapSpace, fanouts: tuple[int, ...]) -> bool:
+    """Whether the constraints of a space, which has mappings on some clusters, leave any on these."""
+    own = space.constraints
+    if own is None:
+        return True
+    if not allows_clusters(own, fanouts, space.parallel):
+        return False
+    return not own.needs_work or bool(witnesses(on_clusters(space, fanouts), 1))
 
 
 def is_possible(space: MapSpace, capacity: BufferCapacity) -> bool:
@@ -164,19 +181,24 @@ def _largest(found: Mapping[Parts, T]) -> dict[Parts, T]:
 
 
 def conflict(
-    atoms: Sequence[Atom], dims: Dimensions, space: MapSpace, capacity: BufferCapacity, *, divisors: bool
+    atoms: Sequence[Atom], dims: Dimensions, space: MapSpace, capacity: BufferCapacity, elements: int, *, divisors: bool
 ) -> tuple[Atom, ...]:
     """
     A smallest set of demands that no mapping of an unconstrained space meets together; empty where all can be met.
 
-    Without any of its members there are mappings. It may be empty for demands that cannot be met where not even the
-    space without them has a mapping.
+    `elements` are those of which a share must work. Without any of its members there are mappings. It may be empty for
+    demands that cannot be met where not even the space without them has a mapping.
     """
 
     def possible(some: Sequence[Atom]) -> bool:
-        own = constraints_of(some, dims, space.levels, elements_of(space), divisors=divisors)
+        own = constraints_of(some, dims, space.levels, elements, divisors=divisors)
         return is_possible(constrained(space, own), capacity)
 
+    return smallest_conflict(atoms, possible)
+
+
+def smallest_conflict(atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool]) -> tuple[Atom, ...]:
+    """A set of demands that are not possible together, but without any of them; empty where all or none are."""
     if possible(atoms) or not possible(()):
         return ()
     kept = list(atoms)
