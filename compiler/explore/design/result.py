@@ -66,7 +66,8 @@ class DesignedMachine:
 
     `energy` is in MACs' worth. `gap` is by what share its cycles are above those that no machine of the area is below;
     `seconds`, `energy_j` and `watts` are None where the machine has no clock or no energy of a MAC. `flexible` is its
-    class of flexibility, four bits (T, O, P, S). `parts` are mm2 by part.
+    class of flexibility, four bits (T, O, P, S). `parts` are mm2 by part. `limits` say what of a real machine's limits
+    the model leaves out where this one is near them.
     """
 
     clusters: tuple[int, ...]
@@ -82,6 +83,7 @@ class DesignedMachine:
     mappings: tuple[DesignedMapping, ...]
     flexible: str
     parts: tuple[tuple[str, float], ...] = ()
+    limits: tuple[str, ...] = ()
 
     @property
     def num_pes(self) -> int:
@@ -172,6 +174,7 @@ def to_json(result: DesignResult, version: str) -> str:
                 **dict(zip(FIELDS[1:], _values(one), strict=True)),
                 "clusters": list(one.clusters),
                 "area_by_part_mm2": dict(one.parts),
+                "limits": list(one.limits),
                 "mappings": [
                     {
                         "layer": row.layer,

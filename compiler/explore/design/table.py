@@ -103,6 +103,8 @@ def _summary(result: DesignResult) -> Iterator[tuple[str, str]]:
         yield "rules", f"{result.rules.words}, which all mappings meet"
     if len(result.settings.classes) > 1:
         yield "classes", _classes(result)
+    for text in best.limits:
+        yield "limit", text
     several = len(result.designs) > 1 and len(result.settings.classes) == 1
     front = "" if not several else f", one of {len(result.designs):,} that no other one beats in all goals"
     yield (

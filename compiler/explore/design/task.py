@@ -9,7 +9,7 @@ from fractions import Fraction
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.backends.maestro.machine import MappedMachine, mapped_machine
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, NO_RULES, RULES
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
 from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
 from npuc.compiler.core.errors import SourceError, UsageError
@@ -133,10 +133,3 @@ def _width(op: ContractOp, machine: MappedMachine) -> Fraction:
     """The bytes of the widest element of a contraction."""
     values = (*op.operands[: len(op.nest.ins)], *op.results)
     return Fraction(max(element_bits(value.type, machine.element_bytes) for value in values), BYTE)
-
-
-def unread_constraints(machine: Hardware) -> list[str]:
-    """What is said of a machine with constraints of mappings where a search has mappings of other forms."""
-    if not (machine.get(RULES) or machine.get(DIVISORS)):
-        return []
-    return [f"the constraints of {machine.name} do not restrict a design, whose clusters are searched"]

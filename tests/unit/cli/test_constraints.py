@@ -228,11 +228,10 @@ def test_the_divisors_of_the_machine_hold_beside_rules(npuc: Npuc) -> None:
         assert re.search(rf"\bo : (\d+ / )?{tile}\b", data["contractions"][0]["mapping"])
 
 
-@pytest.mark.parametrize("verb", [("design", "--area-mm2", "0.2", "--budget", "200"), ("flexibility", "--budget", "5")])
 @pytest.mark.parametrize("text", ["divisors = true\n", "[[constraints.rules]]\nspread = 'K'\n"])
-def test_verbs_that_take_no_constraints_say_so(npuc: Npuc, verb: tuple[str, ...], text: str) -> None:
+def test_classes_take_no_constraints(npuc: Npuc, text: str) -> None:
     Path("machine.toml").write_text(f"[maestro]\nnum_pes = 16\n[constraints]\n{text}")
-    outcome = npuc(verb[0], "conv.dsl", "--hw", "machine.toml", *verb[1:])
+    outcome = npuc("flexibility", "conv.dsl", "--hw", "machine.toml", "--budget", "5")
     assert outcome.status == 0
     assert "warning: the constraints of custom do not restrict " in outcome.err
 

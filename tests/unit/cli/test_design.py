@@ -211,6 +211,48 @@ def test_pictures(npuc: Npuc, goals: str) -> None:
     assert Path("p.svg").read_text().startswith("<?xml")
 
 
+LARGE = """network large(batch = 16) {
+  input x: f32[batch, 16, 28, 28]
+  labels t: i32[batch]
+  a = conv2d(x, 64, kernel=3, padding=1)
+  y = linear(global_avg_pool(relu(a)), 10)
+  loss cross_entropy(y, t)
+  optimizer sgd(lr=0.1)
+}
+"""
+LIMITS = {
+    "registers": (
+        (*AT_28, "--constraints", "nvdla"),
+        "the least that any mapping has (two of each operand, two sums), are registers: their area",
+    ),
+    "heat": (AT_28, "W/mm2, without DRAM, are more than chips are cooled at, about 1"),
+    "formula": (INT8, "the area model gamma-int8 has no least memory"),
+    "idle": ((*AT_28, "--objective", "energy"), "at 0.1 W/mm2 another"),
+    "width": ((*AT_28, "--constraints", "wide.toml"), "a level of 300 sub-clusters gets its data"),
+    "network": (("--hw", "igo-large", *INT8), "no bandwidth of its network (maestro.noc_bw)"),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_that_the_model_leaves_out_are_said(npuc: Npuc, name: str) -> None:
+    Path("large.dsl").write_text(LARGE)
+    Path("wide.toml").write_text("[[constraints.rules]]\nlevel = 1\nfanout = 300\n")
+    options, said = LIMITS[name]
+    outcome = npuc("design", "large.dsl", "--area-mm2", "0.5", "--budget", "1500", "-q", "--json", "d.json", *options)
+    assert (outcome.status, outcome.err) == (0, "")
+    limits: list[str] = json.loads(Path("d.json").read_text())["designs"][0]["limits"]
+    assert [one for one in limits if said in one] != [], limits
+    text = " ".join(outcome.out.split())
+    assert all(f"limit {one}" in text for one in limits)
+
+
+def test_a_cool_machine_of_known_bandwidth_has_fewer(npuc: Npuc) -> None:
+    Path("large.dsl").write_text(LARGE)
+    options = ("--budget", "1500", "-q", *AT_28, "--area-mm2", "0.5", "--power-w", "0.2", "--json", "-")
+    limits = " ".join(json.loads(npuc("design", "large.dsl", *options).out)["designs"][0]["limits"])
+    assert not [one for one in ("W/mm2, without", "noc_bw", "sub-clusters") if one in limits]
+
+
 def test_areas_by_part_are_the_area(npuc: Npuc) -> None:
     for settings in (INT8, AT_28):
         for one in found(npuc, "--area-mm2", "0.2", *settings, "--goals", "time,area")["designs"]:

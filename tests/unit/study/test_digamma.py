@@ -275,7 +275,7 @@ def test_what_has_no_effect_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert warnings(MACHINE) == [first]
     assert warnings(MACHINE + '[technology]\nmodel = "gamma-int8"\n') == [first]
     last, rules, model = warnings(MACHINE + '[technology]\nmodel = "maestro"\n' + RULES)
-    assert rules.startswith("the constraints of own do not restrict a design")
+    assert rules.startswith("the constraints of own do not restrict the machines of the study")
     assert model.startswith("technology.model of own is not read: areas are by gamma-int8")
     assert last == first
 
