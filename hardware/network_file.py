@@ -30,13 +30,14 @@ def with_network_file(values: Mapping[str, Value], home: Path) -> dict[str, Valu
     name = values.get(NETWORK)
     if not isinstance(name, str):
         return dict(values)
-    hint = f"the name of a network file of ASTRA-sim ends in {', '.join(SUFFIXES)}"
     if not name.lower().endswith(SUFFIXES):
+        hint = f"the name of a network file of ASTRA-sim ends in {', '.join(SUFFIXES)}"
         raise Contradiction(NETWORK, f"{NETWORK}: found '{name}', expected levels or a network file", hint)
     path = home / name
     try:
         text = text_of_file(path, str(path), "network file")
     except UsageError as e:
+        hint = "the name counts from the folder of the hardware file that has it, else from here"
         raise Contradiction(NETWORK, f"{NETWORK}: {e.message}", hint) from None
     rows = read_astra_network(text, str(path))
     try:

@@ -121,7 +121,7 @@ def _meaning(key: str, names: Sequence[str], source: Source) -> tuple[Place, str
         return "option", OPTIONS[key]
     known = key_named(key)
     if known is not None:
-        if isinstance(known.kind, Rows):
+        if isinstance(known.kind, Rows) and not known.kind.files:
             raise UsageError(f"--vary {key}: a list of tables cannot be varied", hint="--vary hw=A.toml,B.toml")
         return "hardware", key
     if key in names:
@@ -152,7 +152,7 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
     """The values of a key, each of the kind that it takes."""
     if isinstance(given, str):
         kind = KEYS[target].kind if place == "hardware" else None
-        words = isinstance(kind, Text) or target in WORDS
+        words = isinstance(kind, Text | Rows) or target in WORDS
         values = [_literal(key, place, value) for value in read_values(key, given, words=words)]
     else:
         values = [plain(value) for value in given]
@@ -186,6 +186,8 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
             KEYS[target].kind.read(value)
         except WrongValue as e:
             raise UsageError(f"--vary {key}: {e}", hint=f"{key} is: {KEYS[target].meaning}") from None
+        if isinstance(KEYS[target].kind, Rows) and not isinstance(value, str):
+            raise UsageError(f"--vary {key}: a list of tables cannot be varied", hint=f"--vary {key}=A.yml,B.yml")
     elif place == "option" and not _is_option_value(value):
         raise UsageError(f"--vary {key}: found a value of type {type(value).__name__}, expected a word or a number")
     elif target == "opt_level" and (isinstance(value, bool) or not isinstance(value, int) or value not in LEVELS):

@@ -303,7 +303,8 @@ def test_messages_have_two_ends() -> None:
 def test_chunks_are_said() -> None:
     (trace, *_), _ = traces_of(compiled("chunks"))
     large = [node for node in trace.nodes if cast(int, node.attributes.get("comm_size", 0)) > 1000]
-    assert {node.attributes["chunks"] for node in large} == {4}
+    assert large
+    assert all(node.attributes["chunks"] == 4 for node in large)
     found = emitted(compiled("chunks"), "astra-network")
     assert json.loads(cast("Mapping[str, str]", found.content)["system.json"])["preferred-dataset-splits"] == 4
     assert any(warning.startswith("chunks have orders of their own") for warning in found.warnings)
