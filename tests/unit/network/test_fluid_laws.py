@@ -27,6 +27,7 @@ from npuc.compiler.analysis.interconnect.fluid.traffic import FlowTraffic
 
 SLOW_STEPS = partial(ClosFabric, 1, 11, 1, delay_ns=4000, response_ns=4000, buffer=6_000_000)
 """Links of 4 us, which a step may be as long as: the fixed points do not depend on it."""
+VIEW = FlowView(np.full(1, 4e-6), np.zeros(1), np.zeros(1), np.zeros(1), np.ones(1, bool))
 LAWS: tuple[type[CongestionLaw], ...] = (PfcOnly, Dcqcn, Dctcp, Timely, Hpcc)
 
 
@@ -77,13 +78,13 @@ def test_dcqcn_halves_in_the_time_of_its_notifications() -> None:
     context = ControlContext(5e9, 4e-6, 1e-6, 1000)
     control = Dcqcn().start(context, 1)
     for _ in range(50):
-        control.advance(np.ones((1, 1, 1)), FlowView(np.full(1, 4e-6), np.zeros(1)))
+        control.advance(np.ones((1, 1, 1)), VIEW)
     assert control.rate[0] == pytest.approx(5e9 * exp(-0.5), rel=0.01)
     for _ in range(2000):
-        control.advance(np.ones((1, 1, 1)), FlowView(np.full(1, 4e-6), np.zeros(1)))
+        control.advance(np.ones((1, 1, 1)), VIEW)
     assert control.rate[0] == pytest.approx(5e6)
     for _ in range(4000):
-        control.advance(np.zeros((1, 1, 1)), FlowView(np.full(1, 4e-6), np.zeros(1)))
+        control.advance(np.zeros((1, 1, 1)), VIEW)
     # without a mark the target grows by R_AI in each period of the timer, and the rate follows
     assert control.rate[0] == pytest.approx(5e6 + 5e6 * 4000e-6 / 55e-6, rel=0.1)
 
@@ -163,7 +164,7 @@ def test_timely_answers_round_trips_by_their_three_kinds() -> None:
         control = law.start(context, 1)
         control.rate[:] = rate
         for _ in range(10):
-            control.advance(np.full((1, 1, 1), queueing), FlowView(np.full(1, 4e-6), np.zeros(1)))
+            control.advance(np.full((1, 1, 1), queueing), VIEW)
         return (control.rate[0] - rate) / 10e-6
 
     segment = 16e3 / 5e8
@@ -173,7 +174,7 @@ def test_timely_answers_round_trips_by_their_three_kinds() -> None:
     control = Timely().start(context, 1)
     control.rate[:] = 5e8
     for _ in range(1000):
-        control.advance(np.full((1, 1, 1), 10e-6), FlowView(np.full(1, 4e-6), np.zeros(1)))
+        control.advance(np.full((1, 1, 1), 10e-6), VIEW)
     assert control.rate[0] - 5e8 > 3 * 1000e-6 * 1.25e6 / segment  # increases grow after five segments
 
 

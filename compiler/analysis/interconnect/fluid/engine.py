@@ -154,6 +154,8 @@ class _Run:
         self.waited: Floats = np.zeros(self.count)
         self.paused_steps: Floats = np.zeros(self.count)
         self.limited: Floats = np.zeros(flows)
+        self.acknowledged: Floats = np.zeros(flows)
+        self.acknowledged_before: Floats = np.zeros(flows)
         self.notes = _Notes(watch)
         self._known_routes(traffic.routes)
 
@@ -214,8 +216,10 @@ class _Run:
         """What each flow sends in this step, within its law and what its host's link carries."""
         late = np.clip(self.begun - self.step, 0.0, 1.0)
         room = (1.0 - late) * np.minimum(self.control.rate * self.step_s, self.full)
-        acknowledged = self.arrived[(self.step - self.links * self.delay) % self.memory, np.arange(len(room))]
-        open_window = self.control.window - (self.sent - acknowledged)
+        self.acknowledged_before = self.acknowledged
+        now = (self.step - self.links * self.delay) % self.memory
+        self.acknowledged = self.arrived[now, np.arange(len(room))]
+        open_window = self.control.window - (self.sent - self.acknowledged)
         self.limited = np.where(self.busy & (open_window < self.full) & (self.sent < self.size), 1.0, 0.0)
         wanted = np.minimum(np.minimum(room, np.maximum(open_window, 0.0)), self.size - self.sent)
         wanted[~self.busy | paused[self.routes.source]] = 0.0
@@ -237,7 +241,9 @@ class _Run:
         if self.control.words:
             self.told[self.step % self.memory] = self.control.tell(PortView(waiting, self.waiting, sent))
             seen = self.told[(self.step - self.lag) % self.memory, :, self.routes.ports].transpose(2, 0, 1)
-            self.control.advance(seen, FlowView(self.rtt_s, self.limited))
+            heard = self.acknowledged > self.acknowledged_before
+            view = FlowView(self.rtt_s, self.limited, self.sent, self.acknowledged, heard)
+            self.control.advance(seen, view)
         self.waiting = waiting
 
     def result(self) -> FluidResult:

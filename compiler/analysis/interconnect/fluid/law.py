@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from npuc.compiler.analysis.interconnect.fluid.fabric import NANOSECONDS, ClosFabric
-from npuc.compiler.analysis.interconnect.fluid.routes import Floats, Ints
+from npuc.compiler.analysis.interconnect.fluid.routes import Bools, Floats, Ints
 
 MIN_SHARE = 1e-3
 """The least rate to which a law reduces a flow, over the rate of its link: 100 Mb/s of 100 Gb/s (ns-3 code of HPCC)."""
@@ -50,10 +50,16 @@ class PortView:
 
 @dataclass(frozen=True)
 class FlowView:
-    """What a sender knows of its flows: the round trip of an empty route in seconds, and whether a window limits."""
+    """
+    What a sender knows of its flows: the round trip of an empty route in seconds, whether a window limits, bytes sent
+    and acknowledged of what the flow has now, and whether some are acknowledged in this step.
+    """
 
     rtt_s: Floats
     limited: Floats
+    sent: Floats
+    acknowledged: Floats
+    heard: Bools
 
 
 class FlowControl(ABC):

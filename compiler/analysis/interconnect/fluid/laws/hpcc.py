@@ -1,11 +1,12 @@
 """
 HPCC (Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, algorithm 1).
 
-Switches report bytes that wait and bytes sent. The use of a flow's busiest link, over a round trip T,
+Switches report bytes that wait and bytes sent. With T the round trip of an empty fabric, the use of a flow's busiest
+link,
 
     U = max over links of min(waiting, waiting before) / (C T) + sent / C
 
-is smoothed over T. From the window W_c of one round trip before
+is smoothed over T as acknowledgements come. From the window W_c of the round trip before, waiting included,
 
     W = W_c eta / U + W_AI      where U >= eta, or after `stages` round trips of the other kind
     W = W_c + W_AI              else
@@ -63,14 +64,15 @@ class HpccControl(FlowControl):
         self.reference: Floats = self.window.copy()
         self.use: Floats = np.ones(flows)
         self.stage: Ints = np.zeros(flows, np.int64)
-        self._age: Floats = np.zeros(flows)
+        self._until: Floats = np.full(flows, np.inf)
+        """Bytes sent when the reference was last set: what is acknowledged of them tells of the window before."""
 
     def begin(self, flows: Ints) -> None:
         super().begin(flows)
         self.window[flows] = self.reference[flows] = self.context.bdp
         self.use[flows] = 1.0
         self.stage[flows] = 0
-        self._age[flows] = 0.0
+        self._until[flows] = np.inf
 
     def tell(self, ports: PortView) -> Floats:
         context = self.context
@@ -79,17 +81,19 @@ class HpccControl(FlowControl):
 
     def advance(self, seen: Floats, flows: FlowView) -> None:
         law, context = self.law, self.context
-        self._age += context.step_s
-        heard = self._age > flows.rtt_s
+        heard = flows.heard
+        # a connection goes on with what comes next, whose bytes count from 0
+        first = heard & (self._until > flows.sent)
+        self._until[first] = flows.sent[first]
         share = min(context.step_s / context.rtt_s, 1.0)
         self.use[heard] += share * (seen[0].max(axis=0) - self.use)[heard]
         falls = (self.use >= law.eta) | (self.stage >= law.stages)
         wanted = np.where(falls, self.reference * law.eta / np.maximum(self.use, 1e-9), self.reference) + law.w_ai
         np.clip(wanted, MIN_SHARE * context.bdp, context.bdp, out=wanted)
         self.window[heard] = wanted[heard]
-        turn = heard & (self._age >= flows.rtt_s + context.rtt_s)
+        turn = heard & ~first & (flows.acknowledged >= self._until)
         self.reference[turn] = self.window[turn]
         self.stage[turn] = np.where(falls, 0, self.stage + 1)[turn]
-        self._age[turn] -= context.rtt_s
+        self._until[turn] = flows.sent[turn]
         self.rate = self.window / context.rtt_s
         self.bound_rate()

@@ -1,0 +1,76 @@
+"""
+Flows that congest a fabric, by hosts of its first four leaf switches (the number of a host is leaf, then host).
+
+    incast    15 hosts of three leaf switches and one of the fourth to a host of the fourth, 2 MB each
+    victim    five hosts of each of three leaf switches, each over its own spine switch or one of those there are, and
+              a local one, to one host of the fourth; and a host of the first to another host of the fourth, whose own
+              port is idle
+    ring      two flows that go up again at a leaf switch, as after a link fails, so that four links wait for each
+              other in a ring, and a third flow over one of them (Hu et al., "Deadlocks in Datacenter Networks",
+              HotNets 2016)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from npuc.compiler.analysis.interconnect.fluid.engine import FluidResult, Watch, run_fluid
+from npuc.compiler.analysis.interconnect.fluid.law import CongestionLaw
+from npuc.compiler.analysis.interconnect.fluid.routes import FlowRoutes, Hop, clos_routes, named_routes
+from npuc.compiler.analysis.interconnect.fluid.traffic import FlowTraffic
+from npuc.studies.congestion.settings import CongestionSetup
+
+INCAST, INCAST_SIZE = 16, 2_000_000
+SHARES_MS, SETTLED_MS = 6, 3
+"""The time of the victim, and that after which shares are taken."""
+RING_SIZE, RING_MS = 10_000_000, 12
+WATCHED_NS = 20_000
+ENDLESS = 1e15
+
+
+def incast(setup: CongestionSetup, law: CongestionLaw, step_ns: int) -> FluidResult:
+    """The incast, until all of it is delivered."""
+    hosts = setup.fabric.hosts
+    remote = [leaf * hosts + host for host in range(hosts) for leaf in range(3)][: INCAST - 1]
+    target = 3 * hosts
+    source = np.array([*remote, target + 1])
+    routes = clos_routes(setup.fabric, source, np.full(INCAST, target), "hash", setup.run.seed)
+    traffic = FlowTraffic(routes, np.full(INCAST, float(INCAST_SIZE)), np.zeros(INCAST), step_ns)
+    watch = Watch((setup.fabric.to_host(target),), tuple(range(INCAST)), max(WATCHED_NS // step_ns, 1))
+    return run_fluid(setup.fabric, traffic, law, step_ns, 10**9, watch)
+
+
+def victim(setup: CongestionSetup, law: CongestionLaw) -> FluidResult:
+    """The victim, whose flow is the last one, and before it the local one; none of them ends."""
+    hosts, spines = setup.fabric.hosts, setup.fabric.spines
+    target = 3 * hosts
+    walks: list[tuple[int, Sequence[Hop], int]] = [
+        (leaf * hosts + host, _over(leaf, leaf % spines), target) for leaf in range(3) for host in range(1, 6)
+    ]
+    walks += [(target + 2, [("leaf", 3)], target), (0, _over(0, 0), target + 1)]
+    return _endless(setup, law, named_routes(setup.fabric, walks))
+
+
+def _over(leaf: int, spine: int) -> list[Hop]:
+    return [("leaf", leaf), ("spine", spine), ("leaf", 3)]
+
+
+def _endless(setup: CongestionSetup, law: CongestionLaw, routes: FlowRoutes) -> FluidResult:
+    flows, step = len(routes.source), setup.run.step_ns
+    traffic = FlowTraffic(routes, np.full(flows, ENDLESS), np.zeros(flows), step)
+    watch = Watch((), tuple(range(flows)), max(WATCHED_NS // step, 1))
+    return run_fluid(setup.fabric, traffic, law, step, SHARES_MS * 10**6, watch)
+
+
+def waiting_ring(setup: CongestionSetup, law: CongestionLaw) -> FluidResult:
+    """The ring of waits, until all is delivered or nothing has moved for long."""
+    hosts, step = setup.fabric.hosts, setup.run.step_ns
+    first: list[Hop] = [("leaf", 0), ("spine", 0), ("leaf", 1), ("spine", 1), ("leaf", 2)]
+    second: list[Hop] = [("leaf", 3), ("spine", 1), ("leaf", 2), ("spine", 0), ("leaf", 1)]
+    third: list[Hop] = [("leaf", 1), ("spine", 1), ("leaf", 3)]
+    walks = [(0, first, 2 * hosts), (3 * hosts, second, hosts), (hosts + 1, third, 3 * hosts + 1)]
+    routes = named_routes(setup.fabric, walks)
+    traffic = FlowTraffic(routes, np.full(3, float(RING_SIZE)), np.zeros(3), step)
+    return run_fluid(setup.fabric, traffic, law, step, RING_MS * 10**6)
