@@ -12,8 +12,6 @@ Flows that congest a fabric, by hosts of its first four leaf switches (the numbe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from npuc.compiler.analysis.interconnect.fluid.engine import FluidResult, Watch, run_fluid
@@ -23,21 +21,23 @@ from npuc.compiler.analysis.interconnect.fluid.traffic import FlowTraffic
 from npuc.studies.congestion.settings import CongestionSetup
 
 INCAST, INCAST_SIZE = 16, 2_000_000
-SHARES_MS, SETTLED_MS = 6, 3
+FINE_SIZE = 500_000
+"""Bytes of each flow of the incast that is run with half the step."""
+SHARES_MS, SETTLED_MS = 5, 3
 """The time of the victim, and that after which shares are taken."""
-RING_SIZE, RING_MS = 10_000_000, 12
+RING_SIZE, RING_MS = 6_000_000, 8
 WATCHED_NS = 20_000
 ENDLESS = 1e15
 
 
-def incast(setup: CongestionSetup, law: CongestionLaw, step_ns: int) -> FluidResult:
-    """The incast, until all of it is delivered."""
+def incast(setup: CongestionSetup, law: CongestionLaw, step_ns: int, size: int = INCAST_SIZE) -> FluidResult:
+    """The incast with flows of so many bytes, until all of it is delivered."""
     hosts = setup.fabric.hosts
     remote = [leaf * hosts + host for host in range(hosts) for leaf in range(3)][: INCAST - 1]
     target = 3 * hosts
     source = np.array([*remote, target + 1])
     routes = clos_routes(setup.fabric, source, np.full(INCAST, target), "hash", setup.run.seed)
-    traffic = FlowTraffic(routes, np.full(INCAST, float(INCAST_SIZE)), np.zeros(INCAST), step_ns)
+    traffic = FlowTraffic(routes, np.full(INCAST, float(size)), np.zeros(INCAST), step_ns)
     watch = Watch((setup.fabric.to_host(target),), tuple(range(INCAST)), max(WATCHED_NS // step_ns, 1))
     return run_fluid(setup.fabric, traffic, law, step_ns, 10**9, watch)
 
@@ -46,10 +46,10 @@ def victim(setup: CongestionSetup, law: CongestionLaw) -> FluidResult:
     """The victim, whose flow is the last one, and before it the local one; none of them ends."""
     hosts, spines = setup.fabric.hosts, setup.fabric.spines
     target = 3 * hosts
-    walks: list[tuple[int, Sequence[Hop], int]] = [
-        (leaf * hosts + host, _over(leaf, leaf % spines), target) for leaf in range(3) for host in range(1, 6)
-    ]
-    walks += [(target + 2, [("leaf", 3)], target), (0, _over(0, 0), target + 1)]
+    others = [(leaf * hosts + host, leaf) for leaf in range(3) for host in range(1, 6)]
+    walks = [(host, _over(leaf, leaf % spines), target) for host, leaf in others]
+    local: list[Hop] = [("leaf", 3)]
+    walks += [(target + 2, local, target), (0, _over(0, 0), target + 1)]
     return _endless(setup, law, named_routes(setup.fabric, walks))
 
 

@@ -53,7 +53,7 @@ def print_study(study: CongestionResults, console: Console) -> None:
     console.print()
     print_grid(columns_of([*claim_lines(study)], left=(0, 1, 2, 5), ranks={4: 2, 5: 1}), console, gap=2)
     print_grid(columns_of([*collective_lines(study)], left=(0, 1), ranks={2: 1}), console, gap=2)
-    print_grid(columns_of([*pattern_lines(study)], left=(0, 9), ranks={2: 3, 4: 2, 5: 1}), console, gap=2)
+    print_grid(columns_of([*pattern_lines(study)], left=(0, 8), ranks={3: 2, 4: 1}), console, gap=2)
     for name, words in summary(study):
         print_line(name, words, console)
 
@@ -81,13 +81,13 @@ def collective_lines(study: CongestionResults) -> Iterator[Sequence[str]]:
 def pattern_lines(study: CongestionResults) -> Iterator[Sequence[str]]:
     """A line for each scheme."""
     yield (
-        "scheme", "incast,\nus", "quarter step,\nus", "pauses", "paused,\nms", "waits,\nKB", "victim,\n%", "local,\n%",
+        "scheme", "incast,\nus", "pauses", "paused,\nms", "waits,\nKB", "victim,\n%", "local,\n%",
         "others,\n%", "deadlock",
     )  # fmt: skip
     for one in study.patterns:
         shares = (f"{100 * share:.1f}" for share in (one.victim, one.local, one.remote))
         yield (
-            one.scheme, f"{one.incast_us:,.0f}", f"{one.fine_us:,.0f}", f"{one.pauses:,}", f"{one.paused_ms:.2f}",
+            one.scheme, f"{one.incast_us:,.0f}", f"{one.pauses:,}", f"{one.paused_ms:.2f}",
             f"{one.queue_kb:,.0f}", *shares, f"{len(one.deadlock)} ports" if one.deadlock else "none",
         )  # fmt: skip
 

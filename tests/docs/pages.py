@@ -32,6 +32,7 @@ NAMES = (
         "study-flexion",
         "study-themis",
         "study-libra",
+        "study-congestion",
         "study-digamma",
         "maestro",
         "crosscheck",

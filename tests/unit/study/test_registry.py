@@ -98,13 +98,24 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_own_studies_have_a_folder_each() -> None:
-    assert STUDIES.own == ("crosscheck", "digamma", "flexion", "hypar", "igo", "libra", "themis", "thesis")
+    assert STUDIES.own == (
+        "congestion",
+        "crosscheck",
+        "digamma",
+        "flexion",
+        "hypar",
+        "igo",
+        "libra",
+        "themis",
+        "thesis",
+    )
 
 
 @pytest.mark.parametrize("name", STUDIES.own)
 def test_presets_are_those_of_the_study(name: str) -> None:
     """An entry says its presets without importing what knows them."""
     from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES as THEMIS
+    from npuc.studies.congestion.settings import PRESETS as CONGESTION
     from npuc.studies.crosscheck.study import PRESETS as CROSSCHECK
     from npuc.studies.digamma.settings import PRESETS as DIGAMMA
     from npuc.studies.flexion.settings import PRESETS as FLEXION
@@ -114,6 +125,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.thesis.settings import PRESETS as THESIS
 
     known = {
+        "congestion": CONGESTION,
         "crosscheck": CROSSCHECK,
         "digamma": DIGAMMA,
         "flexion": FLEXION,

@@ -94,6 +94,7 @@ class FlowControl(ABC):
         np.clip(self.rate, MIN_SHARE * line, line, out=self.rate)
 
 
+@dataclass(frozen=True)
 class CongestionLaw(ABC):
     """A law with its constants, which hold for links of a rate."""
 
