@@ -53,7 +53,10 @@ Rewrites = Annotated[
     list[str] | None,
     typer.Option("--rewrite", metavar="NAME=PASSES", help="Rewrite to set beside the study's steps; repeatable."),
 ]
-Settings = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a hardware key, or a constant (congestion)."),
+]
 Jobs = Annotated[
     int | None,
     typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes (digamma, igo)."),

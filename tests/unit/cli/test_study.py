@@ -103,7 +103,10 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
         (("igoo",), "there is no study 'igoo'"),
         (("igo", "--preset", "lur"), "--preset lur: there is no such preset"),
         (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
-        (("igo", "--set", "clock_mhz=2"), "--set is an option of the studies crosscheck, flexion and thesis"),
+        (
+            ("igo", "--set", "clock_mhz=2"),
+            "--set is an option of the studies congestion, crosscheck, flexion and thesis",
+        ),
         (("igo", "--network", "nowhere.dsl"), "nowhere.dsl"),
         (("igo", "--network", "-"), "a study reads its networks several times"),
         (("igo", "--network", "plain.dsl"), "found no matrix products with weights"),
