@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from npuc.compiler.cli.explain.asked import OfLayer, OfNetwork
+from npuc.compiler.cli.explain.collective import show_collective
 from npuc.compiler.cli.explain.costliest import (
     check_costs_alone,
     check_only_of_a_layer,
@@ -19,6 +20,7 @@ from npuc.compiler.cli.explain.plan import ROWS, check_needless, check_unused, s
 from npuc.compiler.cli.explain.reference import Names, check_alone, show_reference
 from npuc.compiler.cli.groups import Takes, collected, expanded
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
+from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Verb
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
@@ -79,7 +81,9 @@ def command(
             return
         if not program.source:
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
-        if given.is_shared and backend is None:
+        if of_network.collective is not None:
+            _explain_collective(given, of_network.collective)
+        elif given.is_shared and backend is None:
             _explain_plan(given)
         else:
             _explain_costs(given)
@@ -135,6 +139,30 @@ def _explain_plan(given: _Given) -> None:
     chosen["load"] = optimisation.load or []
     json, quiet = given.output.json, given.output.quiet
     show_plan(given.program.source, given.layer, chosen, json, given.rows, quiet=quiet)
+
+
+def _explain_collective(given: _Given, name: str) -> None:
+    """How a collective of a step moves through the network."""
+    more = {key: value for key, value in given.of_network.given().items() if key != "--collective"}
+    shown = {"LAYER": given.layer, "--view": given.of_layer.view, "--svg": given.of_layer.svg, "--rows": given.rows}
+    for key, value in {**more, **shown}.items():
+        if value is not None:
+            raise UsageError(f"{key} does not apply with --collective {name}", hint=f"leave out {key}")
+    if given.program.only:
+        raise UsageError(f"--only does not apply with --collective {name}", hint="leave out --only")
+    optimisation, output = given.optimisation, given.output
+    options: CompileKeywords = {
+        **collected(given.machine, given.program, optimisation),
+        **given.devices.shared(),
+    }
+    target = picture_target(output.plot)
+    phase = given.of_layer.phase
+    check_one_on_stdout(json=output.json, plot=output.plot, statistics_json=optimisation.statistics_json)
+    source, backend, json = given.program.source, given.backend, output.json
+    with watching(optimisation) as watchers:
+        show = show_collective(source, name, phase, target, backend, options, watchers, json, quiet=output.quiet)
+    if optimisation.statistics_json != "-":
+        show()
 
 
 def _explain_costs(given: _Given) -> None:

@@ -38,6 +38,12 @@ class OfNetwork(Group):
 
     title: ClassVar[str] = "Of a network"
 
+    collective: Annotated[
+        str | None,
+        typer.Option(
+            "--collective", metavar="NAME", help="Of several devices, explain the collective of this layer or glob."
+        ),
+    ] = None
     top: Annotated[
         int | None,
         typer.Option("--top", metavar="N", parser=whole(1), help="Explain so many layers (default: 5)."),

@@ -152,6 +152,7 @@ OWN = {
     "run --chunks": Case("--chunks 4", f"{_CLUSTER} --statistics"),
     "opt --collectives": Case("--collectives themis-scf", f"-O0 {_CLUSTER}"),
     "opt --chunks": Case("--chunks 4", f"-O0 {_CLUSTER}"),
+    "explain --collective": Case("--collective logits", f"{_CLUSTER} -b cycle", "explain net.dsl"),
     "explain --collectives": Case("--collectives themis-scf", f"{_CLUSTER} -b cycle", "explain net.dsl"),
     "explain --chunks": Case("--chunks 4", f"{_CLUSTER} -b cycle", "explain net.dsl"),
     "map --before": Case("--before lower-to-npu=cse", "--statistics"),

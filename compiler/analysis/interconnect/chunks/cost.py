@@ -11,7 +11,7 @@ are crossed together, and levels of the mesh on the same level of the network on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -70,6 +70,16 @@ class ChunkedCost(Cost):
 
 
 @dataclass(frozen=True)
+class ChunkEvents:
+    """The groups that chunks of a collective cross, the order of each chunk in these, its stages, and their events."""
+
+    groups: tuple[CommunicationGroup, ...]
+    orders: tuple[ChunkOrder, ...]
+    chains: Mapping[ChunkOrder, ChunkChain]
+    timeline: ChunkTimeline
+
+
+@dataclass(frozen=True)
 class ChosenChunks:
     """Chunks by a policy; `proved`: no schedule is better, of the policy `exact` alone (else None)."""
 
@@ -95,18 +105,9 @@ def chunked_cost(
     latency: Latency,
 ) -> ChunkedCost:
     """The cost of a collective in chunks over levels of a mesh; `size` is the bytes of the operand on each device."""
-    numbers: dict[Run, int] = {}
-    orders = [_order(kind, placement, route, numbers) for route in chunks.routes]
-    groups = [placement.group_of(run) for run in numbers]
-    levels = tuple(map(link_level, groups))
-    part = Fraction(size) / len(orders)
-    known = {order: stages_of(kind, part, levels, order) for order in dict.fromkeys(orders)}
-    chains = [known[order] for order in orders]
-    counts = Counter(orders)
-    if chunks.queue == "listed":
-        timeline = replay(chains, servers_of(levels), chunks.sequence, latency)
-    else:
-        timeline = simulate(chains, servers_of(levels), chunks.queue, latency)
+    events = chunk_events(kind, size, placement, chunks, latency)
+    groups, orders, timeline = events.groups, events.orders, events.timeline
+    known, counts = events.chains, Counter(orders)
     return ChunkedCost(
         tuple(_stages(kind, groups, [(known[order], count) for order, count in counts.items()])),
         timeline.seconds,
@@ -114,6 +115,24 @@ def chunked_cost(
         _uses(timeline, groups),
         len(orders),
     )
+
+
+def chunk_events(
+    kind: Collective, size: Fraction | int, placement: MeshPlacement, chunks: Chunks, latency: Latency
+) -> ChunkEvents:
+    """What happens to the chunks of a collective, and when; the arguments are those of `chunked_cost`."""
+    numbers: dict[Run, int] = {}
+    orders = tuple(_order(kind, placement, route, numbers) for route in chunks.routes)
+    groups = tuple(placement.group_of(run) for run in numbers)
+    levels = tuple(map(link_level, groups))
+    part = Fraction(size) / len(orders)
+    known = {order: stages_of(kind, part, levels, order) for order in dict.fromkeys(orders)}
+    chains = [known[order] for order in orders]
+    if chunks.queue == "listed":
+        timeline = replay(chains, servers_of(levels), chunks.sequence, latency)
+    else:
+        timeline = simulate(chains, servers_of(levels), chunks.queue, latency)
+    return ChunkEvents(groups, orders, known, timeline)
 
 
 def _order(kind: Collective, placement: MeshPlacement, route: Route, numbers: dict[Run, int]) -> ChunkOrder:

@@ -1,0 +1,64 @@
+"""`npuc explain NET --collective NAME`: the chunks of one collective, and when each level of the network works."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, get_args
+
+from npuc.compiler.cli.progress import said, stages
+from npuc.compiler.cli.shared import aside, check_target, make_console, write_result
+from npuc.compiler.core.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from npuc.compiler.cli.plot.target import PictureTarget
+    from npuc.compiler.core.options import CompileKeywords
+    from npuc.compiler.driver.watch.watcher import Watcher
+
+
+def show_collective(
+    source: str,
+    name: str,
+    phase: str | None,
+    target: PictureTarget | None,
+    backend: str | None,
+    options: CompileKeywords,
+    watchers: tuple[Watcher, ...],
+    json: str | None,
+    *,
+    quiet: bool,
+) -> Callable[[], None]:
+    """What prints a collective; its picture and JSON are written where they are asked for. Raises `NpucError`s."""
+    from npuc.backends.registry import get_backend
+    from npuc.compiler.driver.machine import backend_for
+    from npuc.compiler.explain.collective import explain_collective
+    from npuc.compiler.report.rows import Phase
+    from npuc.frontends.source import open_source
+
+    if phase is not None and phase not in get_args(Phase):
+        raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
+    check_target(json)
+    opened, warnings = open_source(source), list[str]()
+    model = get_backend(backend or backend_for(opened))
+    if options.get("opt_level") is None and not any(options.get(key) for key in ("pipeline", "before", "after")):
+        options["opt_level"] = 0  # schedules change nothing between devices
+    with stages(quiet=quiet) as say:
+        found = explain_collective(opened, model, options, name, phase, said(say, quiet=quiet), warnings, watchers)
+    if not quiet:
+        for warning in warnings:
+            aside(f"warning: {warning}")
+    if json is not None:
+        import msgspec
+
+        write_result(json, msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+    if target is not None:
+        from npuc.compiler.report.pictures.collective import draw_collective
+
+        target.write(draw_collective(found, target.kind))
+
+    def show() -> None:
+        from npuc.compiler.report.text.collective import print_collective
+
+        if json != "-":
+            print_collective(found, make_console())
+
+    return show
