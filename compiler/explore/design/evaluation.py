@@ -27,7 +27,7 @@ from npuc.compiler.explore.design.goal import GoalName
 from npuc.compiler.explore.flexibility.own import OwnMapping
 from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
-from npuc.compiler.explore.mapping.genomes import Expression, Genomes
+from npuc.compiler.explore.mapping.genomes import Expression, Genomes, mapping_hashes
 from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
@@ -90,8 +90,13 @@ class Evaluation:
         genomes.chosen[...] = np.minimum(genomes.chosen, len(space.fanouts) - 1)
         candidates = self._expression(brood, space, capacity).candidates(genomes)
         bound = CostBound(work.statements, work.array, brood.goal)
-        group = np.arange(len(genomes)) % most
-        order = np.lexsort((Screen(space, bound, capacity).costs(candidates), group))
+        group, costs = np.arange(len(genomes)) % most, Screen(space, bound, capacity).costs(candidates)
+        if space.constraints is not None:  # which leave so few mappings that many genomes express the same
+            _, first = np.unique(mapping_hashes(candidates, space.dims), return_index=True)
+            again = np.ones(len(costs), bool)
+            again[first] = False
+            costs = np.where(again, np.inf, costs)
+        order = np.lexsort((costs, group))
         rows = np.sort(order[np.searchsorted(group[order], np.arange(brood.count))])
         genomes, candidates = genomes.at(rows), candidates.at(rows)
         if brood.known is None:
