@@ -14,7 +14,8 @@ Pass `contraction-form`: tensor contractions as they are, or as transpositions a
   maps of a nest with more dimensions. What `einsum` makes of a tensor contraction is a product of matrices, so that
   this gives the contraction itself; heads of attention are read and written in place, too.
 - `ttgt` (transpose, transpose, GEMM, transpose) makes a contraction with several dimensions for one of M, N, K a
-  product of matrices, with as few elements transposed as possible. The copies are `npu.move`.
+  product of matrices, with as few elements transposed as possible, each contraction by itself: of a tensor that two
+  read in different orders there are two copies. The copies are `npu.move`.
 
 Convolutions, whose indices are sums of dimensions, stay as they are: `lower-to-npu{conv=im2col}` chooses their form. So
 do contractions that have a schedule, residents or a mapping, which are of one form.

@@ -68,3 +68,28 @@ func.func @none(%x: tensor<4x6x5xf32>, %w: tensor<6x3x2xf32>, %b: tensor<2xf32>,
 // TTGT-LABEL: @none
 // TTGT-NEXT: npu.contract (a = 4, b = 5, c = 3, d = 2, e = 6)
 // TTGT-NEXT: npu.contract (a = 4, b = 5, c = 3, e = 6)
+
+// Names of parts and of groups are no other dimension's.
+func.func @parts(%x: tensor<4x6x5xf32>, %w: tensor<6x3xf32>) -> tensor<20x3xf32> {
+  %0 = npu.move transpose(%x) <{axes = array<i64: 0, 2, 1>}> : (tensor<4x6x5xf32>) -> tensor<4x5x6xf32>
+  %1 = npu.view reshape(%0) : (tensor<4x5x6xf32>) -> tensor<20x6xf32>
+  %y = npu.contract (m = 20, m0 = 3, k = 6) ins(X = %1[m, k], W = %w[k, m0]) outs(Y[m, m0]) do(Y += X * W) : (tensor<20x6xf32>, tensor<6x3xf32>) -> tensor<20x3xf32>
+  func.return %y : tensor<20x3xf32>
+}
+// NATIVE-LABEL: @parts
+// NATIVE-NEXT: npu.contract (m_0 = 4, m_1 = 5, m0 = 3, k = 6) ins(X = %x[m_0, k, m_1], W = %w[k, m0]) outs(Y[m_0, m_1, m0])
+
+func.func @groups(%x: tensor<4x6x5xf32>, %w: tensor<6x3xf32>) -> tensor<4x5x3xf32> {
+  %y = npu.contract (m0 = 4, m1 = 5, m = 3, k = 6) ins(X = %x[m0, k, m1], W = %w[k, m]) outs(Y[m0, m1, m]) do(Y += X * W) : (tensor<4x6x5xf32>, tensor<6x3xf32>) -> tensor<4x5x3xf32>
+  func.return %y : tensor<4x5x3xf32>
+}
+// TTGT-LABEL: @groups
+// TTGT: npu.contract (m = 20, m_ = 3, k = 6) ins(X = {{%.+}}[m, k], W = %w[k, m_]) outs(Y[m, m_])
+
+// A mapping is one of the form that the contraction has.
+func.func @mapped(%x: tensor<4x6x5xf32>, %w: tensor<6x3xf32>) -> tensor<4x5x3xf32> {
+  %y = npu.contract (a = 4, b = 5, c = 3, e = 6) ins(X = %x[a, e, b], W = %w[e, c]) outs(Y[a, b, c]) do(Y += X * W) {mapping = #mapping.clusters<4 [a : 4 / 1]>} : (tensor<4x6x5xf32>, tensor<6x3xf32>) -> tensor<4x5x3xf32>
+  func.return %y : tensor<4x5x3xf32>
+}
+// TTGT-LABEL: @mapped
+// TTGT-NEXT: npu.contract (a = 4, b = 5, c = 3, e = 6)

@@ -120,11 +120,21 @@ def test_what_a_search_finds_breaks_no_rule_of_its_own(npuc: Npuc, mode: str, ti
     assert npuc("map", "conv.dsl", *options, "-o", "best.mlir").status == 0
     own = npuc("compile", "best.mlir", "-b", "maestro", "--hw", "machine.toml")
     assert own.status == 0
-    assert "breaks" not in own.err
+    assert "its mapping" not in own.err
     assert (
         "its mapping breaks spread 'none' at level 1 (rule 1)"
         in npuc("compile", "best.mlir", "-b", "maestro", "--hw", "other.toml").err
     )
+
+
+def test_equal_layers_are_told_of_by_their_own_rules(npuc: Npuc) -> None:
+    """Layers `c` and `d` are one contraction twice."""
+    options = ("conv.dsl", "-b", "maestro", "--hw", "machine.toml", "--inference")
+    for layers, told in (("c", "c (forward):"), ("d", "d (forward):"), ("[cd]", "c (forward) and 1 more:")):
+        rule = f"[[constraints.rules]]\nlayers = '{layers}'\nlevel = 1\nmust = 'X'\n"
+        Path("machine.toml").write_text(f"[maestro]\nnum_pes = 16\n{rule}")
+        (line,) = (line for line in npuc("compile", *options).err.splitlines() if "breaks" in line)
+        assert line.startswith(f"npuc: warning: {told} its mapping breaks must 'X' at level 1 (rule 1)")
 
 
 def test_the_rules_of_a_machine_change_no_number(npuc: Npuc) -> None:
