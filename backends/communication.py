@@ -294,9 +294,9 @@ def _stages(cost: Cost) -> ExchangeStages:
     """The stages of an exchange; in chunks, the times in which levels work."""
     if isinstance(cost, ChunkedCost):
         return ExchangeStages(
-            stage_levels=[use.level for use in cost.uses],
-            stage_seconds=[float(use.end_s - use.begin_s) for use in cost.uses],
-            stage_begins=[float(use.begin_s) for use in cost.uses],
+            stage_levels=[level for level, _, _ in cost.spans],
+            stage_seconds=[cost.in_seconds(end - begin) for _, begin, end in cost.spans],
+            stage_begins=[cost.in_seconds(begin) for _, begin, _ in cost.spans],
         )
     return ExchangeStages(
         stage_levels=[stage.level for stage in cost.stages],

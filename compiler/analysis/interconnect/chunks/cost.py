@@ -55,13 +55,24 @@ class ChunkedCost(Cost):
     """
     The cost of a collective in chunks: `stages` sum up each level of the network, `elapsed_s` is the time of all.
 
-    `uses` are the times in which levels work, by time; no schedule of as many chunks takes less than `bound_s`.
+    `spans` are the times in which levels of the network work, by time: level, begin and end, in units of `unit_s`. No
+    schedule of as many chunks takes less than `bound_s`.
     """
 
     elapsed_s: Fraction = Fraction(0)
     bound_s: Fraction = Fraction(0)
-    uses: tuple[LevelUse, ...] = ()
+    spans: tuple[tuple[int, int, int], ...] = ()
+    unit_s: Fraction = Fraction(1)
     chunks: int = 1
+
+    @property
+    def uses(self) -> tuple[LevelUse, ...]:
+        """The times in which levels of the network work, by time."""
+        return tuple(LevelUse(level, begin * self.unit_s, end * self.unit_s) for level, begin, end in self.spans)
+
+    def in_seconds(self, units: int) -> float:
+        """A time of so many units."""
+        return units * self.unit_s.numerator / self.unit_s.denominator
 
     @property
     def seconds(self) -> Fraction:
@@ -112,7 +123,8 @@ def chunked_cost(
         tuple(_stages(kind, groups, [(known[order], count) for order, count in counts.items()])),
         timeline.seconds,
         _collective(kind, Fraction(size), placement, over, len(orders), latency).bound_s,
-        _uses(timeline, groups),
+        _spans(timeline, groups),
+        timeline.unit_s,
         len(orders),
     )
 
@@ -176,8 +188,8 @@ def _sum(
     return Stage(number, sent, carried, busy, None if energy is None else carried * energy)
 
 
-def _uses(timeline: ChunkTimeline, groups: Sequence[CommunicationGroup]) -> tuple[LevelUse, ...]:
-    """The times in which levels of the network are occupied, those without a gap between them as one."""
+def _spans(timeline: ChunkTimeline, groups: Sequence[CommunicationGroup]) -> tuple[tuple[int, int, int], ...]:
+    """The times in which levels of the network are occupied, in units, those without a gap between them as one."""
     ends: dict[int, list[list[int]]] = {}
     for span in timeline.spans:
         own = ends.setdefault(groups[span.level].number, [])
@@ -185,9 +197,8 @@ def _uses(timeline: ChunkTimeline, groups: Sequence[CommunicationGroup]) -> tupl
             own[-1][1] = span.free
         else:
             own.append([span.begin, span.free])
-    unit = timeline.unit_s
-    found = [LevelUse(level, begin * unit, end * unit) for level, own in ends.items() for begin, end in own]
-    return tuple(sorted(found, key=lambda use: (use.begin_s, use.level)))
+    found = [(begin, level, end) for level, own in ends.items() for begin, end in own]
+    return tuple((level, begin, end) for begin, level, end in sorted(found))
 
 
 @lru_cache(maxsize=4096)

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 from npuc.compiler.analysis.interconnect.chunks.events import (
     ChunkChain,
     ChunkTimeline,
     Latency,
-    occupied,
     simulate,
 )
 from npuc.compiler.analysis.interconnect.chunks.policies import Policy, orders_of, queue_of
 from npuc.compiler.analysis.interconnect.chunks.stages import (
     ChunkOrder,
-    ChunkStage,
     LinkLevel,
     baseline_order,
     sent_bytes,
@@ -94,29 +92,43 @@ class ChunkedCollective:
         """
         if not self.levels:
             return Fraction(0)
-        chains = [stages_of(self.kind, self.size / self.chunks, self.levels, order) for order in self._some_orders()]
-        delays = [stage.delay_s for stage in chains[0]]
-        all_at_once = (self.sent / self.bytes_per_s if self.sent else 0) + min(delays)
-        alone = min(sum((stage.busy_s + stage.delay_s for stage in chain), Fraction(0)) for chain in chains)
-        level = max(self._least(chains, server) for server in set(self.servers))
+        part = self.size / self.chunks
+        stages = stages_of(self.kind, part, self.levels, self.some_orders()[0])
+        sending, by_server = _least_work(self.kind, self.levels)
+        all_at_once = (self.sent / self.bytes_per_s if self.sent else 0) + min(stage.delay_s for stage in stages)
+        alone = part * sending + sum((stage.delay_s for stage in stages), Fraction(0))
+        held = [Fraction(0) for _ in by_server]
+        for stage in stages if self.latency == "serial" else ():
+            held[self.servers[stage.level]] += stage.delay_s
+        level = self.chunks * max(part * work + delays for work, delays in zip(by_server, held, strict=True))
         return max(all_at_once, alone, level)
 
-    def _least(self, chains: Sequence[tuple[ChunkStage, ...]], server: int) -> Fraction:
-        each = (
-            sum(
-                (occupied(stage, self.latency)[0] for stage in chain if self.servers[stage.level] == server),
-                Fraction(0),
-            )
-            for chain in chains
-        )
-        return self.chunks * min(each)
-
-    def _some_orders(self) -> tuple[ChunkOrder, ...]:
+    def some_orders(self) -> tuple[ChunkOrder, ...]:
         """Of an all-reduce, orders whose way back is that there: the bytes of each half are free of the other."""
         base = baseline_order(self.kind, len(self.levels))
         if not base.gather or not base.scatter:
             return self.all_orders()
         return tuple(ChunkOrder(one, one[::-1]) for one in permutations(base.scatter))
+
+
+@lru_cache(maxsize=256)
+def _least_work(kind: Collective, levels: tuple[LinkLevel, ...]) -> tuple[Fraction, tuple[Fraction, ...]]:
+    """
+    For a byte of a chunk: the least seconds for which levels send in any order, and for which each server does.
+
+    Each of them is reached in some order; what stages take beside latencies is linear in the bytes of a chunk.
+    """
+    one = ChunkedCollective(kind, Fraction(1), 1, levels)
+    least: Fraction | None = None
+    by_server: list[Fraction | None] = [None] * len(set(one.servers))
+    for order in one.some_orders():
+        work = [Fraction(0) for _ in by_server]
+        for stage in stages_of(kind, Fraction(1), levels, order):
+            work[one.servers[stage.level]] += stage.busy_s
+        whole = sum(work, Fraction(0))
+        least = whole if least is None else min(least, whole)
+        by_server = [own if known is None else min(known, own) for known, own in zip(by_server, work, strict=True)]
+    return least or Fraction(0), tuple(own or Fraction(0) for own in by_server)
 
 
 @dataclass(frozen=True)
