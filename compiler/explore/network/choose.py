@@ -1,0 +1,185 @@
+"""The best split of a total or a budget for a step on a machine's network, and on networks of other shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, fastest_split
+from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
+from npuc.compiler.analysis.bandwidth.product import least_product
+from npuc.compiler.analysis.bandwidth.traffic import Floats, StepTraffic
+from npuc.compiler.analysis.interconnect.described import PRICES
+from npuc.compiler.analysis.interconnect.topology import NetworkLevel
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.explore.network.program import SharedStep, mesh_fits
+from npuc.compiler.explore.network.result import (
+    LevelChoice,
+    NetworkResult,
+    NetworkSettings,
+    ShapeChoice,
+    SplitChoice,
+)
+
+GB = 1e9
+MOST_LEVELS = 4
+"""Levels that shapes have at most."""
+
+
+def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
+    """
+    The best split for a step on its machine's network.
+
+    Raises `CapacityError` where no split meets what was asked for, `UsageError` for levels without a price that one
+    needs.
+    """
+    levels, devices = step.levels, prod(step.mesh.sizes)
+    traffic = traffic_on(step, levels, settings)
+    prices = prices_of(levels, devices, needed=settings.budget_usd is not None or settings.objective == "time-cost")
+    limits = limits_of(settings, len(levels), prices)
+    even = equal_split(settings, len(levels), prices)
+    given = np.array([float(one.bytes_per_s) for one in levels])
+    best = best_split(traffic, limits, prices, settings, [even])
+    splits = [("given", given), ("equal", even), ("best", np.array(best.bandwidths))]
+    return NetworkResult(
+        step.title,
+        step.shown,
+        str(step.machine.get("name") or ""),
+        step.mesh.sizes,
+        settings,
+        step.work,
+        tuple(
+            LevelChoice(one.kind, one.size, float(sent), None if one.usd_per_byte_per_s is None else _usd(one))
+            for one, sent in zip(levels, traffic.sent, strict=True)
+        ),
+        tuple(
+            SplitChoice(
+                name,
+                tuple((split / GB).tolist()),
+                float(traffic.seconds(split)),
+                None if prices is None else float(prices @ split),
+                all(limit.holds(split) for limit in limits),
+            )
+            for name, split in splits
+        ),
+        best.gap,
+        best.method,
+    )
+
+
+def _usd(level: NetworkLevel) -> float:
+    """USD for a GB/s of a device."""
+    return float((level.usd_per_byte_per_s or 0) * 10**9)
+
+
+def traffic_on(step: SharedStep, levels: Sequence[NetworkLevel], settings: NetworkSettings) -> StepTraffic:
+    """What a step sends along levels, by the model that was asked for."""
+    return step.traffic(levels, pipelined=settings.stages == "pipelined", beside=settings.overlap == "gradients")
+
+
+def prices_of(levels: Sequence[NetworkLevel], devices: int, *, needed: bool) -> Floats | None:
+    """
+    USD of a byte per second of all devices, by level; None where a level has no price.
+
+    Raises `UsageError` for that where prices are `needed`.
+    """
+    without = [number for number, one in enumerate(levels, 1) if one.usd_per_byte_per_s is None]
+    if not without:
+        return np.array([float(one.usd_per_byte_per_s or 0) for one in levels]) * devices
+    if needed:
+        raise UsageError(
+            f"network.levels, level {without[0]} of {len(levels)} has no price, which --budget-usd and --objective "
+            "time-cost need",
+            hint=f"give each level {PRICES[0]} (and {PRICES[2]}, of a switch {PRICES[1]})",
+        )
+    return None
+
+
+def limits_of(settings: NetworkSettings, levels: int, prices: Floats | None) -> list[LinearLimit]:
+    """What a split must meet. Raises `UsageError` for constraints that cannot be read."""
+    found: list[LinearLimit] = []
+    if settings.total_gb_per_s is not None:
+        total = settings.total_gb_per_s
+        found.append(total_limit(levels, total * GB, f"--total-gb-per-s {total:g}"))
+    if settings.budget_usd is not None and prices is not None:
+        found.append(cost_limit(prices.tolist(), settings.budget_usd, f"--budget-usd {settings.budget_usd:.12g}"))
+    for text in settings.constraints:
+        found += parse_limits(text, levels, GB)
+    return found
+
+
+def equal_split(settings: NetworkSettings, levels: int, prices: Floats | None) -> Floats:
+    """The same bandwidth at each level, of the total, else of what the budget pays."""
+    if settings.total_gb_per_s is not None or prices is None or settings.budget_usd is None:
+        return np.full(levels, (settings.total_gb_per_s or 0.0) / levels * GB)
+    return np.full(levels, settings.budget_usd / max(float(prices.sum()), 1e-300))
+
+
+def best_split(
+    traffic: StepTraffic,
+    limits: Sequence[LinearLimit],
+    prices: Floats | None,
+    settings: NetworkSettings,
+    others: Sequence[Floats],
+) -> BandwidthSplit:
+    """The best split by the objective."""
+    if settings.objective == "time-cost" and prices is not None:
+        return least_product(traffic, limits, prices.tolist(), others)
+    return fastest_split(traffic, limits, others)
+
+
+def shapes_of(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[NetworkLevel, ...]]:
+    """
+    Networks of 1 to 4 levels for as many devices: the outermost levels of a network, those inside leave out.
+
+    Inner levels have at most the devices that they have there, since a package or a node holds no more; the outermost
+    takes the rest.
+    """
+    for count in range(1, min(len(levels), MOST_LEVELS) + 1):
+        yield from _sized(levels[:count], devices)
+
+
+def _sized(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[NetworkLevel, ...]]:
+    *outer, last = levels
+    if not outer:
+        if devices > 1 and (last.kind != "pair" or devices == 2):
+            yield (replace(last, size=devices),)
+        return
+    for size in range(2, min(last.size, devices // 2) + 1):
+        if devices % size == 0 and (last.kind != "pair" or size == 2):
+            for rest in _sized(outer, devices // size):
+                yield (*rest, replace(last, size=size))
+
+
+def with_shapes(
+    result: NetworkResult,
+    step: SharedStep,
+    shapes: Sequence[Sequence[NetworkLevel]],
+    done: Callable[[], None] = lambda: None,
+) -> NetworkResult:
+    """The result with the best split of each shape, the fastest first; `done` is called for each."""
+    settings, devices = result.settings, prod(step.mesh.sizes)
+    needed = settings.budget_usd is not None or settings.objective == "time-cost"
+    found: list[ShapeChoice] = []
+    for levels in shapes:
+        if mesh_fits(step, levels):
+            traffic, prices = traffic_on(step, levels, settings), prices_of(levels, devices, needed=needed)
+            limits, even = limits_of(settings, len(levels), prices), equal_split(settings, len(levels), prices)
+            best = best_split(traffic, limits, prices, settings, [even])
+            split = np.array(best.bandwidths)
+            found.append(
+                ShapeChoice(
+                    tuple(one.kind for one in levels),
+                    tuple(one.size for one in levels),
+                    tuple((split / GB).tolist()),
+                    best.seconds,
+                    None if prices is None else float(prices @ split),
+                    best.gap,
+                )
+            )
+        done()
+    found.sort(key=lambda one: one.seconds * (one.usd or 1.0) if settings.objective == "time-cost" else one.seconds)
+    return replace(result, shapes=tuple(found), unfit=len(shapes) - len(found))

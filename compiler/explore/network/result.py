@@ -1,0 +1,144 @@
+"""
+The bandwidths that were chosen for a network, as plain data, JSON (`npuc.network/1`) and CSV.
+
+Levels are outermost first. Bandwidths are in GB/s that a device sends, prices in USD of all devices.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from npuc.compiler.report.as_csv import csv_text
+
+SCHEMA = "npuc.network/1"
+NetworkObjective = Literal["time", "time-cost"]
+OBJECTIVES: tuple[NetworkObjective, ...] = ("time", "time-cost")
+Stages = Literal["serial", "pipelined"]
+STAGES: tuple[Stages, ...] = ("serial", "pipelined")
+Overlap = Literal["none", "gradients"]
+OVERLAPS: tuple[Overlap, ...] = ("none", "gradients")
+
+
+@dataclass(frozen=True)
+class NetworkSettings:
+    """What was asked for, and by which model; constraints as they were written."""
+
+    total_gb_per_s: float | None
+    budget_usd: float | None
+    objective: NetworkObjective
+    constraints: tuple[str, ...]
+    stages: Stages
+    overlap: Overlap
+
+
+@dataclass(frozen=True)
+class LevelChoice:
+    """A level: the bytes that a device sends there in a step, and the price of a GB/s of a device, None: not known."""
+
+    kind: str
+    size: int
+    sent_bytes: float
+    usd_per_gb_per_s: float | None
+
+
+@dataclass(frozen=True)
+class SplitChoice:
+    """
+    A split: bandwidths by level, the seconds of a step, and the price of the network.
+
+    `split` is `given`, that of the machine, `equal`, or `best`. `meets` says whether it is within what was asked for.
+    """
+
+    split: str
+    gb_per_s: tuple[float, ...]
+    seconds: float
+    usd: float | None
+    meets: bool
+
+
+@dataclass(frozen=True)
+class ShapeChoice:
+    """Levels of other sizes for as many devices, outermost first, with the best split of each."""
+
+    kinds: tuple[str, ...]
+    sizes: tuple[int, ...]
+    gb_per_s: tuple[float, ...]
+    seconds: float
+    usd: float | None
+    gap: float
+
+
+@dataclass(frozen=True)
+class NetworkResult:
+    """
+    The splits of a step. `gap` is by what share the best one's objective may be above the least, `method` how it was
+    found. `shapes` are empty where nobody asked for them; `unfit` of them do not hold the mesh.
+    """
+
+    title: str
+    source: str
+    hardware: str
+    mesh: tuple[int, ...]
+    settings: NetworkSettings
+    work_seconds: float
+    levels: tuple[LevelChoice, ...]
+    splits: tuple[SplitChoice, ...]
+    gap: float
+    method: str
+    shapes: tuple[ShapeChoice, ...] = ()
+    unfit: int = 0
+
+    def split(self, name: str) -> SplitChoice:
+        """The split of a name."""
+        return next(one for one in self.splits if one.split == name)
+
+
+def to_json(result: NetworkResult, version: str) -> str:
+    """The result as JSON."""
+    facts = {
+        "schema": SCHEMA,
+        "npuc": version,
+        "source": result.source,
+        "network": result.title,
+        "hardware": result.hardware,
+        "mesh": list(result.mesh),
+        **asdict(result.settings),
+        "work_seconds": result.work_seconds,
+        "gap": result.gap,
+        "method": result.method,
+        "levels": [asdict(one) for one in result.levels],
+        "splits": [asdict(one) for one in result.splits],
+        "shapes": [asdict(one) for one in result.shapes],
+        "shapes_without_room": result.unfit,
+    }
+    return json.dumps(facts, indent=1, allow_nan=False) + "\n"
+
+
+NAMES = ("split", "kinds", "sizes", "gb_per_s", "seconds", "usd", "meets", "gap")
+
+
+def to_csv(result: NetworkResult) -> str:
+    """A row a split, then a row a shape; lists by level with `x` between them."""
+    kinds, sizes = tuple(one.kind for one in result.levels), tuple(one.size for one in result.levels)
+    rows: list[tuple[object, ...]] = [
+        (
+            one.split,
+            *map(_joined, (kinds, sizes, one.gb_per_s)),
+            one.seconds,
+            one.usd,
+            one.meets,
+            result.gap if one.split == "best" else None,
+        )
+        for one in result.splits
+    ]
+    rows += [
+        ("shape", *map(_joined, (one.kinds, one.sizes, one.gb_per_s)), one.seconds, one.usd, True, one.gap)
+        for one in result.shapes
+    ]
+    return csv_text(NAMES, *rows)
+
+
+def _joined(values: tuple[object, ...]) -> str:
+    return "x".join(map(str, values))

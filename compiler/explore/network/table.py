@@ -1,0 +1,98 @@
+"""The bandwidths of a network as text: levels, splits, shapes, and a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from npuc.compiler.explore.network.result import NetworkResult, ShapeChoice
+from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
+from npuc.compiler.report.text.quantities import time_cells, time_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+STAGE_WORDS = {
+    "serial": "the stages of a collective run one after the other",
+    "pipelined": "all levels work at the same time within a collective, as with very many chunks",
+}
+OVERLAP_WORDS = {
+    "none": "work and collectives run one after the other",
+    "gradients": "sums of weights' gradients run beside other work",
+}
+
+
+def print_result(result: NetworkResult, console: Console) -> None:
+    """Print the result."""
+    settings = result.settings
+    asked = [] if settings.total_gb_per_s is None else [f"{settings.total_gb_per_s:,g} GB/s a device"]
+    asked += [] if settings.budget_usd is None else [f"{settings.budget_usd:,.12g} USD"]
+    goal = "least time" if settings.objective == "time" else "least time x cost"
+    text = f"{result.title} ({result.source}): {' and '.join(asked)} on {result.hardware} for {goal}"
+    print_note(text, console, style="bold")
+    console.print()
+    print_grid(columns_of([*_levels(result)], left=(0, 1), ranks={3: 2, 4: 1, 5: 3}), console, gap=2)
+    print_grid(columns_of([*_splits(result)]), console, gap=2)
+    if result.shapes:
+        print_grid(columns_of([*_shapes(best_by_count(result))], left=(1,)), console, gap=2)
+    for name, words in _summary(result):
+        print_line(name, words, console)
+
+
+def _levels(result: NetworkResult) -> Iterator[tuple[str, ...]]:
+    yield ("level", "kind", "size", "MB of\na step", "USD of\nGB/s", "given\nGB/s", "equal\nGB/s", "best\nGB/s")
+    splits = [result.split(name).gb_per_s for name in ("given", "equal", "best")]
+    for number, level in enumerate(result.levels):
+        price = level.usd_per_gb_per_s
+        rates = (f"{split[number]:,.4g}" for split in splits)
+        cost = "" if price is None else f"{price:g}"
+        yield (f"b{number + 1}", level.kind, f"{level.size:,}", f"{level.sent_bytes / 1e6:,.4g}", cost, *rates)
+
+
+def _splits(result: NetworkResult) -> Iterator[tuple[str, ...]]:
+    yield ("split", "GB/s", "step", "beside\nwork", "USD", "")
+    steps = time_cells([one.seconds for one in result.splits])
+    beside = time_cells([one.seconds - result.work_seconds for one in result.splits])
+    for one, step, exposed in zip(result.splits, steps, beside, strict=True):
+        usd = "" if one.usd is None else f"{one.usd:,.0f}"
+        yield (one.split, f"{sum(one.gb_per_s):,.4g}", step, exposed, usd, "" if one.meets else "not within")
+
+
+def best_by_count(result: NetworkResult) -> list[ShapeChoice]:
+    """The best shape of each number of levels."""
+    found: dict[int, ShapeChoice] = {}
+    for one in result.shapes:
+        found.setdefault(len(one.sizes), one)
+    return [found[count] for count in sorted(found)]
+
+
+def _shapes(shapes: list[ShapeChoice]) -> Iterator[tuple[str, ...]]:
+    yield ("levels", "best sizes", "GB/s by level", "step", "USD", "saves\n%")
+    steps = time_cells([one.seconds for one in shapes])
+    saved = ["", *(f"{100 * (1 - one.seconds / before.seconds):.1f}" for before, one in pairwise(shapes))]
+    for one, step, share in zip(shapes, steps, saved, strict=True):
+        usd = "" if one.usd is None else f"{one.usd:,.0f}"
+        sizes = " x ".join(map(str, one.sizes))
+        yield (str(len(one.sizes)), sizes, ", ".join(f"{rate:.4g}" for rate in one.gb_per_s), step, usd, share)
+
+
+def _summary(result: NetworkResult) -> Iterator[tuple[str, str]]:
+    settings = result.settings
+    yield "model", f"{STAGE_WORDS[settings.stages]}; {OVERLAP_WORDS[settings.overlap]}"
+    if settings.constraints:
+        yield "limits", "; ".join(settings.constraints)
+    proof = (
+        "by a closed form" if result.method == "closed form" else f"no split is better by more than {result.gap:.1e}"
+    )
+    yield "bound", proof
+    if result.shapes:
+        text = f"{len(result.shapes):,} shapes of as many devices; inner levels have at most the sizes of {result.hardware}"
+        yield "shapes", text + (f"; {result.unfit:,} more do not hold the mesh" if result.unfit else "")
+    equal, best = result.split("equal"), result.split("best")
+    gain = f"{equal.seconds / best.seconds:.3f} times as fast as the equal split"
+    forbidden = "" if equal.meets else ", which is not within what was asked for"
+    cheaper = ""
+    if equal.usd is not None and best.usd:
+        cheaper = f", for {100 * best.usd / equal.usd:.0f}% of its price"
+    yield "verdict", f"One training step takes {time_text(best.seconds)}: {gain}{cheaper}{forbidden}."
