@@ -74,6 +74,11 @@ EXAMPLES = {
         ("samples:lenet --set flexibility.order=any --budget 100", "a machine with any order of loops, sooner"),
         ("samples:lenet --samples 10000 --csv rows.csv", "tiles by samples, as a table for programs"),
     ),
+    "network": (
+        ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4", "the best bandwidth of each level"),
+        ("samples:mlp --hw cluster.toml --devices 16 --budget-usd 50000", "for a budget, on a machine with prices"),
+        ("samples:mlp --hw cluster.toml --devices 16 --budget-usd 50000 --shapes", "and with other levels"),
+    ),
     "study": (
         ("crosscheck --preset os", "our own models against each other"),
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),

@@ -73,6 +73,7 @@ def command(
         Optimisation,
         Takes(
             without=tuple(one.name for one in fields(Optimisation) if one.name not in TAKEN),
+            metavar={"objective": "time|time-cost"},
             help={"objective": "What the split minimises: time (default) or time-cost, the product of both."},
         ),
     ],

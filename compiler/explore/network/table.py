@@ -51,7 +51,7 @@ def _levels(result: NetworkResult) -> Iterator[tuple[str, ...]]:
 
 
 def _splits(result: NetworkResult) -> Iterator[tuple[str, ...]]:
-    yield ("split", "GB/s", "step", "beside\nwork", "USD", "")
+    yield ("split", "GB/s", "step", "but for\nwork", "USD", "")
     steps = time_cells([one.seconds for one in result.splits])
     beside = time_cells([one.seconds - result.work_seconds for one in result.splits])
     for one, step, exposed in zip(result.splits, steps, beside, strict=True):
@@ -82,12 +82,12 @@ def _summary(result: NetworkResult) -> Iterator[tuple[str, str]]:
     yield "model", f"{STAGE_WORDS[settings.stages]}; {OVERLAP_WORDS[settings.overlap]}"
     if settings.constraints:
         yield "limits", "; ".join(settings.constraints)
-    proof = (
-        "by a closed form" if result.method == "closed form" else f"no split is better by more than {result.gap:.1e}"
-    )
-    yield "bound", proof
+    more = f" by more than {result.gap:.1e} of it" if result.gap > 0 else ""
+    formula = "a closed form: " if result.method == "closed form" else ""
+    yield "bound", f"{formula}no split is better{more}"
     if result.shapes:
-        text = f"{len(result.shapes):,} shapes of as many devices; inner levels have at most the sizes of {result.hardware}"
+        most = f"inner levels have at most the sizes of {result.hardware}"
+        text = f"{len(result.shapes):,} shapes of as many devices; {most}"
         yield "shapes", text + (f"; {result.unfit:,} more do not hold the mesh" if result.unfit else "")
     equal, best = result.split("equal"), result.split("best")
     gain = f"{equal.seconds / best.seconds:.3f} times as fast as the equal split"

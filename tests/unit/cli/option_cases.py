@@ -41,7 +41,19 @@ REFUSES = (
     "run --dataset",
     *(
         f"{verb} --result"
-        for verb in ("compile", "explain", "run", "check", "import", "reuse", "sweep", "map", "design", "opt")
+        for verb in (
+            "compile",
+            "explain",
+            "run",
+            "check",
+            "import",
+            "reuse",
+            "sweep",
+            "map",
+            "design",
+            "network",
+            "opt",
+        )
     ),
     "flexibility --result",
 )
@@ -104,6 +116,7 @@ SHARED = {
 }
 """Cases of options that several verbs take, by the option as it is written first."""
 
+SPLIT = "--hw cluster.toml --total-gb-per-s 30"
 _DEEP = {
     "compile": "compile deep.dsl",
     "explain": "explain deep.dsl #3",
@@ -132,6 +145,7 @@ BASE = {
     "map": "map net.dsl --hw nvdla --budget 4",
     "design": f"design net.dsl {DESIGN}",
     "flexibility": "flexibility net.dsl --hw nvdla --budget 4",
+    "network": f"network net.dsl {SPLIT} --devices 4",
     "study": "study crosscheck --preset os --network net.dsl",
     "machine": "machine gemmini",
     "list": "list passes",
@@ -140,6 +154,24 @@ BASE = {
 }
 
 OWN = {
+    "network --hw": Case("--hw hypar16", "", "network net.dsl --devices 4 --total-gb-per-s 30"),
+    "network --devices": Case("--devices 4", "", f"network net.dsl {SPLIT}"),
+    "network --mesh": Case("--mesh 2x2", "", f"network net.dsl {SPLIT}"),
+    "network --total-gb-per-s": Case(
+        "--total-gb-per-s 40", "", "network net.dsl --devices 4 --hw cluster.toml --budget-usd 9000"
+    ),
+    "network --budget-usd": Case("--budget-usd 1000"),
+    "network --constraint": Case("--constraint b1>=10"),
+    "network --objective": Case("--objective time-cost"),
+    "network --stages": Case("--stages pipelined"),
+    "network --overlap": Case("--overlap gradients"),
+    "network --shapes": Case("--shapes"),
+    "network --parallel": Case("--parallel mp"),
+    "network --zero": Case("--zero"),
+    "network --convention": Case("--convention physical"),
+    "network --plan-objective": Case("--plan-objective memory", "--parallel joint"),
+    "network --exact-plan": Case("--exact-plan", "--parallel joint"),
+    "network --quiet": Case("-q", "--set maestro.num_pes=2"),
     **{f"{verb} --recompute": Case("--recompute full", command=command) for verb, command in _DEEP.items()},
     "run --debug-only": Case("--debug-only lower-to-npu,lower-vector", "-O 0"),
     "run --devices": Case("--devices 4", "--statistics"),
@@ -331,6 +363,7 @@ OF_GRAPHS = {
     "design": f"design {GRAPH} {DESIGN}",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
     "flexibility": f"flexibility {GRAPH} --hw nvdla --budget 4",
+    "network": f"network {GRAPH} {SPLIT} --mesh 2 --parallel joint --json r.json",
     "opt": f"opt {GRAPH} -p autodiff",
 }
 OWN["import -D"] = Case("-D x.0=8")

@@ -33,6 +33,26 @@ class OwnPass(ModulePass):
 
 PASSES = {"own-pass": OwnPass}
 '''
+CLUSTER = """\
+name = "cluster"
+clock_mhz = 1000
+[array]
+rows = 8
+cols = 8
+dataflow = "ws"
+[memory]
+spm_kib = 64
+[dram]
+gb_per_s = 100
+[vector]
+lanes = 8
+[network]
+levels = [
+    { kind = "switch", size = 8, gb_per_s = 2, link_usd_per_gb_per_s = 8, switch_usd_per_gb_per_s = 18 },
+    { kind = "ring", size = 4, gb_per_s = 8, latency_ns = 500, link_usd_per_gb_per_s = 4 },
+    { kind = "fc", size = 2, gb_per_s = 20, link_usd_per_gb_per_s = 2 },
+]
+"""
 FILES = {
     "net.dsl": NETWORK,
     "forward.dsl": NETWORK.replace("  optimizer sgd(lr=0.1, momentum=0.9)\n", ""),
@@ -42,6 +62,7 @@ FILES = {
     + NETWORK.replace("  logits", "  h = cells(h, hidden)\n  logits"),
     "many.dsl": NETWORK.replace("  logits", "  for i in 1..20 { h = relu(linear(h, i)) }\n  logits"),
     "own.py": OWN_PASS,
+    "cluster.toml": CLUSTER,
     "old.csv.partial": "of another sweep\n",
 }
 """The files that commands name; `in.npz` holds arrays for the network."""

@@ -1,0 +1,151 @@
+"""`npuc network`: its splits are what compiling says, limits, shapes, outputs and wrong usage."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from npuc.compiler import compile_file
+from npuc.hardware import load_hardware
+from tests.unit.cli.conftest import Npuc
+from tests.unit.cli.option_files import CLUSTER, NETWORK
+
+MACHINE = ("--hw", "cluster.toml", "--devices", "64")
+TOTAL = ("--total-gb-per-s", "30")
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cluster.toml").write_text(CLUSTER)
+    Path("big.dsl").write_text(
+        NETWORK.replace("=4", "=128").replace("=8", "=128").replace("8]", "128]").replace(" 4)", " 128)")
+    )
+    Path("free.toml").write_text(
+        "\n".join(line.split(", link")[0] + (" }," if ", link" in line else "") for line in CLUSTER.splitlines())
+    )
+
+
+def found(npuc: Npuc, *given: str) -> dict[str, object]:
+    outcome = npuc("network", "big.dsl", *MACHINE, *given, "-q", "--json", "-")
+    assert outcome.status == 0, outcome.err
+    return json.loads(outcome.out)
+
+
+def split(data: dict[str, object], name: str) -> dict[str, object]:
+    (one,) = [one for one in data["splits"] if one["split"] == name]  # type: ignore[attr-defined]
+    return one
+
+
+@pytest.mark.parametrize("parallel", ["dp", "hypar"])
+def test_times_are_those_of_the_report(npuc: Npuc, parallel: str) -> None:
+    data = {
+        overlap: found(npuc, *TOTAL, "--parallel", parallel, "--overlap", overlap) for overlap in ("none", "gradients")
+    }
+    rows = load_hardware("cluster.toml").values["network.levels"]
+    assert isinstance(rows, list)
+    for name in ("given", "equal", "best"):
+        rates = split(data["none"], name)["gb_per_s"]
+        levels = [{**row, "gb_per_s": rate} for row, rate in zip(rows, rates, strict=True)]  # type: ignore[arg-type]
+        report = compile_file(
+            "big.dsl", hardware="cluster.toml", overrides={"network.levels": levels}, devices=64, parallel=parallel
+        )
+        assert split(data["none"], name)["seconds"] == pytest.approx(report.totals.seconds, rel=1e-9)
+        if name != "best":
+            assert split(data["gradients"], name)["seconds"] == pytest.approx(
+                report.native["overlapped_seconds"], rel=1e-9
+            )
+
+
+@pytest.mark.parametrize("given", [(), ("--stages", "pipelined"), ("--overlap", "gradients"), ("--parallel", "mp")])
+@pytest.mark.parametrize("goal", ["time", "time-cost"])
+def test_the_best_split_uses_the_total_and_is_never_worse_than_the_equal_one(
+    npuc: Npuc, given: tuple[str, ...], goal: str
+) -> None:
+    data = found(npuc, *TOTAL, *given, "--objective", goal)
+    best, equal = split(data, "best"), split(data, "equal")
+    power = 0 if goal == "time" else 1
+    assert best["meets"] is True
+    assert np.sum(best["gb_per_s"]) == pytest.approx(30)  # type: ignore[arg-type]
+    assert best["seconds"] * best["usd"] ** power <= equal["seconds"] * equal["usd"] ** power  # type: ignore[operator]
+    assert 0 <= data["gap"] < 1e-6  # type: ignore[operator]
+
+
+def test_a_budget_and_a_constraint_hold(npuc: Npuc) -> None:
+    data = found(npuc, "--budget-usd", "20000", "--constraint", "b1 >= 2 b3", "--constraint", "b2<=3")
+    best = split(data, "best")
+    outer, middle, inner = best["gb_per_s"]  # type: ignore[misc]
+    assert best["usd"] == pytest.approx(20000)
+    assert outer >= 2 * inner * (1 - 1e-6)
+    assert middle <= 3 * (1 + 1e-6)
+    prices = [26, 4, 2]
+    assert best["usd"] == pytest.approx(64 * np.dot(prices, best["gb_per_s"]))  # type: ignore[arg-type]
+    assert [one["usd_per_gb_per_s"] for one in data["levels"]] == prices  # type: ignore[attr-defined]
+
+
+def test_shapes_have_as_many_devices_and_cost_as_much(npuc: Npuc) -> None:
+    data = found(npuc, "--budget-usd", "20000", "--shapes")
+    shapes = data["shapes"]
+    assert isinstance(shapes, list)
+    assert {len(one["sizes"]) for one in shapes} == {1, 2, 3}
+    for one in shapes:
+        assert np.prod(one["sizes"]) == 64
+        assert one["usd"] == pytest.approx(20000)
+        assert all(size <= most for size, most in zip(one["sizes"][1:], (4, 2), strict=False))
+    times = [one["seconds"] for one in shapes]
+    assert times == sorted(times)
+    own = [one for one in shapes if one["sizes"] == [8, 4, 2]]
+    assert own[0]["seconds"] == pytest.approx(split(data, "best")["seconds"])
+
+
+def test_text_fits_and_csv_has_a_row_a_split(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--shapes", "-q").out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "verdict   One training step takes" in text
+    rows = list(csv.DictReader(io.StringIO(npuc("network", "big.dsl", *MACHINE, *TOTAL, "-q", "--csv", "-").out)))
+    assert [row["split"] for row in rows] == ["given", "equal", "best"]
+    assert rows[0]["gb_per_s"] == "2.0x8.0x20.0"
+
+
+def test_a_machine_without_prices_has_no_usd(npuc: Npuc) -> None:
+    given = ("network", "big.dsl", "--hw", "free.toml", "--devices", "64")
+    data = json.loads(npuc(*given, *TOTAL, "-q", "--json", "-").out)
+    assert {one["usd"] for one in data["splits"]} == {None}
+    outcome = npuc(*given, "--budget-usd", "5", "-q")
+    assert outcome.status == 2
+    assert "level 1 of 3 has no price" in outcome.err
+    pytest.importorskip("matplotlib")
+    assert npuc(*given, *TOTAL, "-q", "--plot", "a.svg").status == 0
+    assert npuc("network", "big.dsl", *MACHINE, *TOTAL, "-q", "--shapes", "--plot", "b.svg").status == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "status", "error"),
+    [
+        ((), 2, "there is no bandwidth to split"),
+        (("--total-gb-per-s", "0"), 2, "expected more than 0"),
+        (("--budget-usd", "-1"), 2, "expected more than 0"),
+        ((*TOTAL, "--constraint", "b9 > 1"), 2, "the levels are b1 to b3"),
+        ((*TOTAL, "--constraint", "b1 >= 40"), 3, "--total-gb-per-s 30; --constraint 'b1 >= 40'"),
+        ((*TOTAL, "--budget-usd", "1"), 3, "--total-gb-per-s 30; --budget-usd 1"),
+        ((*TOTAL, "--shapes", "--constraint", "b1 >= 1"), 2, "--shapes"),
+        ((*TOTAL, "--stages", "parallel"), 2, "--stages"),
+        (("--budget-usd", "10", "--objective", "time-cost"), 2, "smallest network"),
+        ((*TOTAL, "-b", "cycle", "-b", "roofline"), 2, "one cost model"),
+    ],
+)
+def test_errors(npuc: Npuc, given: tuple[str, ...], status: int, error: str) -> None:
+    outcome = npuc("network", "big.dsl", *MACHINE, *given)
+    assert outcome.status == status, outcome.err
+    assert error in outcome.err
+
+
+def test_one_device_has_nothing_to_split(npuc: Npuc) -> None:
+    outcome = npuc("network", "big.dsl", "--hw", "cluster.toml", *TOTAL)
+    assert outcome.status == 2
+    assert "one device sends nothing" in outcome.err
+    assert npuc("network", "big.dsl", "--devices", "4", *TOTAL).status == 2
