@@ -76,8 +76,8 @@ EXAMPLES = {
     ),
     "network": (
         ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4", "the best bandwidth of each level"),
-        ("samples:mlp --hw cluster.toml --devices 16 --budget-usd 50000", "for a budget, on a machine with prices"),
-        ("samples:mlp --hw cluster.toml --devices 16 --budget-usd 50000 --shapes", "and with other levels"),
+        ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4 --constraint b1>=2*b4", "within a limit"),
+        ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4 --shapes", "and that of networks of other sizes"),
     ),
     "study": (
         ("crosscheck --preset os", "our own models against each other"),

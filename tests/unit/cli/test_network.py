@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,14 +30,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def found(npuc: Npuc, *given: str) -> dict[str, object]:
+def found(npuc: Npuc, *given: str) -> dict[str, Any]:
     outcome = npuc("network", "big.dsl", *MACHINE, *given, "-q", "--json", "-")
     assert outcome.status == 0, outcome.err
     return json.loads(outcome.out)
 
 
-def split(data: dict[str, object], name: str) -> dict[str, object]:
-    (one,) = [one for one in data["splits"] if one["split"] == name]  # type: ignore[attr-defined]
+def split(data: dict[str, Any], name: str) -> dict[str, Any]:
+    (one,) = [one for one in data["splits"] if one["split"] == name]
     return one
 
 
@@ -49,7 +50,7 @@ def test_times_are_those_of_the_report(npuc: Npuc, parallel: str) -> None:
     assert isinstance(rows, list)
     for name in ("given", "equal", "best"):
         rates = split(data["none"], name)["gb_per_s"]
-        levels = [{**row, "gb_per_s": rate} for row, rate in zip(rows, rates, strict=True)]  # type: ignore[arg-type]
+        levels = [{**row, "gb_per_s": rate} for row, rate in zip(rows, rates, strict=True)]
         report = compile_file(
             "big.dsl", hardware="cluster.toml", overrides={"network.levels": levels}, devices=64, parallel=parallel
         )
@@ -69,27 +70,26 @@ def test_the_best_split_uses_the_total_and_is_never_worse_than_the_equal_one(
     best, equal = split(data, "best"), split(data, "equal")
     power = 0 if goal == "time" else 1
     assert best["meets"] is True
-    assert np.sum(best["gb_per_s"]) == pytest.approx(30)  # type: ignore[arg-type]
-    assert best["seconds"] * best["usd"] ** power <= equal["seconds"] * equal["usd"] ** power  # type: ignore[operator]
-    assert 0 <= data["gap"] < 1e-6  # type: ignore[operator]
+    assert np.sum(best["gb_per_s"]) == pytest.approx(30)
+    assert best["seconds"] * best["usd"] ** power <= equal["seconds"] * equal["usd"] ** power
+    assert 0 <= data["gap"] < 1e-6
 
 
 def test_a_budget_and_a_constraint_hold(npuc: Npuc) -> None:
     data = found(npuc, "--budget-usd", "20000", "--constraint", "b1 >= 2 b3", "--constraint", "b2<=3")
     best = split(data, "best")
-    outer, middle, inner = best["gb_per_s"]  # type: ignore[misc]
+    outer, middle, inner = best["gb_per_s"]
     assert best["usd"] == pytest.approx(20000)
     assert outer >= 2 * inner * (1 - 1e-6)
     assert middle <= 3 * (1 + 1e-6)
     prices = [26, 4, 2]
-    assert best["usd"] == pytest.approx(64 * np.dot(prices, best["gb_per_s"]))  # type: ignore[arg-type]
-    assert [one["usd_per_gb_per_s"] for one in data["levels"]] == prices  # type: ignore[attr-defined]
+    assert best["usd"] == pytest.approx(64 * np.dot(prices, best["gb_per_s"]))
+    assert [one["usd_per_gb_per_s"] for one in data["levels"]] == prices
 
 
 def test_shapes_have_as_many_devices_and_cost_as_much(npuc: Npuc) -> None:
     data = found(npuc, "--budget-usd", "20000", "--shapes")
-    shapes = data["shapes"]
-    assert isinstance(shapes, list)
+    shapes: list[dict[str, Any]] = data["shapes"]
     assert {len(one["sizes"]) for one in shapes} == {1, 2, 3}
     for one in shapes:
         assert np.prod(one["sizes"]) == 64
