@@ -136,10 +136,14 @@ def shapes_of(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[Ne
     Networks of 1 to 4 levels for as many devices: the outermost levels of a network, those inside leave out.
 
     Inner levels have at most the devices that they have there, since a package or a node holds no more; the outermost
-    takes the rest.
+    takes the rest. Levels that so many devices do not reach are left out.
     """
-    for count in range(1, min(len(levels), MOST_LEVELS) + 1):
-        yield from _sized(levels[:count], devices)
+    unused = 0
+    while prod(one.size for one in levels[unused + 1 :]) >= devices:
+        unused += 1
+    used = levels[unused:]
+    for count in range(1, min(len(used), MOST_LEVELS) + 1):
+        yield from _sized(used[:count], devices)
 
 
 def _sized(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[NetworkLevel, ...]]:

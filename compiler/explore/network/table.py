@@ -35,7 +35,7 @@ def print_result(result: NetworkResult, console: Console) -> None:
     print_grid(columns_of([*_levels(result)], left=(0, 1), ranks={3: 2, 4: 1, 5: 3}), console, gap=2)
     print_grid(columns_of([*_splits(result)]), console, gap=2)
     if result.shapes:
-        print_grid(columns_of([*_shapes(best_by_count(result))], left=(1,)), console, gap=2)
+        print_grid(columns_of([*_shapes(result)], left=(1,)), console, gap=2)
     for name, words in _summary(result):
         print_line(name, words, console)
 
@@ -67,10 +67,12 @@ def best_by_count(result: NetworkResult) -> list[ShapeChoice]:
     return [found[count] for count in sorted(found)]
 
 
-def _shapes(shapes: list[ShapeChoice]) -> Iterator[tuple[str, ...]]:
+def _shapes(result: NetworkResult) -> Iterator[tuple[str, ...]]:
+    shapes, costs = best_by_count(result), result.settings.objective == "time-cost"
+    values = [one.seconds * (one.usd or 1.0) if costs else one.seconds for one in shapes]
     yield ("levels", "best sizes", "GB/s by level", "step", "USD", "saves\n%")
     steps = time_cells([one.seconds for one in shapes])
-    saved = ["", *(f"{100 * (1 - one.seconds / before.seconds):.1f}" for before, one in pairwise(shapes))]
+    saved = ["", *(f"{100 * (1 - one / before):.1f}" for before, one in pairwise(values))]
     for one, step, share in zip(shapes, steps, saved, strict=True):
         usd = "" if one.usd is None else f"{one.usd:,.0f}"
         sizes = " x ".join(map(str, one.sizes))
