@@ -13,6 +13,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 
+MOST_LISTED = 24
+"""Of more names a hint shows patterns."""
+
+
 @dataclass(frozen=True, order=True)
 class Location:
     """A place in a source file. `line` and `col` count from 1, `col` in characters."""
@@ -134,7 +138,17 @@ def nearest(name: str, known: Sequence[str]) -> str | None:
 def did_you_mean(name: str, known: Sequence[str]) -> str:
     """A hint: the nearest known name, or all of them when none is near."""
     match = nearest(name, known)
-    return f"did you mean '{match}'?" if match else f"known: {', '.join(sorted(known)) or 'none'}"
+    return f"did you mean '{match}'?" if match else f"known: {', '.join(_listed(known)) or 'none'}"
+
+
+def _listed(names: Sequence[str]) -> list[str]:
+    """Names in order; of many, those that differ in the number of a part alone are one, as a pattern (`h.*.fc1`)."""
+    if len(names) <= MOST_LISTED:
+        return sorted(names)
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault(re.sub(r"(?<![^.])\d+(?![^.])", "*", name), []).append(name)
+    return sorted(same[0] if len(same) == 1 else pattern for pattern, same in alike.items())
 
 
 def either(words: Sequence[str], between: str = "or") -> str:
