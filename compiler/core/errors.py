@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-
 MOST_LISTED = 24
 """Of more names a hint shows patterns."""
 
