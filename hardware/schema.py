@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
-from npuc.compiler.analysis.interconnect.described import PRICES, SWITCH_PRICE
-from npuc.compiler.analysis.interconnect.topology import KINDS, Kind
+from npuc.compiler.analysis.interconnect.topology import KINDS, PRICES, SWITCH_PRICE, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, ROWS, RULES
 from npuc.compiler.core.errors import UsageError

@@ -16,15 +16,12 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.ir import Attribute
 
 from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES, Latency
-from npuc.compiler.analysis.interconnect.topology import KINDS, Interconnect, Kind, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import KINDS, PRICES, Interconnect, Kind, NetworkLevel
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import Scalar
 from npuc.compiler.core.numbers import as_written
 from npuc.compiler.core.verify import location_of
 
-SWITCH_PRICE = "switch_usd_per_gb_per_s"
-PRICES = ("link_usd_per_gb_per_s", SWITCH_PRICE, "nic_usd_per_gb_per_s")
-"""Keys of a level: what links, a switch and NICs cost for each GB/s that a device sends along it."""
 NETWORK = "dist.network"
 """The attribute of a module that holds the network between its devices."""
 

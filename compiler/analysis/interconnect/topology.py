@@ -30,6 +30,9 @@ from npuc.compiler.core.errors import CapacityError
 
 Kind = Literal["pair", "ring", "fc", "switch"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+SWITCH_PRICE = "switch_usd_per_gb_per_s"
+PRICES = ("link_usd_per_gb_per_s", SWITCH_PRICE, "nic_usd_per_gb_per_s")
+"""Keys of a level: what links, a switch and NICs cost for each GB/s that a device sends along it."""
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,8 @@ def _explain_collective(given: _Given, name: str) -> None:
         **collected(given.machine, given.program, optimisation),
         **given.devices.shared(),
     }
+    if optimisation.opt_level is None and not (optimisation.pipeline or optimisation.before or optimisation.after):
+        options = {**options, "opt_level": 0}  # schedules change nothing between devices
     target = picture_target(output.plot)
     phase = given.of_layer.phase
     check_one_on_stdout(json=output.json, plot=output.plot, statistics_json=optimisation.statistics_json)

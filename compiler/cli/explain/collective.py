@@ -39,8 +39,6 @@ def show_collective(
     check_target(json)
     opened, warnings = open_source(source), list[str]()
     model = get_backend(backend or backend_for(opened))
-    if options.get("opt_level") is None and not any(options.get(key) for key in ("pipeline", "before", "after")):
-        options["opt_level"] = 0  # schedules change nothing between devices
     with stages(quiet=quiet) as say:
         found = explain_collective(opened, model, options, name, phase, said(say, quiet=quiet), warnings, watchers)
     if not quiet:

@@ -12,8 +12,7 @@ from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, fastest_spl
 from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
 from npuc.compiler.analysis.bandwidth.product import least_product
 from npuc.compiler.analysis.bandwidth.traffic import Floats, StepTraffic
-from npuc.compiler.analysis.interconnect.described import PRICES
-from npuc.compiler.analysis.interconnect.topology import NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import PRICES, NetworkLevel
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.network.program import SharedStep, mesh_fits
 from npuc.compiler.explore.network.result import (
