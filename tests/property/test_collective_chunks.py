@@ -1,6 +1,5 @@
 """Chunks of collectives: bytes, data and times against plain reference forms; the best schedule against all of them."""
 
-import time
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise
@@ -25,8 +24,6 @@ from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollectiv
 from npuc.compiler.analysis.interconnect.chunks.stages import ChunkOrder, LinkLevel, link_level, sent_bytes, stages_of
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost
 from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
-from npuc.studies.themis.settings import TOPOLOGIES
-from npuc.studies.themis.study import levels_of
 
 fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
 links = st.builds(LinkLevel, st.integers(1, 6), fractions, st.one_of(st.just(Fraction(0)), fractions))
@@ -315,13 +312,3 @@ def test_the_best_schedule_is_no_worse_than_any_policy(
     assert one.bound_s <= found.schedule.seconds <= min(times)
     if found.proved:
         assert found.schedule.seconds <= simulate(one.chains(orders), one.servers, "fifo", one.latency).seconds
-
-
-def test_a_schedule_of_64_chunks_over_four_levels_takes_little_time() -> None:
-    one = ChunkedCollective("all_reduce", Fraction(10**8), 64, levels_of(TOPOLOGIES["4D-Ring_SW_SW_SW"]))
-    took: list[float] = []
-    for _ in range(5):
-        start = time.process_time()
-        scheduled(one, "themis-scf")
-        took.append(time.process_time() - start)
-    assert min(took) < 0.01

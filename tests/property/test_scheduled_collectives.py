@@ -1,6 +1,5 @@
 """Collectives in chunks: any orders give the same sums and move the bytes that the model says; their times."""
 
-import time
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
@@ -34,7 +33,6 @@ from npuc.dialects.distributed import (
 )
 from npuc.dialects.distributed.chunks import CHUNKS
 from npuc.dialects.tensors import tensor_of
-from npuc.studies.themis.settings import TOPOLOGIES
 
 meshes = st.lists(st.integers(2, 4), min_size=1, max_size=3).map(lambda sizes: Mesh(tuple(sizes)))
 
@@ -208,15 +206,3 @@ def test_the_example_of_the_paper() -> None:
 def test_chunks_that_do_not_fit(over: tuple[int, ...], chunks: Chunks, problem: str) -> None:
     (found,) = chunks.problems(over, returns=True)
     assert problem in found
-
-
-def test_a_step_of_500_collectives_takes_little_time() -> None:
-    """64 chunks over four levels, each of another size."""
-    placement = TOPOLOGIES["4D-Ring_SW_SW_SW"].place([8, 8, 4, 4])
-    over = (0, 1, 2, 3)
-    start = time.process_time()
-    for number in range(20):
-        size = 10**7 + 4096 * number
-        chunks = chunks_by("themis-scf", "all_reduce", size, placement, over, 64, "overlap").chunks
-        chunked_cost("all_reduce", size, placement, over, chunks, "overlap")
-    assert 25 * (time.process_time() - start) < 4  # 1.6 s on an idle machine
