@@ -25,6 +25,10 @@ from tests.support.golden import terms_text
 ALL = read_glossary(read_page("glossary"))
 TABLES = [[t for t in ALL if t.where is None], [t for t in ALL if t.where is not None]]
 SPANS = [span for term in ALL for span in re.findall(r"`([^`]+)`", term.meaning)]
+PRICED = (
+    "network.levels=[{kind='switch',size=2,gb_per_s=1,link_usd_per_gb_per_s=4,switch_usd_per_gb_per_s=9},"
+    "{kind='ring',size=4,gb_per_s=4,link_usd_per_gb_per_s=2}]"
+)
 GROUPS = "network.groups=[{tflops=2,gb_per_s=4},{tflops=1,gb_per_s=8}]"
 COMMANDS = (
     "compile samples:mlp",
@@ -44,6 +48,12 @@ COMMANDS = (
     "map samples:lenet --budget 4",
     "flexibility samples:lenet --budget 4",
     "reuse samples:lenet",
+    "compile samples:mlp --devices 16 --hw hypar16 --collectives themis-scf --chunks 8 --parallel dp",
+    "explain samples:mlp --devices 16 --hw hypar16 --parallel dp -b cycle --collective h.linear",
+    f"network samples:mlp --devices 8 --hw edge --set {PRICED} --total-gb-per-s 9 --constraint b1>=2 --parallel dp",
+    f"network samples:mlp --devices 8 --hw edge --set {PRICED} --budget-usd 400 --shapes --parallel dp",
+    "design samples:lenet --area-mm2 0.2 --budget 40",
+    "design samples:lenet --area-mm2 0.2 --budget 160 --class any",
 )
 """Commands that print every table of a report and every line below."""
 
