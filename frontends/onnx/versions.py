@@ -181,8 +181,8 @@ def _spatial(call: OnnxCall, _: Run) -> Newer:
 
 @_until(14, "BatchNormalization")
 def _batch_norm(call: OnnxCall, _: Run) -> Newer:
-    """Before opset 14 it is in training mode where statistics are wanted."""
-    training = any(name for name in call.outputs[1:])
+    """Before opset 14 it is in training mode where the node has statistics as results, wanted or not."""
+    training = any(call.node.outputs[1:])
     return call.changed(attributes={**call.attributes, "training_mode": int(training)})
 
 

@@ -27,7 +27,7 @@ def batch_norm(c: OnnxContext) -> Result:
     elif mean is not None and var is not None and c.own(running_mean=mean, running_var=var):
         plain = c.settled(c.call("batch_norm", c.x(), affine=False, **named))
     else:
-        raise c.error("is in training mode and shares its running statistics, expected its own")
+        raise c.error("is in training mode, expected running statistics that are parameters of its own")
     scale, shift = (c.let("reshape", c.x(index), shape) for index in (1, 2))
     return c.call("add", c.let("mul", plain, scale), shift)
 

@@ -73,8 +73,29 @@ def test_statistics_that_are_shared_or_wanted_are_refused(tmp_path: Path) -> Non
     second = node("BatchNormalization", ["b", *PARAMETERS, *STATISTICS], ["d", "", ""], training_mode=1)
     tail = (node("GlobalAveragePool", ["d"], ["c"]), POOL[1])
     shared = saved(tmp_path, [norm(training_mode=1), second, *tail], ["out"], PARAMETERS | STATISTICS)
-    with pytest.raises(SourceError, match="is in training mode and shares its running statistics, expected its own"):
+    with pytest.raises(
+        SourceError, match="is in training mode, expected running statistics that are parameters of its own"
+    ):
         import_file(shared)
     wanted = saved(tmp_path, [norm(training_mode=1), *POOL], ["out", "new_mean"], PARAMETERS | STATISTICS)
     with pytest.raises(SourceError, match="output 'new_mean' is wanted, which has no counterpart"):
+        import_file(wanted)
+
+
+@pytest.mark.parametrize("opset", [9, 13])
+def test_before_opset_14_the_mode_is_in_the_number_of_results(tmp_path: Path, opset: int) -> None:
+    """A node with five results is in training mode, whether anybody reads them or not."""
+    results = ["b", "new_mean", "new_var", "saved_mean", "saved_var"]
+    numbers = PARAMETERS | STATISTICS
+    squared = node("Mul", ["bn.weight", "bn.weight"], ["scale"])
+    given = {"x": X, "y": Y}
+    newer = import_file(saved(tmp_path, [squared, norm("scale", training_mode=1), *POOL], ["out"], numbers))
+    trained = saved(tmp_path, [squared, norm("scale", results), *POOL], ["out"], numbers, opset)
+    assert import_file(trained) == newer
+    step = run_file(trained, inputs=given).outputs["out"]
+    frozen = saved(tmp_path, [squared, norm("scale", ["b"]), *POOL], ["out"], numbers, opset)
+    assert import_file(frozen) != newer
+    assert not np.allclose(run_file(frozen, inputs=given).outputs["out"], step, atol=1e-2)
+    wanted = saved(tmp_path, [norm(outputs=results), *POOL], ["out", "saved_var"], numbers, opset)
+    with pytest.raises(SourceError, match="output 'saved_var' is wanted, which has no counterpart"):
         import_file(wanted)
