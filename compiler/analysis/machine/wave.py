@@ -143,11 +143,11 @@ def _grouped(folds: Iterable[Fold], array: Array) -> Iterator[Wave]:
 def _in_place(folds: Iterable[Fold], array: Array, *, tile_loaded: bool) -> Iterator[Wave]:
     at, tiles = 0, dict[bool, Hashable]()
     for fold in folds:
-        new, tile = fold.sums not in tiles, (fold.name, fold.tile)
-        if new or tiles[fold.sums] != tile:
+        new = fold.sums not in tiles
+        if new or tiles[fold.sums] != fold.tile:
             # Weights come before their first fold, sums leave when others take their place.
             at += 0 if new and (fold.sums or tile_loaded) else array.reload
-        tiles[fold.sums] = tile
+        tiles[fold.sums] = fold.tile
         yield Wave(fold.rows, fold.cols, fold.steps, at)
         at += array.stream(fold.steps)
 
@@ -159,15 +159,14 @@ def _instructions(folds: Iterable[Fold], array: Array) -> Iterator[Wave]:
     held: Hashable = None
     count = 0
     for fold in folds:
-        tile = (fold.name, fold.tile)
-        if tile != held:
+        if fold.tile != held:
             # `count` are the instructions on the tile that is replaced.
             at += 0 if held is None else own.reload + own.wait(count)
             count = 0
         for low in range(0, fold.steps, array.tile_m):
             yield Wave(fold.rows, fold.cols, min(array.tile_m, fold.steps - low), at, own.deep)
             at, count = at + own.block, count + 1
-        held = tile
+        held = fold.tile
 
 
 def _load(array: Array) -> int:

@@ -65,13 +65,13 @@ def _folds(nest: Nest, array: Array, at: Ranges, number: object, *, stays: bool)
         size = {"m": m, "n": n, "k": k}
         rows, cols, steps = size[place.rows], size[place.cols], size[place.streamed]
         sums = leaves_sums(statement, array)
-        own = stays and keeps_tile(nest, statement, array)
-        if own and batch == 1 and rows <= array.rows and cols <= array.cols:
+        kept = stays and keeps_tile(nest, statement, array)
+        if kept and batch == 1 and rows <= array.rows and cols <= array.cols:
             fixed = (*members(view, place.rows), *members(view, place.cols), *view.batch)
-            yield Fold(statement.out, rows, cols, steps, tuple(at[dim] for dim in fixed), sums)
+            yield Fold(statement.out, rows, cols, steps, (statement.out, *(at[dim] for dim in fixed)), sums)
             continue
         for element in range(batch):
             for col in range(0, cols, array.cols):
                 for row in range(0, rows, array.rows):
-                    own, wide = min(array.rows, rows - row), min(array.cols, cols - col)
-                    yield Fold(statement.out, own, wide, steps, (statement.out, number, element, col, row), sums)
+                    high, wide = min(array.rows, rows - row), min(array.cols, cols - col)
+                    yield Fold(statement.out, high, wide, steps, (statement.out, number, element, col, row), sums)
