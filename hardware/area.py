@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.published_area import AREA_MODELS, Sizes
-from npuc.compiler.analysis.machine.table import as_written
+from npuc.compiler.core.numbers import as_written
 from npuc.hardware.description import Hardware
 from npuc.hardware.level_keys import LEVELS
 from npuc.hardware.levels import levels_of

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.core.kinds import Scalar, Value, WrongValue
+from npuc.compiler.core.numbers import as_written
 from npuc.hardware.memories import MEMORIES
 from npuc.hardware.schema import KEYS
 from npuc.hardware.technology import (

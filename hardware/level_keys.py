@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
-from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.core.kinds import Scalar, Value
+from npuc.compiler.core.numbers import as_written
 
 LEVELS, OFF_CHIP = "memory.levels", "DRAM"
 NODE = "technology.node_nm"

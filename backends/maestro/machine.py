@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS, AccessCosts, PeArray
 from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
+from npuc.compiler.core.numbers import as_written
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS
 from npuc.hardware import Hardware

@@ -17,7 +17,7 @@ from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, From
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
-from npuc.compiler.core.numbers import as_written as as_written
+from npuc.compiler.core.numbers import as_written
 
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
