@@ -24,8 +24,8 @@ def with_network_file(values: Mapping[str, Value], home: Path) -> dict[str, Valu
     """
     A description whose levels are those of the file that it names, if it names one; the name counts from `home`.
 
-    Raises `Contradiction` for a file that cannot be read, `UsageError` for one that describes no levels that the schema
-    allows.
+    Raises `Contradiction` for a file that cannot be opened, `UsageError` for one that is no text or describes no levels
+    that the schema allows.
     """
     name = values.get(NETWORK)
     if not isinstance(name, str):
@@ -37,12 +37,13 @@ def with_network_file(values: Mapping[str, Value], home: Path) -> dict[str, Valu
     try:
         text = text_of_file(path, str(path), "network file")
     except UsageError as e:
+        if e.location is not None:
+            raise  # a place in the network file
         hint = "the name counts from the folder of the hardware file that has it, else from here"
         raise Contradiction(NETWORK, f"{NETWORK}: {e.message}", hint) from None
     rows = read_astra_network(text, str(path))
     try:
         return {**values, NETWORK: KEYS[NETWORK].kind.read(rows)}
     except WrongValue as e:
-        dimension = "" if e.entry is None else f", dimension {len(rows) - e.entry} of {len(rows)}"
-        text = str(e) if e.entry is None else str(e).partition(": ")[2]
-        raise UsageError(f"{path}{dimension}: {text}") from None
+        number = len(rows) - (e.entry or 0)
+        raise UsageError(f"{path}, dimension {number} of {len(rows)}: {e.reason}") from None

@@ -20,13 +20,13 @@ class WrongValue(Exception):
     """
     A value is not what its key takes; the text says what was found and what was expected.
 
-    In a list of tables `entry` is the one that is wrong, from 0 (messages count from 1), and `inner` its key where it
-    is one.
+    In a list of tables `entry` is the one that is wrong, from 0 (messages count from 1), `inner` its key where it is
+    one, and `reason` the text without the entry.
     """
 
-    def __init__(self, message: str, entry: int | None = None, inner: str | None = None):
+    def __init__(self, message: str, entry: int | None = None, inner: str | None = None, reason: str | None = None):
         super().__init__(message)
-        self.entry, self.inner = entry, inner
+        self.entry, self.inner, self.reason = entry, inner, message if reason is None else reason
 
 
 _SHOWN_BITS = 1024
@@ -207,7 +207,7 @@ class Rows:
     def _wrong_entry(self, number: int, what: str, key: str | None = None) -> WrongValue:
         """What is wrong with an entry of the list; the text may begin with its key."""
         inner = key or what.partition(":")[0] if key or ":" in what else None
-        return WrongValue(f"{self.entry} {number + 1}: {what}", number, inner)
+        return WrongValue(f"{self.entry} {number + 1}: {what}", number, inner, what)
 
 
 Kind = Integer | OneOf | Real | Flag | Text | Limit | Rows

@@ -11,9 +11,10 @@ class AstraNetwork(Emitter):
     def emit(self, compiled: Compiled) -> Emitted:
         """See `Emitter`."""
         from npuc.compiler.emit.traces.astra import network_files
-        from npuc.hardware.network import network_of
+        from npuc.hardware.network import latency_of, network_of
 
-        return network_files(network_of(compiled.machine, backend="astra-network"), compiled.module)
+        machine = compiled.machine
+        return network_files(network_of(machine, backend="astra-network"), compiled.module, latency_of(machine))
 
 
 EMITTER = AstraNetwork()

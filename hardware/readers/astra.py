@@ -26,11 +26,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import NoReturn
 
-from npuc.compiler.analysis.machine.table import as_written
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean
 from npuc.compiler.core.kinds import Scalar
+from npuc.compiler.core.numbers import DIGITS as MOST_DIGITS
+from npuc.compiler.core.numbers import as_written
 from npuc.hardware.readers.flat_yaml import Item, Items, read_items
 
 SUFFIXES = (".yml", ".yaml", ".json")
@@ -46,6 +48,7 @@ _SECOND = ("topology", "npus_count", "bandwidth", "latency")
 _FIRST = ("topologies-per-dim", "units-count", "links-count", "link-bandwidth", "link-latency")
 _FIRST_WAITS = ("nic-latency", "router-latency")
 _FIRST_OTHER = ("topology-name", "dimensions-count", "dimension-type", "hbm-latency", "hbm-bandwidth", "hbm-scale")
+_FIRST_KEYS = (*_FIRST, *_FIRST_WAITS, *_FIRST_OTHER)
 
 
 def read_astra_network(text: str, name: str) -> list[dict[str, Scalar]]:
@@ -55,13 +58,16 @@ def read_astra_network(text: str, name: str) -> list[dict[str, Scalar]]:
     Raises `UsageError` with the place for whatever is not such a file, and for what levels cannot say.
     """
     file = _File(name, text, read_items(text, name))
-    levels = _first_version(file) if any("-" in key for key in file.items) else _second_version(file)
+    levels = _second_version(file) if file.items.keys().isdisjoint(_FIRST_KEYS) else _first_version(file)
     return levels[::-1]
 
 
 def rounded(value: Fraction) -> float:
-    """A converted number, to twelve digits."""
-    return float(f"{float(value):.{DIGITS}g}")
+    """A converted number, to twelve digits; infinite beyond what a float holds."""
+    try:
+        return float(f"{float(value):.{DIGITS}g}")
+    except OverflowError:
+        return inf
 
 
 def shortest(value: Fraction, factor: Fraction) -> float:
@@ -108,7 +114,9 @@ class _File:
         for item in self.listed(key, count):
             value = item.real
             if value is None or value < 0 or (value == 0 and not zero):
-                self.wrong(f"{key}: found '{item.text}', expected a number {'from' if zero else 'above'} 0", item)
+                self.wrong(
+                    f"{key}: found '{item.text}', expected a finite number {'from' if zero else 'above'} 0", item
+                )
             found.append(as_written(value))
         return found
 
@@ -117,7 +125,8 @@ class _File:
         found: list[int] = []
         for item in self.listed(key, count):
             if item.integer is None or item.integer < least:
-                self.wrong(f"{key}: found '{item.text}', expected an integer from {least}", item)
+                digits = f" of at most {MOST_DIGITS} digits" if item.is_long else ""
+                self.wrong(f"{key}: found '{item.text}', expected an integer from {least}{digits}", item)
             found.append(item.integer)
         return found
 
@@ -166,7 +175,7 @@ def _level(topology: str, size: int, gb_per_s: Fraction, latency_ns: Fraction) -
 
 def _first_version(file: _File) -> list[dict[str, Scalar]]:
     """The levels of a file of version 1, innermost first."""
-    file.check_keys((*_FIRST, *_FIRST_WAITS, *_FIRST_OTHER), _FIRST)
+    file.check_keys(_FIRST_KEYS, _FIRST)
     _check_first(file)
     topologies = file.topologies("topologies-per-dim")
     count = len(topologies)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from npuc.compiler.core.errors import Location, UsageError
-from npuc.compiler.core.numbers import integer_of, real_of
+from npuc.compiler.core.numbers import integer_of, is_integer, real_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,11 @@ class Item:
     def integer(self) -> int | None:
         """The integer that it is, if it is one."""
         return None if self.quoted else integer_of(self.text)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is an integer of too many digits."""
+        return not self.quoted and is_integer(self.text) and self.integer is None
 
     @property
     def real(self) -> float | None:
@@ -78,7 +83,7 @@ _PIECES = re.compile(
 
 def read_items(text: str, name: str) -> dict[str, Items]:
     """The keys of a file with what each has, in order. Raises `UsageError` with the place for any other text."""
-    return _Reader(text.removeprefix("\ufeff"), name).read()
+    return _Reader(text, name).read()
 
 
 class _Reader:
@@ -120,6 +125,9 @@ class _Reader:
             while self._skip("-"):
                 found.entries.append(self._word())
         else:
+            token = self._peek()
+            if token is not None and not in_braces and token.first and token.item.col == 1:
+                self._wrong(token, f"a value of '{key.text}'")
             found.entries.append(self._word())
             found.scalar = True
         return found

@@ -2,7 +2,7 @@
 Writing the network of devices as files of ASTRA-sim 2: the inverse of `npuc.hardware.readers.astra`.
 
     network.yml          the dimensions of the network, innermost first
-    system.json          the collective algorithm of each dimension, as costed here, and the chunks of collectives
+    system.json          the collective algorithm of each dimension, and the chunks of collectives
     remote_memory.json   none
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from npuc.compiler.analysis.interconnect.chunks.events import Latency
 from npuc.compiler.analysis.interconnect.collectives import collective_of
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
 from npuc.compiler.core.errors import UsageError
@@ -27,7 +28,7 @@ from npuc.hardware.readers.astra import FULL, GIB_PER_GB, KINDS, RING, SWITCH, l
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-_TOPOLOGIES = {kind: topology for topology, kind in KINDS.items()}
+_TOPOLOGIES = {"pair": FULL, **{kind: topology for topology, kind in KINDS.items()}}
 _SCATTER = {RING: "ring", FULL: "direct", SWITCH: "halvingDoubling"}
 _EXCHANGE = {RING: "ring", FULL: "direct", SWITCH: "direct"}
 _SCATTERS = ("all-reduce-implementation", "all-gather-implementation", "reduce-scatter-implementation")
@@ -48,11 +49,11 @@ class _Dimension:
         return "direct" if self.topology == SWITCH and self.size & (self.size - 1) else _SCATTER[self.topology]
 
 
-def network_files(network: Interconnect, module: ModuleOp) -> Emitted:
+def network_files(network: Interconnect, module: ModuleOp, latency: Latency = "serial") -> Emitted:
     """
     The files of a network, as far as the devices of a program use it; all of it for a program on one device.
 
-    Raises `UsageError` for a level that ASTRA-sim has no topology for.
+    `latency` is what a level waits for. Raises `UsageError` for a part of a ring, which is no topology of ASTRA-sim.
     """
     mesh = mesh_of_program(module)
     used = (
@@ -69,15 +70,13 @@ def network_files(network: Interconnect, module: ModuleOp) -> Emitted:
             "system.json": json.dumps(_system(dimensions, max(_counts(chunked))), indent=2) + "\n",
             "remote_memory.json": json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}) + "\n",
         },
-        (*_warnings(levels, dimensions), *_chunk_warnings(chunked)),
+        (*_warnings(levels, dimensions), *_chunk_warnings(chunked, latency)),
     )
 
 
 def _dimension(level: NetworkLevel, number: int, used: int) -> _Dimension:
     """A level, of which so many devices are used."""
-    topology = _TOPOLOGIES.get(level.kind, FULL if level.kind == "pair" else None)
-    if topology is None:
-        raise UsageError(f"network.levels, level {number + 1}: ASTRA-sim has no topology for the kind '{level.kind}'")
+    topology = _TOPOLOGIES[level.kind]
     if topology == RING and used < level.size:
         raise UsageError(
             f"network.levels, level {number + 1}: {used} devices of a ring of {level.size} are no ring, and ASTRA-sim "
@@ -125,8 +124,11 @@ def _system(dimensions: list[_Dimension], chunks: int) -> dict[str, object]:
 def _warnings(levels: dict[int, NetworkLevel], dimensions: list[_Dimension]) -> Iterator[str]:
     """What is another thing there."""
     for (number, level), one in zip(levels.items(), dimensions, strict=True):
-        if level.algorithm is not None:
-            yield f"network.levels, level {number + 1}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
+        place = f"network.levels, level {number + 1}"
+        if level.algorithm not in (None, level.kind):
+            yield f"{place}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
+        elif (level.kind, one.scatter) == ("switch", "direct"):
+            yield f"{place}: ASTRA-sim has no halving and doubling of {one.size} devices, and direct in its place"
     if any(one.topology == RING for one in dimensions):
         yield "ASTRA-sim sends one way around a ring by default, over one of the two links that a device has there"
 
@@ -141,10 +143,12 @@ def _counts(chunked: list[Chunks | None]) -> set[int]:
     return {1 if chunks is None else len(chunks.routes) for chunks in chunked} or {1}
 
 
-def _chunk_warnings(chunked: list[Chunks | None]) -> Iterator[str]:
+def _chunk_warnings(chunked: list[Chunks | None], latency: Latency) -> Iterator[str]:
     """What chunks do there that they do not here."""
     counts = _counts(chunked)
     if len(counts) > 1:
         yield f"collectives have {min(counts)} to {max(counts)} chunks: ASTRA-sim cuts all into {max(counts)}"
     if any(chunks is not None and len(set(chunks.routes)) > 1 for chunks in chunked):
         yield "chunks have orders of their own: ASTRA-sim sends all of them through the dimensions in one order"
+    if latency == "overlap" and max(counts) > 1:
+        yield "network.latency is overlap: ASTRA-sim has one chunk at a time in a dimension, messages on their way too"

@@ -97,16 +97,22 @@ def second(**changed: str) -> str:
         (second(npus_count="[4, 1]"), "2:17", "npus_count: found '1', expected an integer from 2"),
         (second(npus_count="[4, 2.0]"), "2:17", "npus_count: found '2.0', expected an integer from 2"),
         (second(npus_count='[4, "2"]'), "2:17", "npus_count: found '2', expected an integer from 2"),
-        (second(bandwidth="[0, 1]"), "3:13", "bandwidth: found '0', expected a number above 0"),
-        (second(bandwidth="[1, .nan]"), "3:16", "bandwidth: found '.nan', expected a number above 0"),
-        (second(latency="[-1, 1]"), "4:11", "latency: found '-1', expected a number from 0"),
+        (second(bandwidth="[0, 1]"), "3:13", "bandwidth: found '0', expected a finite number above 0"),
+        (second(bandwidth="[1, .nan]"), "3:16", "bandwidth: found '.nan', expected a finite number above 0"),
+        (second(latency="[-1, 1]"), "4:11", "latency: found '-1', expected a finite number from 0"),
+        (second(bandwidth="[1e999, 1]"), "3:13", "bandwidth: found '1e999', expected a finite number above 0"),
+        (second(npus_count=f"[4, 1{19 * '0'}]"), "2:17", "0', expected an integer from 2 of at most 18 digits"),
+        (second(latency=" "), "5:1", "found the end of the file, expected a value"),
+        ("topology:\nnpus_count: [2]\n", "2:1", "found 'npus_count', expected a value of 'topology'"),
+        ("topology:\n  - Ring\n  2\n", "3:3", "found '2', expected a key at the beginning of a line"),
         (second(latency="[1, 1"), "5:1", "found the end of the file, expected ','"),
         (second(latency="[1, [1]]"), "4:14", "found '[', expected a name or a number"),
-        (second(latency="[1, &a 1]"), "4:14", "latency: found '&a 1', expected a number from 0"),
+        (second(latency="[1, &a 1]"), "4:14", "latency: found '&a 1', expected a finite number from 0"),
         (second(latency="{a: 1}"), "4:10", "found '{', expected a name or a number"),
         (second() + "latency: [1, 1]\n", "5:1", "found 'latency', expected each key once, first in line 4"),
         (second() + "  extra: 1\n", "5:3", "found 'extra', expected a key at the beginning of a line"),
         (second() + "lateny: [1, 2]\n", "5:1", "unknown key 'lateny' of an ASTRA-sim network file"),
+        (second() + "npus-count: [1, 2]\n", "5:1", "unknown key 'npus-count' of an ASTRA-sim network file"),
         (second() + "a: 'b\n", "5:4", "found ''', expected a key, a list or a value"),
         (second() + "a\n", "6:1", "found the end of the file, expected ':'"),
         (IN_JSON + "x", "4:1", "found 'x', expected the end of the file"),
@@ -129,6 +135,7 @@ def test_what_is_no_such_file(text: str, place: str | None, message: str) -> Non
 PIECES = st.sampled_from(
     [
         *("topology", "npus_count", "bandwidth", "latency", "units-count", "Ring", "Switch", "2", "-1", "1e999", "0"),
+        *("1.7e308", "FullyConnected", "9" * 18),
         *(": ", ":", "[", "]", "{", "}", ", ", "- ", "\n", "\n  ", "#x", '"', "'", "\\", "\t", "é", "\x00", "9" * 40),
     ]
 )
@@ -225,7 +232,9 @@ def test_the_system_has_an_algorithm_a_dimension() -> None:
         assert system[f"{key}-implementation"] == ["direct", "ring", "halvingDoubling", "direct"]
     assert system["all-to-all-implementation"] == ["direct", "ring", "direct", "direct"]
     assert json.loads(content["remote_memory.json"]) == {"memory-type": "NO_MEMORY_EXPANSION"}
-    assert [warning for warning in found.warnings if "one way around a ring" in warning]
+    one, other = found.warnings
+    assert one == "network.levels, level 1: ASTRA-sim has no halving and doubling of 6 devices, and direct in its place"
+    assert "one way around a ring" in other
 
 
 def test_a_hardware_file_names_one_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,6 +260,8 @@ def test_a_hardware_file_names_one_beside_it(tmp_path: Path, monkeypatch: pytest
         ("n.yml", second(bandwidth="[1, 9e6]") + "\n", None),
         ("n.yml", second(bandwidth="[1, 9.9e6]"), "n.yml, dimension 2 of 2: gb_per_s: expected a number above 0 to"),
         ("n.yml", second(npus_count="[1048577, 2]"), "n.yml, dimension 1 of 2: size: expected an integer from 2 to"),
+        ("n.yml", second(bandwidth="[1.7e308, 1]"), "n.yml, dimension 1 of 2: gb_per_s: expected a number above 0 to"),
+        ("n.yml", second(latency="[1, 1e308]"), "n.yml, dimension 2 of 2: latency_ns: expected a number from 0 to"),
         ("", second(), "network.levels: expected a list of tables or the name of a network file of ASTRA-sim, got an"),
     ],
 )
@@ -292,3 +303,20 @@ def test_part_of_a_ring_is_refused() -> None:
     whole = cast("Mapping[str, str]", network_files(network, on(4, 8)).content)["network.yml"]
     assert "npus_count: [ 8, 4 ]" in whole
     assert read_astra_network(whole, "n")[0]["gb_per_s"] == 3.0, "links to three of seven"
+
+
+def test_a_network_file_that_is_no_text_has_the_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("n.yml").write_bytes(second().encode() + b"\xff")
+    Path("m.toml").write_text('name = "m"\n[network]\nlevels = "n.yml"\n')
+    for hardware in ("m.toml", {"network.levels": "n.yml"}):
+        with pytest.raises(UsageError, match="found the byte 0xff, which is not UTF-8") as caught:
+            load_hardware(hardware)
+        assert str(caught.value.location) == "n.yml:5:1"
+
+
+@pytest.mark.parametrize(("algorithm", "said"), [(None, False), ("ring", False), ("mine", True)])
+def test_other_algorithms_are_said(algorithm: str | None, *, said: bool) -> None:
+    network = Interconnect((NetworkLevel("ring", 4, Fraction(10**9), algorithm=algorithm),))
+    found = network_files(network, ModuleOp([])).warnings
+    assert any(one == "network.levels, level 1: ASTRA-sim has ring in place of 'mine'" for one in found) == said
