@@ -272,7 +272,9 @@ def _emitted(result: Compilation, outputs: CompileOutputs) -> Emitted | None:
         return None
     from npuc.compiler.emit.base import Compiled
 
-    return outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0], outputs.depth))
+    found = outputs.emitter.emit(Compiled(result.modules[0], result.machines[0], result.reports[0], outputs.depth))
+    found.check_beside(outputs.program)
+    return found
 
 
 def _write(result: Compilation, outputs: CompileOutputs, emitted: Emitted | None) -> None:

@@ -10,6 +10,8 @@ installed distribution through the entry point group `npuc.emitters`:
 
 from __future__ import annotations
 
+import os
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, cast
 
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.outputs import cannot_write
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -50,12 +53,30 @@ class Emitted:
     """
     What an emitter made: one text, or files by name; and what is to be told of it.
 
-    `note` is said before files are written.
+    `note` is said before files are written. `family` is a regular expression of the names that a reader of the folder
+    takes for files of this program.
     """
 
     content: str | Mapping[str, str | bytes]
     warnings: tuple[str, ...] = ()
     note: str = ""
+    family: str = ""
+
+    def check_beside(self, folder: str) -> None:
+        """Raise `UsageError` for a folder with files of the family that are not among these: another run's."""
+        if not os.path.isdir(folder):
+            return
+        try:
+            found = sorted(name for name in os.listdir(folder) if re.fullmatch(self.family, name))
+        except OSError as e:
+            raise cannot_write(folder, e) from e
+        others = [name for name in found if name not in self.content]
+        if others:
+            more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+            raise UsageError(
+                f"'{folder}' has {others[0]}{more} of another run, which readers would take for a part of this one",
+                hint="name another folder, or remove the files of the other run",
+            )
 
 
 class Emitter(ABC):

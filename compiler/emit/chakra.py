@@ -1,8 +1,14 @@
 """The step as execution traces in the format of MLCommons Chakra, a file a device, for other simulators."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from npuc.compiler.emit.base import Compiled, Emitted, Emitter
+
+if TYPE_CHECKING:
+    from npuc.compiler.emit.traces.devices import Traces
 
 
 class ChakraTraces(Emitter):
@@ -13,13 +19,13 @@ class ChakraTraces(Emitter):
     def emit(self, compiled: Compiled) -> Emitted:
         """See `Emitter`."""
         from npuc.compiler.emit.traces.communicators import Communicators
-        from npuc.compiler.emit.traces.devices import Traces
-        from npuc.compiler.emit.traces.program import step_of
+        from npuc.compiler.emit.traces.devices import GROUPS, SUFFIX, Traces
+        from npuc.compiler.emit.traces.program import traced_step
         from npuc.compiler.emit.traces.schema import string
         from npuc.hardware.network import network_of
 
         report = compiled.report
-        step = step_of(compiled.module, report)
+        step = traced_step(compiled.module, report)
         communicators = None
         if step.mesh is not None:
             has_network = compiled.machine.get("network.levels") is not None
@@ -28,16 +34,18 @@ class ChakraTraces(Emitter):
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", report.network) or "step"
         said = {"generator": f"npuc {report.npuc}", "network": report.network, "hardware": compiled.machine.name}
         traces = Traces(name, step, communicators, [string(key, value) for key, value in said.items()])
-        return Emitted(traces, note=_note(traces.devices, len(step.tasks), traces.size))
+        family = "|".join((rf"{name}\.\d+{re.escape(SUFFIX)}", re.escape(GROUPS)))
+        return Emitted(traces, note=_note(traces), family=family)
 
 
-def _note(devices: int, tasks: int, size: int) -> str:
+def _note(traces: Traces) -> str:
     """What is going to be written."""
     from npuc.compiler.report.text.quantities import bytes_unit
 
-    traces = "1 trace" if devices == 1 else f"{devices:,} traces"
-    scale, unit = bytes_unit(size)
-    return f"writing {traces} of {tasks:,} nodes, {size / scale:,.1f} {unit}"
+    count = "1 trace" if traces.devices == 1 else f"{traces.devices:,} traces"
+    most = "up to " if traces.varies_in_nodes else ""
+    scale, unit = bytes_unit(traces.size)
+    return f"writing {count} of {most}{traces.most_nodes:,} nodes, {traces.size / scale:,.1f} {unit}"
 
 
 EMITTER = ChakraTraces()

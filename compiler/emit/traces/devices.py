@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from npuc.compiler.emit.traces.communicators import Communicators, Participants
-from npuc.compiler.emit.traces.program import Step, Task, micros_of
+from npuc.compiler.emit.traces.program import TracedStep, TracedTask, micros_of
 from npuc.compiler.emit.traces.schema import (
     COLLECTIVES,
     NodeType,
@@ -59,14 +59,19 @@ class Traces(Mapping[str, bytes]):
     """
     The files of a step's traces by name: `NAME.DEVICE.et`, and the devices of communicator groups where some are named.
 
-    `communicators` is None for one device; `header` are attributes of the metadata of each trace.
+    `communicators` is None for one device; `header` are attributes of the metadata of each trace. A trace has
+    `most_nodes` at most, fewer where the device takes no part in a message (`varies_in_nodes`).
     """
 
-    def __init__(self, name: str, step: Step, communicators: Communicators | None, header: Sequence[bytes]) -> None:
+    def __init__(
+        self, name: str, step: TracedStep, communicators: Communicators | None, header: Sequence[bytes]
+    ) -> None:
         self._name = name
         self.devices = 1 if step.mesh is None else step.mesh.devices
         self._devices = {f"{name}.{device}{SUFFIX}": device for device in range(self.devices)}
-        self._parts = _joined([metadata(header), *_Encoder(step, communicators).parts()])
+        encoder = _Encoder(step, communicators)
+        self.most_nodes, self.varies_in_nodes = encoder.count, encoder.count > len(step.tasks)
+        self._parts = _joined([metadata(header), *encoder.parts()])
         groups = {} if communicators is None else communicators.groups
         text = json.dumps({str(number): devices for number, devices in groups.items()}) + "\n"
         self._beside = {GROUPS: text.encode()} if groups else {}
@@ -112,14 +117,14 @@ def _joined(parts: Sequence[bytes | _Varying]) -> list[bytes | _Varying]:
 class _Encoder:
     """The nodes of the tasks of a step, in program order. A message is two: what a device sends, what it receives."""
 
-    def __init__(self, step: Step, communicators: Communicators | None) -> None:
+    def __init__(self, step: TracedStep, communicators: Communicators | None) -> None:
         self._step, self._communicators = step, communicators
         self._micros = micros_of(step)
         self._ids: list[int] = []
-        count = 0
+        self.count = 0
         for task in step.tasks:
-            self._ids.append(count)
-            count += 2 if isinstance(task.exchange, SendReceiveOp) else 1
+            self._ids.append(self.count)
+            self.count += 2 if isinstance(task.exchange, SendReceiveOp) else 1
 
     def parts(self) -> Iterator[bytes | _Varying]:
         """The nodes of each task."""
@@ -143,7 +148,7 @@ class _Encoder:
 
         return _Varying(key, lambda device: self._node(number, who, device))
 
-    def _participants(self, task: Task) -> Participants:
+    def _participants(self, task: TracedTask) -> Participants:
         if task.exchange is None or self._communicators is None:
             return Participants()
         return self._communicators.over(levels_of(task.exchange))

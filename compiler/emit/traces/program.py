@@ -8,12 +8,12 @@ before them.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.communication import FREE
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 COMM = "comm"
+_NO_TASKS = (*FREE, ViewOp, ConstantOp, ReturnOp)
 
 
 @dataclass(frozen=True)
-class Task:
+class TracedTask:
     """
     Work or an exchange: its row of the report, the numbers of the tasks whose values it reads, ascending, and the
     operation where it is an exchange.
@@ -48,14 +49,14 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Step:
+class TracedStep:
     """The tasks of a step, and the mesh of devices that run it; None for one device."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[TracedTask, ...]
     mesh: Mesh | None
 
 
-def step_of(module: ModuleOp, report: Report) -> Step:
+def traced_step(module: ModuleOp, report: Report) -> TracedStep:
     """
     The tasks of a program that was scored.
 
@@ -64,12 +65,10 @@ def step_of(module: ModuleOp, report: Report) -> Step:
     mesh = mesh_of_program(module)
     funcs = [op for op in module.ops if isinstance(op, FuncOp)]
     rows = _Rows(report, funcs)
-    tasks: list[Task] = []
+    tasks: list[TracedTask] = []
     for func in funcs:
         _add_tasks(func, rows, tasks)
-    if rows.left:
-        raise _not_by_operation(report)
-    return Step(tuple(tasks), mesh)
+    return TracedStep(tuple(tasks), mesh)
 
 
 def mesh_of_program(module: ModuleOp) -> Mesh | None:
@@ -80,14 +79,14 @@ def mesh_of_program(module: ModuleOp) -> Mesh | None:
     return next(iter(meshes), None)
 
 
-def _add_tasks(func: FuncOp, rows: _Rows, tasks: list[Task]) -> None:
+def _add_tasks(func: FuncOp, rows: _Rows, tasks: list[TracedTask]) -> None:
     """The tasks of a function, behind those that are there."""
     sources: dict[SSAValue, frozenset[int]] = {}
     for op in func.body.block.ops:
         reads = frozenset[int]().union(*(sources.get(value, ()) for value in _read_by(op)))
         row = rows.take(op)
         if row is not None:
-            tasks.append(Task(row, tuple(sorted(reads)), op if isinstance(op, DistOp) else None))
+            tasks.append(TracedTask(row, tuple(sorted(reads)), op if isinstance(op, DistOp) else None))
             reads = frozenset([len(tasks) - 1])
         for result in op.results:
             sources[result] = reads
@@ -113,25 +112,17 @@ class _Rows:
                         hint="-b cycle has one for every operation",
                     )
                 self._work.setdefault((row.name, row.phase, row.op), deque()).append(row)
-        counts: dict[tuple[str, str, str], int] = {}
-        for func in funcs:
-            for op in func.body.block.ops:
-                if _key(op) in self._work:
-                    counts[_key(op)] = counts.get(_key(op), 0) + 1
-        if counts != {key: len(found) for key, found in self._work.items()}:
+        ops = [op for func in funcs for op in func.body.block.ops if not isinstance(op, _NO_TASKS)]
+        work = Counter(_key(op) for op in ops if not isinstance(op, DistOp))
+        exchanges = sum(isinstance(op, DistOp) for op in ops)
+        if exchanges != len(self._exchanges) or work != {key: len(found) for key, found in self._work.items()}:
             raise _not_by_operation(report)
 
-    @property
-    def left(self) -> bool:
-        """Whether there are rows that no operation took."""
-        return bool(self._exchanges) or any(self._work.values())
-
     def take(self, op: Operation) -> OpRow | None:
-        """The row of an operation; None for one that has none."""
-        if isinstance(op, DistOp):
-            return self._exchanges.popleft() if self._exchanges and not isinstance(op, FREE) else None
-        found = self._work.get(_key(op))
-        return found.popleft() if found and not isinstance(op, ViewOp | ConstantOp) else None
+        """The row of an operation; None for one that is no task."""
+        if isinstance(op, _NO_TASKS):
+            return None
+        return (self._exchanges if isinstance(op, DistOp) else self._work[_key(op)]).popleft()
 
 
 def _key(op: Operation) -> tuple[str, str, str]:
@@ -145,7 +136,7 @@ def _not_by_operation(report: Report) -> UsageError:
     )
 
 
-def micros_of(step: Step) -> Mapping[int, tuple[int, int]]:
+def micros_of(step: TracedStep) -> Mapping[int, tuple[int, int]]:
     """
     When each task begins, and how long it takes, in whole microseconds: one after another, as the report adds them up.
 

@@ -7,7 +7,7 @@ out, as proto3 has it. Source: https://protobuf.dev/programming-guides/encoding.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 _VARINT, _FIXED64, _LENGTH = 0, 1, 2
 _WORD = 1 << 64
@@ -49,7 +49,7 @@ def bytes_field(number: int, value: bytes) -> bytes:
     return _tag(number, _LENGTH) + delimited(value)
 
 
-def packed_field(number: int, values: Sequence[int] | Iterable[int]) -> bytes:
+def packed_field(number: int, values: Iterable[int]) -> bytes:
     """Repeated numbers, packed."""
     content = b"".join(map(varint, values))
     return bytes_field(number, content) if content else b""
