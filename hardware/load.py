@@ -155,6 +155,11 @@ def load_constraints(name: str) -> MapRules:
     return found
 
 
+def machine_constraints(hardware: Hardware, name: str | None = None, text: str | None = None) -> MapRules:
+    """The constraints of mappings that a machine has itself, of a file of this name and text, where that is known."""
+    return rules_of({key: hardware.get(key) or () for key in (RULES, DIVISORS)}, name or hardware.name, text)
+
+
 def text_of_hardware(hardware: HardwareLike) -> str:
     """The text of the preset or file that `hardware` names; empty for a mapping. Raises `UsageError`."""
     if isinstance(hardware, Mapping):

@@ -21,6 +21,7 @@ from npuc.backends.cycle.knobs import KNOBS, time_parts
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
+from npuc.backends.mapping_rules import rule_warnings
 from npuc.backends.operations import place_of, sparsity_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.analysis.machine.reused_tiles import contractions_reusing_tiles
@@ -96,6 +97,7 @@ class CycleBackend(Backend):
         warnings = [*edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         warnings += followed_warnings(ops, rows, machine)
+        warnings += rule_warnings(ops, hardware, machine.array.elements)
         certificates = layer_certificates(ops, rows, machine)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
 

@@ -11,15 +11,15 @@ from npuc.backends.maestro.cost import StatementCost, costs_of_clusters
 from npuc.backends.maestro.machine import NAME, MappedMachine, mapped_machine
 from npuc.backends.maestro.rows import buffer_need, contract_row
 from npuc.backends.maestro.statements import statement_cost
+from npuc.backends.mapping_rules import Compared, on_nest, one_of, rule_warnings
 from npuc.backends.operations import sparsity_warnings, uncosted_row
-from npuc.compiler.analysis.mapping.constraints.broken import Constrained, broken
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, NO_RULES, RULES, MapRules, rules_of
-from npuc.compiler.analysis.mapping.convert import layer_clusters, to_clusters, to_maestro
+from npuc.compiler.analysis.mapping.constraints.broken import Constrained
+from npuc.compiler.analysis.mapping.convert import layer_clusters, to_maestro
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, InterleaveOp, MoveOp, VectorOp
 from npuc.dialects.npu.nest import Nest, Statement
-from npuc.dialects.provenance import layer_of, role_of
+from npuc.dialects.provenance import layer_of
 from npuc.hardware import Hardware
 
 OTHERS = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
@@ -98,15 +98,18 @@ def _key(op: ContractOp, number: int, machine: MappedMachine) -> Hashable:
 
 
 def _report(module: ModuleOp, hardware: Hardware, known: Known) -> Report:
-    rules = rules_of({key: hardware.get(key) or () for key in (RULES, DIVISORS)}, hardware.name, None)
-    scorer = _Scorer(mapped_machine(hardware), rules=rules, known=known)
+    machine = mapped_machine(hardware)
+    scorer = _Scorer(machine, known=known)
     for op in module.walk():
         if isinstance(op, ContractOp):
             scorer.add(op)
         elif isinstance(op, OTHERS):
             scorer.rows.append(uncosted_row(op, len(scorer.rows)))
-    sparse = sparsity_warnings(module.walk(), "MAESTRO's mappings are of dense products")
-    return make_report(NAME, hardware.as_dict(), scorer.rows, warnings=[*scorer.warnings(), *sparse])
+    compared = _compared_layer if machine.mode == "parity" else on_nest
+    warnings = rule_warnings(module.walk(), hardware, machine.array.num_pes, compared)
+    warnings += scorer.warnings()
+    warnings += sparsity_warnings(module.walk(), "MAESTRO's mappings are of dense products")
+    return make_report(NAME, hardware.as_dict(), scorer.rows, warnings=warnings)
 
 
 @dataclass
@@ -115,10 +118,8 @@ class _Scorer:
 
     machine: MappedMachine
     rows: list[OpRow] = field(default_factory=list[OpRow])
-    rules: MapRules = NO_RULES
     known: Known = field(default_factory=dict[Hashable, StatementCost])
     remarks: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    compared: set[Hashable] = field(default_factory=set[Hashable])
     together: int = 0
 
     def add(self, op: ContractOp) -> None:
@@ -126,8 +127,6 @@ class _Scorer:
         statements = op.nest.statements
         self.together += len(statements) > 1 or isinstance(op.parent_op(), InterleaveOp)
         machine = self.machine.for_contraction(op)
-        if self.rules:
-            self._compare(op)
         for number in range(len(statements)):
             key = _key(op, number, machine)
             if key not in self.known:
@@ -141,24 +140,9 @@ class _Scorer:
                 self.remarks.setdefault(what, []).append(text)
             self.rows.append(contract_row(op, len(self.rows), number, cost, machine))
 
-    def _compare(self, op: ContractOp) -> None:
-        """Keep which of the machine's constraints the mapping of a contraction does not meet."""
-        layer, phase, pes = layer_of(op), role_of(op).value, self.machine.array.num_pes
-        key = op.nest, op.mapping_attr, layer, phase
-        if op.mapping_attr is not None and key not in self.compared:
-            self.compared.add(key)
-            own, mapping = _compared(op, op.mapping_attr.data, self.machine)
-            if isinstance(mapping, str):
-                told = [f"is no cut of loops, which the machine's constraints are about: {mapping}"]
-            else:
-                found = broken(self.rules, own, mapping, pes, layer, phase)
-                told = [f"breaks {one} of the machine's constraints" for one in found]
-            for one in told:
-                self.remarks.setdefault(f"its mapping {one}", []).append(f"{layer} ({phase})".strip())
-
     def warnings(self) -> list[str]:
         """What is to be told, mistakes of one kind as one sentence with the first layer."""
-        found = [_told(kind, layers) for kind, layers in self.remarks.items()]
+        found = [one_of(kind, layers) for kind, layers in self.remarks.items()]
         if self.together:
             found.append(f"products that run together ({self.together:,} times) are priced one statement after another")
         others = sum(row.kind != "matrix" for row in self.rows)
@@ -168,26 +152,15 @@ class _Scorer:
         return found
 
 
-def _compared(
-    op: ContractOp, mapping: Mapping | Clusters, machine: MappedMachine
-) -> tuple[Constrained, Clusters | str]:
-    """What constraints are about in the machine's mode, and a mapping there; a sentence where it is no cut of loops."""
-    pes = machine.array.num_pes
-    if machine.mode == "parity":
-        said = to_maestro(mapping, op.nest) if isinstance(mapping, Clusters) else mapping
-        if isinstance(said, Mapping):
-            return Constrained.of_layer(said.problem), layer_clusters(said, pes)
-        return Constrained.of_nest(op.nest), said
-    return Constrained.of_nest(op.nest), to_clusters(mapping, op.nest, pes) if isinstance(mapping, Mapping) else mapping
+def _compared_layer(mapping: Mapping | Clusters, nest: Nest, elements: int) -> Compared:
+    """A mapping in MAESTRO's terms, for constraints of the dimensions of the layer there."""
+    said = to_maestro(mapping, nest) if isinstance(mapping, Clusters) else mapping
+    if isinstance(said, Mapping):
+        return Constrained.of_layer(said.problem), layer_clusters(said, elements)
+    return Constrained.of_nest(nest), said
 
 
 def _rest(remark: str) -> str:
     """What a remark says behind its colon, in brackets."""
     rest = remark.partition(": ")[2]
     return f" ({rest})" if rest else ""
-
-
-def _told(kind: str, layers: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(layers))
-    more = f" and {len(distinct) - 1:,} more" if len(distinct) > 1 else ""
-    return f"{distinct[0]}{more}: {kind}"

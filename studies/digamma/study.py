@@ -12,7 +12,6 @@ from math import exp, fsum, log, prod
 import numpy as np
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.options import CompileKeywords
@@ -29,7 +28,7 @@ from npuc.compiler.explore.mapping.mappers.random import generator
 from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
 from npuc.compiler.explore.workers import answers
 from npuc.frontends.source import Source, open_source
-from npuc.hardware import Hardware, load_hardware
+from npuc.hardware import Hardware, load_hardware, machine_constraints
 from npuc.hardware.area import MODEL
 from npuc.studies.base import Advance
 from npuc.studies.digamma.encoding import LEVELS, DesignCode
@@ -193,7 +192,7 @@ def lowered_step(network: str, source: str, step: Step, hardware: str) -> Lowere
     }
     module, machine = lowered_module(opened, get_backend("maestro"), options, None, warnings)
     texts = [f"{network}, {step}: {text}" for text in warnings]
-    if machine.get(RULES) or machine.get(DIVISORS):
+    if machine_constraints(machine):
         texts.append(f"the constraints of {machine.name} do not restrict the machines of the study, nor their mappings")
     model = given.get(MODEL, str) if given.written(MODEL) else AREA_MODEL
     if model != AREA_MODEL:

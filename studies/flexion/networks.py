@@ -8,7 +8,6 @@ from functools import cached_property
 from math import fsum
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import RULES
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.options import CompileKeywords, HardwareLike
 from npuc.compiler.driver.compile import lowered_module
@@ -18,7 +17,7 @@ from npuc.compiler.explore.flexibility.machine import FlexibleMachine, flexible_
 from npuc.compiler.explore.flexibility.result import FlexSettings
 from npuc.compiler.explore.mapping.task import ExactTask
 from npuc.frontends.source import open_source
-from npuc.hardware import Hardware
+from npuc.hardware import Hardware, machine_constraints
 from npuc.studies.flexion.settings import Age, Preset, StudiedNetwork
 
 
@@ -57,7 +56,7 @@ def mapped_network(
     }
     backend, warnings = get_backend("maestro"), list[str]()
     module, machine = lowered_module(source, backend, options, None, warnings)
-    if machine.get(RULES):
+    if machine_constraints(machine):
         warnings.append(
             f"the constraints of {machine.name} do not restrict the machine that is designed, nor free axes"
         )

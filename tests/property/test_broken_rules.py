@@ -57,6 +57,7 @@ def test_nothing_is_broken_where_all_rules_are_met_together(problem: Problem, se
         told = broken(rules, own, mapping, ELEMENTS, "a", "forward")
         fine = meets_all(together, own.work, mapping, divides=True)
         assert (not told) == fine, (told, mapping)
+        assert all(told)
         seen.add(fine)
     assert seen
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuc.backends.registry import get_backend
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -22,6 +21,7 @@ from npuc.compiler.explore.flexibility.machine import flexible_machine
 from npuc.compiler.explore.flexibility.result import Flexibility, FlexSettings
 from npuc.compiler.explore.mapping.best import OBJECTIVES
 from npuc.frontends.source import Source
+from npuc.hardware import machine_constraints
 
 if TYPE_CHECKING:
     from npuc.compiler.driver.watch.watcher import Watcher
@@ -65,7 +65,7 @@ def find_flexibility(
     with without_cycle_collection():
         module, hardware = lowered_module(source, backend, keywords, say, warnings, watchers=watchers)
         machine = flexible_machine(hardware, options_of(keywords).mapping)
-        if hardware.get(RULES) or hardware.get(DIVISORS):
+        if machine_constraints(hardware):
             warnings.append(
                 f"the constraints of {hardware.name} do not restrict classes, which are free axes as a whole"
             )

@@ -142,6 +142,26 @@ def test_the_schedule_is_that_of_the_mapping_and_the_difference_is_told() -> Non
     assert sum(numbers[1:2] + numbers[3:5]) == row.cycles
 
 
+RULES: dict[str, tuple[dict[str, object], ...]] = {
+    "order 'K Y' at level 1 (rule 1)": ({"level": 1, "order": "K Y"},),
+    "tiles 'C=all' at level 1 (rule 2)": ({"level": 2, "spread": "K Y"}, {"level": 1, "tiles": "C=all"}),
+    "fanout 8192 at level 2 (rule 1)": ({"level": 2, "fanout": 8192}, {"utilization": 1.0}),
+    "": ({"level": 1, "order": "Y K", "layers": "*"}, {"kind": "convolution", "spread": "none"}),
+}
+
+
+@pytest.mark.parametrize("breaks", RULES)
+def test_what_a_followed_mapping_breaks_of_the_machines_rules_is_told(breaks: str) -> None:
+    """As the backend maestro tells it, and without another number."""
+    text = module(f"1 [m : 512, n : 256, k : 1024], {ON_OS}", m=1000)
+    own = {**FAST_DRAM, "constraints.rules": list(RULES[breaks])}
+    found = {backend: scored(text, backend, own) for backend in ("cycle", "maestro")}
+    for report in found.values():
+        told = [one.partition(": ")[2] for one in report.warnings if "constraints" in one]
+        assert told == [f"its mapping breaks {breaks} of the machine's constraints"] * bool(breaks)
+    assert found["cycle"].ops == scored(text, "cycle").ops
+
+
 def test_one_level_is_a_fold_a_tile() -> None:
     (row,) = scored(module(ON_OS, 256, 512, 64), "cycle").ops
     assert row.schedule is not None

@@ -274,10 +274,11 @@ def test_what_has_no_effect_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     first = f"{net}, training: {net}:1: the first line is taken as a layer; SCALE-Sim skips it as the header"
     assert warnings(MACHINE) == [first]
     assert warnings(MACHINE + '[technology]\nmodel = "gamma-int8"\n') == [first]
-    last, rules, model = warnings(MACHINE + '[technology]\nmodel = "maestro"\n' + RULES)
-    assert rules.startswith("the constraints of own do not restrict the machines of the study")
-    assert model.startswith("technology.model of own is not read: areas are by gamma-int8")
-    assert last == first
+    for some in (RULES, "[constraints]\ndivisors = true\n"):
+        last, rules, model = warnings(MACHINE + '[technology]\nmodel = "maestro"\n' + some)
+        assert rules.startswith("the constraints of own do not restrict the machines of the study")
+        assert model.startswith("technology.model of own is not read: areas are by gamma-int8")
+        assert last == first
 
 
 def test_inference_has_batch_one_or_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

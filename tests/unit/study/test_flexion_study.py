@@ -129,9 +129,11 @@ def test_wrong_usage(asked: Asked, error: type[Exception], words: str) -> None:
         STUDY.plan(asked).run(lambda name, count: None)
 
 
-def test_what_has_no_effect_is_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "rules", ['[[constraints.rules]]\nlevel = 1\nspread = "K"\n', "[constraints]\ndivisors = true\n"]
+)
+def test_what_has_no_effect_is_said(tmp_path: Path, rules: str) -> None:
     path = tmp_path / "bound.toml"
-    rules = '[[constraints.rules]]\nlevel = 1\nspread = "K"\n'
     text = 'name = "bound"\n[memory]\nelement_bytes = 2\n[maestro]\nnum_pes = 16\n' + rules
     path.write_text(text, encoding="utf-8")
     found = STUDY.plan(

@@ -14,7 +14,7 @@ from npuc.compiler.analysis.mapping.constraints.resolve import (
     dimensions_of,
     dimensions_of_layer,
 )
-from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, Atom, MapRules, rules_of
+from npuc.compiler.analysis.mapping.constraints.rules import RULES, Atom, MapRules
 from npuc.compiler.analysis.mapping.constraints.words import ROLES
 from npuc.compiler.core.errors import CapacityError, Location, UsageError, either, nearest
 from npuc.compiler.core.options import Options
@@ -29,7 +29,7 @@ from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.mapping.task import ExactTask, ParityTask, SearchTask
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of, role_of
-from npuc.hardware import Hardware, text_of_hardware
+from npuc.hardware import Hardware, machine_constraints, text_of_hardware
 from npuc.hardware.readers.toml_places import find_in_entry
 
 T = TypeVar("T", bound=SearchTask)
@@ -42,7 +42,7 @@ def machine_rules(hardware: Hardware, options: Options) -> MapRules:
         name, text = "hardware override" if RULES in overrides else hardware.name, None
     else:
         name, text = os.fspath(name), text_of_hardware(name)
-    return rules_of({key: hardware.get(key) or () for key in (RULES, DIVISORS)}, name, text)
+    return machine_constraints(hardware, name, text)
 
 
 @dataclass(frozen=True)
