@@ -44,7 +44,7 @@ class RecordKind:
         return head_of(self.verb)
 
 
-MAPS = RecordKind("map", "source, machine, mapper, seed or space", "--budget, -j and outputs")
+MAPS = RecordKind("map", "source, machine, constraints, mapper, seed or space", "--budget, -j and outputs")
 
 
 def head_of(verb: str) -> str:

@@ -61,6 +61,11 @@ class Found:
     bound: float | None = None
     default_allowed: bool = True
 
+    @property
+    def comparable(self) -> bool:
+        """Whether the machine can run the default mapping, and it meets the constraints."""
+        return self.default_fits and self.default_allowed
+
 
 @dataclass(frozen=True)
 class MappedRow:
@@ -148,15 +153,20 @@ class SearchResult:
         """The number of contractions whose default mapping the machine cannot run, and the number of all."""
         return sum(not self.of(row).default_fits for row in self.rows), len(self.rows)
 
+    @property
+    def comparable(self) -> int:
+        """The number of contractions whose default mapping is comparable."""
+        return sum(self.of(row).comparable for row in self.rows)
+
     def total(self, *, default: bool, comparable: bool = False) -> MappingCost | None:
         """
         The program's cycles and energy, buffers the largest need; None where a contraction has no default mapping.
 
-        With `comparable` only contractions whose default mapping the machine can run count.
+        With `comparable` only contractions count whose default mapping is.
         """
         costs: list[tuple[int, MappingCost]] = []
         for row in self.rows:
-            if comparable and not self.of(row).default_fits:
+            if comparable and not self.of(row).comparable:
                 continue
             cost = self.of(row).default if default else self.of(row).best
             if cost is None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 UNITS: dict[Objective, str] = {"time": "cycles", "energy": "MACs' worth", "edp": "cycle x MAC"}
 TOO_LARGE = "*"
 """The mark of a default mapping that the machine cannot run as it costs."""
+DISALLOWED = "!"
+"""The mark of a default mapping that does not meet the constraints."""
 PREFIXES = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 
 
@@ -92,10 +94,11 @@ def _gap_cell(gap: float | None) -> str:
 
 
 def _default_cell(found: Found, times: float, objective: Objective, digits: int) -> str:
-    """The cost of the default mapping, marked where the machine cannot run it at this cost."""
+    """The cost of the default mapping, marked where it is not comparable."""
     if found.default is None:
         return ""
-    return f"{times * found.default.of(objective):,.{digits}f}{'' if found.default_fits else TOO_LARGE}"
+    marks = ("" if found.default_fits else TOO_LARGE) + ("" if found.default_allowed else DISALLOWED)
+    return f"{times * found.default.of(objective):,.{digits}f}{marks}"
 
 
 def short_text(mapping: MappingAttr) -> str:
@@ -130,7 +133,7 @@ def _summary(result: SearchResult) -> Iterator[tuple[str, str]]:
     if unfit:
         text = f"The default mappings of {unfit:,} of {count:,} contractions do not fit into the machine's buffers,"
         yield "*", f"{text} or bring more than its network carries in their time."
-    yield "verdict", _verdict(result, count - unfit)
+    yield "verdict", _verdict(result)
 
 
 def _rules(result: SearchResult) -> str:
@@ -140,24 +143,35 @@ def _rules(result: SearchResult) -> str:
         return f"{text}, which all mappings meet."
     return (
         f"{text}, which all mappings meet; the default mappings of {result.disallowed:,} of {len(result.rows):,} "
-        "contractions do not."
+        f"contractions do not ({DISALLOWED})."
     )
 
 
-def _verdict(result: SearchResult, fitting: int) -> str:
-    """The default mappings against the best ones, for contractions whose default mapping the machine can run."""
+def _verdict(result: SearchResult) -> str:
+    """The default mappings against the best ones, for contractions whose default mapping is comparable."""
     default, best = (result.total(default=which, comparable=True) for which in (True, False))
-    if not fitting or default is None or best is None:
-        return "The machine can run none of the default mappings, so that there is nothing to compare."
+    if not result.comparable or default is None or best is None:
+        return f"{_none(result)}, so that there is nothing to compare."
     objective = result.settings.objective
     names = {"time": "The time", "energy": "The energy", "edp": "Energy x delay"}
     ratio = default.of(objective) / best.of(objective)
     others = [f"{name} {_change(getattr(default, field), getattr(best, field))}" for name, field in _OTHERS[objective]]
-    among = "" if fitting == len(result.rows) else f" in the {fitting:,} contractions where the machine can run them"
+    why = [text for text, lacks in ((_RUNS, result.unfit[0]), (_MEETS, result.disallowed)) if lacks]
+    contractions = f"{result.comparable:,} contraction{'s' if result.comparable != 1 else ''}"
+    among = f" in the {contractions} where {' and '.join(why)}" if why else ""
     text = f"{names[objective]} of the default mappings is {ratio:,.2f} times the best ones'"
     return f"{text}{among}; {', '.join(others)}."
 
 
+def _none(result: SearchResult) -> str:
+    """Why no default mapping is comparable."""
+    if result.disallowed == len(result.rows):
+        return "None of the default mappings meets the constraints"
+    that = " that meet the constraints" if result.disallowed else ""
+    return f"The machine can run none of the default mappings{that}"
+
+
+_RUNS, _MEETS = "the machine can run them", "they meet the constraints"
 _OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {
     "time": (("energy", "energy"),),
     "energy": (("time", "cycles"),),
@@ -168,6 +182,8 @@ _OTHERS: dict[Objective, tuple[tuple[str, str], ...]] = {
 def _change(before: float, after: float) -> str:
     if after == before:
         return "stays"
+    if max(before, after) < 1.005 * min(before, after):  # which would be 1.00
+        return f"{'falls' if after < before else 'grows'} by less than 0.5%"
     return f"falls to 1/{before / after:,.2f}" if after < before else f"grows to {after / before:,.2f} times as much"
 
 

@@ -193,7 +193,7 @@ def test_a_record_of_another_search_is_refused(npuc: Npuc, change: tuple[str, st
     before = Path("two.costs").read_bytes()
     outcome = npuc(*ask, *change)
     assert (outcome.status, outcome.out) == (2, "")
-    assert "'two.costs' was begun with another source, machine, mapper, seed or space" in outcome.err
+    assert "'two.costs' was begun with another source, machine, constraints, mapper, seed or space" in outcome.err
     assert Path("two.costs").read_bytes() == before
 
 
