@@ -38,7 +38,7 @@ from npuc.dialects.provenance import layer_of
 _PATTERNS = {"native": FoldTranspositions, "ttgt": ContractByGemm}
 _IDLE = {
     "native": "no contraction reads or writes a transposed tensor that it could take as it lies",
-    "ttgt": "all contractions are products of matrices or convolutions",
+    "ttgt": "no contraction has several dimensions for one of M, N, K that a product of matrices could have as one",
 }
 
 

@@ -5,7 +5,7 @@ A layout has, for each axis of a tensor, parts of dimensions, outermost first. A
 a transposition permutes axes. Cuts of one dimension that several tensors ask for must nest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
@@ -73,37 +73,40 @@ def regrouped(layout: Layout, shape: Sequence[int]) -> Layout | None:
 
 def before_transpositions(value: SSAValue, layout: Layout) -> tuple[SSAValue, Layout] | None:
     """The value that transpositions, perhaps with reshapes between, make this one of; None without one."""
-    found = None
-    while True:
-        owner = value.owner
-        if isinstance(owner, MoveOp) and owner.kind == "transpose":
-            axes = permutation_of(owner)
-            value, layout = owner.operands[0], tuple(layout[axes.index(axis)] for axis in range(len(axes)))
-            found = value, layout
-        elif isinstance(owner, ViewOp) and owner.kind == "reshape":
-            groups = regrouped(layout, shape_of(owner.operands[0]))
-            if groups is None:
-                return found
-            value, layout = owner.operands[0], groups
-        else:
-            return found
+    return _followed(value, layout, lambda value: value.owner, lambda op: op.operands[0])
 
 
 def after_transpositions(value: SSAValue, layout: Layout) -> tuple[SSAValue, Layout] | None:
     """What transpositions, perhaps with reshapes between, make of a value that nothing else reads; None without one."""
+    return _followed(value, layout, SSAValue.get_user_of_unique_use, lambda op: op.results[0])
+
+
+def _followed(
+    value: SSAValue,
+    layout: Layout,
+    neighbour: Callable[[SSAValue], object],
+    end: Callable[[MoveOp | ViewOp], SSAValue],
+) -> tuple[SSAValue, Layout] | None:
+    """The last value behind a transposition on the way from neighbour to neighbour, to the `end` of each."""
     found = None
-    while (use := value.get_user_of_unique_use()) is not None:
-        if isinstance(use, MoveOp) and use.kind == "transpose":
-            value, layout = use.results[0], tuple(layout[axis] for axis in permutation_of(use))
+    while isinstance(op := neighbour(value), MoveOp | ViewOp):
+        value = end(op)
+        moved = _moved(op, value, layout)
+        if moved is None:
+            break
+        layout = moved
+        if isinstance(op, MoveOp):
             found = value, layout
-        elif isinstance(use, ViewOp) and use.kind == "reshape":
-            groups = regrouped(layout, shape_of(use.results[0]))
-            if groups is None:
-                return found
-            value, layout = use.results[0], groups
-        else:
-            return found
     return found
+
+
+def _moved(op: MoveOp | ViewOp, end: SSAValue, layout: Layout) -> Layout | None:
+    """The layout of one end of a transposition or reshape, from that of the other; None for another operation."""
+    if isinstance(op, MoveOp) and op.kind == "transpose":
+        axes = permutation_of(op)
+        taken = axes if end is op.results[0] else [axes.index(axis) for axis in range(len(axes))]
+        return tuple(layout[axis] for axis in taken)
+    return regrouped(layout, shape_of(end)) if isinstance(op, ViewOp) and op.kind == "reshape" else None
 
 
 @dataclass

@@ -86,6 +86,21 @@ func.func @groups(%x: tensor<4x6x5xf32>, %w: tensor<6x3xf32>) -> tensor<4x5x3xf3
 // TTGT-LABEL: @groups
 // TTGT: npu.contract (m = 20, m_ = 3, k = 6) ins(X = {{%.+}}[m, k], W = %w[k, m_]) outs(Y[m, m_])
 
+// Several transpositions are followed to the last one, and reshapes between them.
+func.func @chain(%x: tensor<5x6x4xf32>, %w: tensor<6x3xf32>) -> tensor<3x2x10xf32> {
+  %0 = npu.move transpose(%x) <{axes = array<i64: 2, 0, 1>}> : (tensor<5x6x4xf32>) -> tensor<4x5x6xf32>
+  %1 = npu.view reshape(%0) : (tensor<4x5x6xf32>) -> tensor<20x6xf32>
+  %2 = npu.move transpose(%1) <{axes = array<i64: 1, 0>}> : (tensor<20x6xf32>) -> tensor<6x20xf32>
+  %3 = npu.contract (m = 20, n = 3, k = 6) ins(X = %2[k, m], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x20xf32>, tensor<6x3xf32>) -> tensor<20x3xf32>
+  %4 = npu.view reshape(%3) : (tensor<20x3xf32>) -> tensor<2x10x3xf32>
+  %y = npu.move transpose(%4) <{axes = array<i64: 2, 0, 1>}> : (tensor<2x10x3xf32>) -> tensor<3x2x10xf32>
+  func.return %y : tensor<3x2x10xf32>
+}
+// NATIVE-LABEL: @chain
+// NATIVE-NEXT: [[X:%.+]] = npu.view reshape(%x) : (tensor<5x6x4xf32>) -> tensor<5x6x2x2xf32>
+// NATIVE-NEXT: [[Y:%.+]] = npu.contract (m0 = 2, m1 = 2, m2 = 5, n = 3, k = 6)
+// NATIVE-SAME:   ins(X = [[X]][m2, k, m0, m1], W = %w[k, n]) outs(Y[n, m0, m1, m2])
+
 // A mapping is one of the form that the contraction has.
 func.func @mapped(%x: tensor<4x6x5xf32>, %w: tensor<6x3xf32>) -> tensor<4x5x3xf32> {
   %y = npu.contract (a = 4, b = 5, c = 3, e = 6) ins(X = %x[a, e, b], W = %w[e, c]) outs(Y[a, b, c]) do(Y += X * W) {mapping = #mapping.clusters<4 [a : 4 / 1]>} : (tensor<4x6x5xf32>, tensor<6x3xf32>) -> tensor<4x5x3xf32>

@@ -176,7 +176,7 @@ HAS_SCHEDULES = "no schedule is searched for contractions that have one"
 NO_LAYER = "no contraction is of such a layer"
 IDLE = {
     f"{SCHEDULED},contraction-form{{form=ttgt}}": "the contractions have schedules, residents or mappings, or run",
-    f"{NPU},contraction-form{{form=ttgt}}": "all contractions are products of matrices or convolutions",
+    f"{NPU},contraction-form{{form=ttgt}}": "no contraction has several dimensions for one of M, N, K",
     f"{NPU},contraction-form{{form=native}}": "no contraction reads or writes a transposed tensor that it could take",
     f"{NPU},contraction-form{{form=native only=fc9}}": f"only=fc9 has no effect: {NO_LAYER}",
     "contraction-form{form=native},lower-to-npu": "has no contractions yet: it comes after lower-to-npu",

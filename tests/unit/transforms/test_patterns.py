@@ -131,6 +131,31 @@ def test_contractions_in_turn_are_changed_at_once() -> None:
     assert op.spm == 400
 
 
+PRODUCTS = """\
+%y = npu.contract (a = 4, c = 5, e = 6, n = 3) ins(X = %x[a, e, c], W = %w[e, n]) outs(Y[a, c, n])
+  do(Y += X * W) {layer = "a"} : (tensor<4x6x5xf32>, tensor<6x3xf32>) -> tensor<4x5x3xf32>
+%z = npu.contract (a = 4, c = 5, e = 6, n = 3) ins(X = %x[a, e, c], W = %v[e, n]) outs(Y[a, c, n])
+  do(Y += X * W) {layer = "b"} : (tensor<4x6x5xf32>, tensor<6x3xf32>) -> tensor<4x5x3xf32>
+"""
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "changes"),
+    [
+        (MACHINE, True),
+        (f"{MACHINE},schedule", False),
+        (f"{MACHINE},interleave{{mode=zip what=siblings}}", False),
+        ("map{mapping=kcp_ws num-pes=4}", False),
+    ],
+)
+def test_what_is_of_one_form_of_a_contraction_settles_it(pipeline: str, changes: bool) -> None:
+    module = example_module(PRODUCTS, make_context())
+    run(module, pipeline)
+    assert greedy(module, patterns.ContractByGemm()) == changes
+    module.verify()
+    assert any("npu.move transpose" in line for line in body_of(module)) == changes
+
+
 @pytest.mark.parametrize(
     ("made", "message"),
     [
