@@ -140,7 +140,7 @@ def _settings(goals: tuple[str, ...], asked: DesignBudget) -> DesignSettings:
     if asked.power_w is not None and asked.power_w <= 0:
         raise UsageError(f"--power-w {asked.power_w:g}: expected more than 0")
     asked.check()
-    classes = classes_named(asked.flexible or class_of(DEFAULT_CLASS))
+    classes = classes_named(class_of(DEFAULT_CLASS) if asked.flexible is None else asked.flexible)
     check_levels(classes, asked.levels)
     if len(classes) > 1 and len(goals) > 1:
         raise UsageError(

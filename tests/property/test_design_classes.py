@@ -11,6 +11,7 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.flexibility.axes import class_of, classes, is_within
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.design.budget import Budget, area_model
 from npuc.compiler.explore.design.classes import CUTS, DataflowExpression, class_space, classes_named
@@ -24,8 +25,11 @@ from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.task import DesignTask, task_of
 from npuc.compiler.explore.flexibility.machine import flexible_machine
 from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.dialects.mapping import shared_mapping
+from npuc.dialects.npu import ContractOp
 from npuc.frontends.source import text_source
 from npuc.hardware import Hardware
+from tests.unit.mapping.texts import clusters_of as read_clusters
 
 NET = """\
 network small(batch=2) {
@@ -67,6 +71,20 @@ def test_classes_are_named_by_their_bits() -> None:
     for text in ("2", "111", "all", "", "1111,"):
         with pytest.raises(UsageError, match="four bits"):
             classes_named(text)
+
+
+def test_equal_contractions_with_different_mappings_are_fixed_each_to_its_own() -> None:
+    text = "network n(batch=4) {\n  input x: f32[batch, 8]\n  output y = linear(relu(linear(x, 8)), 8)\n}\n"
+    asked: CompileKeywords = {"inference": True, "overrides": {"technology.model": "gamma-int8"}}
+    module, machine = lowered_module(text_source(text, "dsl", "n.dsl"), get_backend("maestro"), asked, print, [])
+    alike = task_of(module, machine, 2, divisors=True, dataflow="kcp_ws")
+    assert [work.repeat for work in alike.works] == [2]
+    _, second = (op for op in module.walk() if isinstance(op, ContractOp))
+    second.mapping_attr = shared_mapping(read_clusters("4 [n : 8 / 2, k : 8, m : 1], 8 [k : 8 / 1]"))
+    found = task_of(module, machine, 2, divisors=True, dataflow="kcp_ws")
+    assert found.numbers == (0, 1)
+    assert (found.owns[0].shape, found.owns[1].shape) == (alike.owns[0].shape, (4, 8))
+    assert len(task_of(module, machine, 2, divisors=True).works) == 1
 
 
 @pytest.mark.parametrize("dataflow", DATAFLOWS)

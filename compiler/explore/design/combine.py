@@ -4,7 +4,7 @@ From the mappings that are known of each contraction to machines for all of them
 On clusters of one kind with buffers of some size each contraction runs the best of its known mappings that fits. So
 the best machine of these clusters is found over the sizes of buffers alone, which are those that some mapping needs:
 for each size of the elements' buffers the shared buffer gets what the budget leaves. No choice of known mappings under
-the budget is better, which a test shows by brute force.
+the budget is better, which a test shows by brute force, as long as there are no more sizes than `MOST_SIZES`.
 """
 
 from __future__ import annotations

@@ -84,7 +84,8 @@ def task_of(
     """
     The task of a lowered module on a machine whose size is open; with the mappings of a dataflow where one is named.
 
-    Contractions for which different rules of `demands` hold are different works.
+    Contractions for which different rules of `demands` hold are different works, and with a dataflow those that have
+    different mappings, as a file of mappings gives them.
 
     Raises `UsageError`, `SourceError`.
     """
@@ -101,7 +102,8 @@ def task_of(
     for op in contracts:
         own = machine.for_contraction(op)
         works = tuple(contraction_of_statement(op.nest, one) for one in op.nest.statements)
-        key = works, own.array, _width(op, own), _sums(op, own), demands.rows(op)
+        mapping = None if dataflow is None else op.mapping_attr
+        key = works, own.array, _width(op, own), _sums(op, own), demands.rows(op), mapping
         entry = found.setdefault(key, _Found(op, own))
         entry.repeat += repeat_of(op)
         numbers.append(list(found).index(key))

@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from npuc.compiler import compile_file
+from npuc.compiler.explore.design.budget import RETICLE_MM2
+from npuc.compiler.explore.design.combine import MOST_SIZES
+from npuc.compiler.explore.design.scored import COOLED, WIDE
+from npuc.hardware.technology import LEAKAGE_W_PER_MM2, LEAST_SRAM
+from tests.docs.pages import read_page
 from tests.unit.cli.test_commands import Npuc
 from tests.unit.cli.test_map import CONV
 
@@ -108,6 +113,7 @@ def test_a_larger_budget_of_area_is_faster(npuc: Npuc) -> None:
         (("--area-mm2", "0.5", "--hw", "maestro-example", *INT8, "--power-w", "1"), 2, "needs the energy of a MAC"),
         (("--area-mm2", "0.5", *AT_28, "--power-w", "1e-9"), 3, "takes at most 1e-09 W on average"),
         (("--area-mm2", "0.5", *INT8, "--set", "maestro.mode=parity"), 2, "is searched with exact costs"),
+        (("--area-mm2", "1", "--class", ""), 2, "--class : expected four bits, for tiles, order"),
         (("--area-mm2", "1", "--class", "111"), 2, "--class 111: expected four bits, for tiles, order"),
         (("--area-mm2", "1", "--class", "0110", "--levels", "3"), 2, "the dataflow's tiles, on 2 levels"),
         (("--area-mm2", "1", "--class", "any", "--goals", "time,area"), 2, "compares classes by one goal"),
@@ -259,3 +265,16 @@ def test_areas_by_part_are_the_area(npuc: Npuc) -> None:
             parts = one["area_by_part_mm2"]
             assert {"elements", "elements' buffers", "shared buffer"} <= set(parts)
             assert sum(parts.values()) == pytest.approx(one["area_mm2"], rel=1e-3)
+
+
+def test_the_page_has_the_limits_of_the_program() -> None:
+    page = read_page("design")
+    for said in (
+        f"less than {LEAST_SRAM:g} KiB in each element",
+        f"more than {WIDE} sub-clusters",
+        f"more than {COOLED:g} W/mm2, without DRAM",
+        f"about {LEAKAGE_W_PER_MM2:g} W/mm2 of leakage",
+        f"more than {MOST_SIZES} sizes",
+        f"the limit is {RETICLE_MM2:g} mm2",
+    ):
+        assert said in page
