@@ -26,6 +26,23 @@ def test_a_network_is_as_in_the_table(budget: str) -> None:
     assert row in lines_of(f"inference {budget}"), "run: python -m tests.docs.study_digamma"
 
 
+def test_gains_that_shrink_are_those_of_their_cycles() -> None:
+    """Those of the first number of designs are of the table of all networks."""
+    text = PAGE.partition("These gains shrink with more designs")[2]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    counts, gains = [row[0] for row in rows[2:4]], [float(row[3]) for row in rows[2:4]]
+    assert counts == [f"{EVALUATIONS:,}", f"{4 * EVALUATIONS:,}"]
+    (known,) = (line.split("|")[1:-1] for line in lines_of("inference edge") if line.startswith("| resnet18 "))
+    cycles = dict(zip(METHODS, (cell.strip() for cell in known[1:]), strict=False))
+    others, ours = [row[1].partition(" (") for row in rows[2:4]], [row[2] for row in rows[2:4]]
+    method = others[0][2].removesuffix(")")
+    assert (cycles[method], cycles[METHODS[-1]], known[-2].strip()) == (others[0][0], ours[0], rows[2][3])
+    assert method == min(METHODS[:-1], key=lambda one: float(cycles[one]))
+    for other, own, gain in zip(others, ours, gains, strict=True):
+        assert gain == pytest.approx(float(other[0]) / float(own), rel=0.01)
+    assert f"falls from {gains[0]} to {gains[1]}" in " ".join(text.split())
+
+
 def test_gains_are_the_means_of_the_tables() -> None:
     published, *ours = lines_of("gains")
     assert f"{PUBLISHED_EVALUATIONS:,} | {PUBLISHED['edge']:.1f} | {PUBLISHED['cloud']:.1f}" in published
