@@ -28,8 +28,8 @@ from npuc.dialects.distributed import (
     Route,
     SendReceiveOp,
     SliceOp,
-    chunks_of,
     levels_of,
+    routes_of,
 )
 from npuc.dialects.train.base import ints
 
@@ -115,12 +115,6 @@ def exchange(op: DistOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     return _MEANINGS[type(op)](op, mesh, arrays, wire)
 
 
-def _count(op: DistOp) -> int:
-    """The chunks in which an operation moves its operand."""
-    chunks = chunks_of(op)
-    return 1 if chunks is None else len(chunks.routes)
-
-
 def _slice(op: SliceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
@@ -139,9 +133,10 @@ def _in_groups(mesh: Mesh, level: int, made: Callable[[int, int, tuple[int, ...]
 def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+    chunks = len(routes_of(op))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        return digit.join([wire.take_in(_count(op), level, device, owner, arrays[owner]) for owner in group])
+        return digit.join([wire.take_in(chunks, level, device, owner, arrays[owner]) for owner in group])
 
     return _in_groups(mesh, level, made)
 
@@ -150,10 +145,10 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
     (level,) = levels_of(op)
     split = _digit(mesh, level, op.split.value.data, ints(op.split_within), ints(op.split_segments))
     concat = _digit(mesh, level, op.concat.value.data, ints(op.concat_within), ints(op.concat_segments))
-    parts = [split.split(array) for array in arrays]
+    parts, chunks = [split.split(array) for array in arrays], len(routes_of(op))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
-        taken = [wire.take_in(_count(op), level, device, owner, parts[owner][part]) for owner in group]
+        taken = [wire.take_in(chunks, level, device, owner, parts[owner][part]) for owner in group]
         return concat.join(taken)
 
     return _in_groups(mesh, level, made)
@@ -162,7 +157,7 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
 def _reduce_scatter(op: ReduceScatterOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
     digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
-    return _scattered(mesh, level, [digit.split(array) for array in arrays], wire, _count(op))
+    return _scattered(mesh, level, [digit.split(array) for array in arrays], wire, len(routes_of(op)))
 
 
 def _scattered(mesh: Mesh, level: int, parts: Sequence[Arrays], wire: Wire, chunks: int = 1) -> list[Array]:
@@ -184,10 +179,9 @@ def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
 
     A device reads each element once in each phase, whatever the number of levels. Parts need not be equal.
     """
-    over, chunks = levels_of(op), chunks_of(op)
-    routes = (Route.and_back(tuple(reversed(over))),) if chunks is None else chunks.routes
+    routes = routes_of(op)
     split = [np.array_split(array.reshape(-1), len(routes)) for array in arrays]
-    addends = 1 if op.mean is None else mesh.parts(over)
+    addends = 1 if op.mean is None else mesh.parts(levels_of(op))
     moved = [
         _reduced(mesh, route, own, addends, wire) for route, own in zip(routes, zip(*split, strict=True), strict=True)
     ]

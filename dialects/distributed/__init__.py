@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.distributed.base import DistOp, chunks_of, levels_of, on_mesh
+from npuc.dialects.distributed.base import DistOp, chunks_of, levels_of, on_mesh, routes_of
 from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, Route
 from npuc.dialects.distributed.collective import AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp, SendReceiveOp
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
@@ -51,6 +51,7 @@ __all__ = [
     "on_mesh",
     "result_sharding",
     "result_shardings",
+    "routes_of",
     "sharding_problems",
 ]
 

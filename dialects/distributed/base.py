@@ -8,7 +8,7 @@ from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, check_chunks
+from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, Route, check_chunks
 from npuc.dialects.distributed.mesh import Mesh, mesh_around
 from npuc.dialects.distributed.rules import Shape, cut_shape, level_on_axis
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
@@ -102,3 +102,9 @@ def chunks_of(op: DistOp) -> Chunks | None:
     """The chunks in which the operand of a collective moves; None: as a whole."""
     attr = op.attributes.get(CHUNKS)
     return attr.data if isinstance(attr, ChunksAttr) else None
+
+
+def routes_of(op: DistOp) -> tuple[Route, ...]:
+    """The route of each chunk of a collective; what moves whole goes from the innermost level outwards, and back."""
+    chunks = chunks_of(op)
+    return (Route.and_back(levels_of(op)[::-1]),) if chunks is None else chunks.routes

@@ -24,6 +24,7 @@ from npuc.compiler.analysis.interconnect.topology import (
     NetworkLevel,
 )
 from npuc.compiler.analysis.sharding.cost.collective_traffic import gathered, reduced, sent, shared
+from npuc.dialects.distributed import Route
 from npuc.hardware import load_hardware
 from npuc.hardware.network import network_of
 from tests.network_walk import Walk, walk_exchange, walk_gather, walk_messages, walk_scatter
@@ -176,8 +177,8 @@ def test_bytes_are_what_devices_read_from_each_other(mesh: list[int], local: int
         assert read(collective_cost(kind, local, placement, [one])) == {one: shared(devices, local, mesh[one])}
     expected = {one: sent(devices, local, mesh[one], messages)} if messages else {}
     assert read(messages_cost(local, placement, one, source, target)) == expected
-    amounts = reduced(devices, local, [mesh[level] for level in over])
-    assert read(collective_cost("all_reduce", local, placement, over)) == dict(zip(over, amounts, strict=True))
+    amounts = reduced(devices, local, mesh, [Route.and_back(over[::-1])])
+    assert read(collective_cost("all_reduce", local, placement, over)) == amounts
 
 
 # numbers by hand

@@ -14,6 +14,7 @@ together, even where they do not divide L. In chunks each of them does, over the
 are exact.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -27,9 +28,9 @@ from npuc.dialects.distributed import (
     ReduceScatterOp,
     Route,
     SendReceiveOp,
-    chunks_of,
     levels_of,
     mesh_around,
+    routes_of,
 )
 from npuc.dialects.train.base import ints
 
@@ -49,26 +50,21 @@ def sent(devices: int, local: int, parts: int, messages: int) -> Fraction:
     return Fraction(devices * local * messages, 2 * parts)
 
 
-def reduced(devices: int, local: int, parts: Sequence[int]) -> tuple[Fraction, ...]:
-    """The elements of an all-reduce at each of several levels, given by their numbers of parts, outermost first."""
-    found: list[Fraction] = []
-    held = Fraction(devices * local)
-    for size in reversed(parts):
-        held /= size
-        found.append(held * (size - 1))
-    return tuple(reversed(found))
+def reduced(devices: int, local: int, sizes: Sequence[int], routes: Sequence[Route]) -> dict[int, Fraction]:
+    """
+    The elements of an all-reduce at each level of a mesh of such sizes; each chunk has a route.
 
-
-def reduced_in(
-    devices: int, local: int, sizes: Sequence[int], routes: Sequence[Route], over: Sequence[int]
-) -> dict[int, Fraction]:
-    """The elements of an all-reduce in chunks at each level; the first chunks have an element more than the others."""
-    found = dict.fromkeys(over, Fraction(0))
+    The first chunks have an element more than the others, where these do not divide the operand.
+    """
     least, more = divmod(local, len(routes))
+    moved = Counter[Route]()
     for number, route in enumerate(routes):
-        for way, last in ((route.there, False), (route.back, True)):
-            held = Fraction(devices * (least + (number < more)), 2)
-            for level in reversed(way) if last else way:
+        moved[route] += least + (number < more)
+    found = dict.fromkeys(sorted(routes[0].there), Fraction(0))
+    for route, count in moved.items():
+        for way in (route.there, route.back[::-1]):
+            held = Fraction(devices * count, 2)
+            for level in way:
                 held /= sizes[level]
                 found[level] += held * (sizes[level] - 1)
     return found
@@ -80,10 +76,8 @@ def exchanged(op: DistOp, mesh: Mesh | None = None) -> dict[int, Fraction]:
     devices, local, over = mesh.devices, elements(op.x), levels_of(op)
     parts = [mesh.sizes[level] for level in over]
     match op:
-        case AllReduceOp() if (chunks := chunks_of(op)) is not None:
-            return reduced_in(devices, local, mesh.sizes, chunks.routes, over)
         case AllReduceOp():
-            return dict(zip(over, reduced(devices, local, parts), strict=True))
+            return reduced(devices, local, mesh.sizes, routes_of(op))
         case AllGatherOp():
             return {over[0]: gathered(devices, local, parts[0])}
         case AllToAllOp() | ReduceScatterOp():
