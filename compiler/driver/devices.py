@@ -52,7 +52,7 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
             stamp_network(module, machine)
             if step.policy != CHUNK_POLICIES[0] and NETWORK not in module.attributes:
                 raise UsageError(
-                    f"--collectives {step.policy} needs network.levels, which {machine.name} does not say",
+                    f"the policy {step.policy} of collectives needs network.levels, which {machine.name} does not say",
                     hint="--hw hypar16, or --set \"network.levels=[{kind='ring',size=8,gb_per_s=50},…]\"",
                 )
 

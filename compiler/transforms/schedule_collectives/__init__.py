@@ -16,7 +16,7 @@ exchange in it.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
@@ -26,9 +26,10 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.interconnect.chunks.cost import MOST_EXACT
 from npuc.compiler.analysis.interconnect.described import network_facts
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CHUNK_POLICIES, DEFAULT_CHUNKS, ChunkPolicy
 from npuc.compiler.core.stages import remark
-from npuc.compiler.core.verify import refused
+from npuc.compiler.core.verify import location_of, refused
 from npuc.compiler.transforms.schedule_collectives.chooser import Chooser
 from npuc.compiler.transforms.unused import remark_idle
 from npuc.dialects.distributed.chunks import MAX_CHUNKS
@@ -40,15 +41,30 @@ OPTIONS = "dist.collectives"
 
 
 def schedule_derived(module: ModuleOp) -> None:
-    """Give the collectives of steps that were derived after the pass ran the chunks that it would give them."""
+    """
+    Give the collectives of steps that were derived after the pass ran the chunks that it would give them.
+
+    Raises `UsageError` for options that are none of the pass.
+    """
     for func in (op for op in module.ops if isinstance(op, FuncOp)):
         options, mesh = func.attributes.get(OPTIONS), mesh_of(func)
-        if isinstance(options, DictionaryAttr) and mesh is not None:
-            policy, chunks = options.data.get("policy"), options.data.get("chunks")
-            named: dict[Attribute, ChunkPolicy] = {StringAttr(one): one for one in CHUNK_POLICIES}
-            known = named.get(policy, CHUNK_POLICIES[0]) if policy is not None else CHUNK_POLICIES[0]
-            count = chunks.value.data if isinstance(chunks, IntegerAttr) else DEFAULT_CHUNKS[known]
-            Chooser(known, count).choose(func, mesh, network_facts(module))
+        if options is not None and mesh is not None:
+            step = _pass_of(options, func)
+            Chooser(step.known_policy, step.count).choose(func, mesh, network_facts(module))
+
+
+def _pass_of(options: Attribute, func: FuncOp) -> "ScheduleCollectivesPass":
+    """The pass whose options an attribute of a function holds. Raises `UsageError` for a wrong one."""
+    try:
+        written = cast("DictionaryAttr", options).data
+        policy, chunks = cast("StringAttr", written["policy"]), cast("IntegerAttr", written["chunks"])
+        return ScheduleCollectivesPass(policy.data, chunks.value.data)
+    except (KeyError, ValueError, AttributeError, TypeError):
+        raise UsageError(
+            f"{OPTIONS} is {options}, expected a dictionary of policy and chunks",
+            location=location_of(func),
+            hint="the pass schedule-collectives writes it",
+        ) from None
 
 
 @dataclass(frozen=True)

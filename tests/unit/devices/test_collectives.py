@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from npuc.compiler import compile_file, compile_source, run_source
+from npuc.compiler import compile_file, compile_source, run_source, sweep_source
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.options import CHUNK_POLICIES, CompileKeywords
@@ -103,6 +103,25 @@ def test_the_step_of_1024_devices_is_faster_by_themis() -> None:
     assert chunks_text(plain) is None
 
 
+def test_each_machine_of_a_sweep_has_chunks_of_its_own() -> None:
+    """With latencies of 20 us it pays to move in four chunks only where these overlap."""
+    levels = [{**SWITCH, "latency_ns": 20_000.0}, {**SWITCH, "latency_ns": 20_000.0}]
+    options: Any = {"devices": 16, "defines": {"batch": 16}, "parallel": "dp", "opt_level": 0, "chunks": 4}
+    machine: dict[str, object] = {"network.levels": levels}
+    vary = {"network.latency": ["serial", "overlap"]}
+    seconds = [
+        one(compile_source(TWO, overrides=machine | {"network.latency": latency}, **options)).totals.seconds
+        for latency in vary["network.latency"]
+    ]
+    points = list(sweep_source(TWO, vary=vary, overrides=machine, **options))
+    assert [point.totals and point.totals.seconds for point in points] == seconds
+    whole = one(compile_source(TWO, overrides=machine, **(options | {"chunks": 1}))).totals.seconds
+    assert seconds[0] == whole
+    assert seconds[1] is not None
+    assert whole is not None
+    assert seconds[1] < whole
+
+
 @pytest.mark.parametrize("policy", CHUNK_POLICIES)
 @pytest.mark.parametrize("level", ["train", "npu", "tiles"])
 def test_a_step_in_chunks_computes_the_same(policy: str, level: str) -> None:
@@ -146,3 +165,49 @@ def test_a_policy_needs_a_network(
     passes = "parallelize{strategy=dp devices=8},autodiff,schedule-collectives{policy=themis-scf}"
     assert run_command(["opt", "two.dsl", "-p", passes]) == 1
     assert "the module does not say its network" in capsys.readouterr().err
+
+
+def test_how_many_schedules_are_proved_is_said() -> None:
+    small = compiled(collectives="exact", chunks=2)
+    (said,) = [warning for warning in small.warnings if "proved" in warning]
+    count = sum(ExchangeChunks.found_in(row) is not None for row in small.ops)
+    assert said.endswith(f": {count} of {count} schedules are proved to be the best there is")
+
+
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """A forward program with the options of its backward pass, where some text is another."""
+    monkeypatch.chdir(tmp_path)
+    Path("two.dsl").write_text(TWO)
+    passes = "parallelize{strategy=dp devices=8},schedule-collectives{chunks=2}"
+    assert run_command(["opt", "two.dsl", "-p", passes, "-o", "two.mlir"]) == 0
+    text = Path("two.mlir").read_text()
+    assert old in text
+    Path("two.mlir").write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('policy = "baseline"', 'policy = "ring"'),
+        ("chunks = 2 : i64", "chunks = 0 : i64"),
+        ("chunks = 2 : i64", 'chunks = "two"'),
+        ('policy = "baseline", ', ""),
+    ],
+)
+def test_options_of_a_derived_step_that_are_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    written(tmp_path, monkeypatch, old, new)
+    assert run_command(["compile", "two.mlir", "-b", "roofline", "--hw", "hypar16"]) == 2
+    assert "expected a dictionary of policy and chunks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["3 : i64", "{levels = []}", '{latency = "serial", levels = [{kind = "star"}]}'])
+def test_a_network_that_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    step = "func.func @step() attributes {dist.mesh = #dist.mesh<[2]>} { func.return }"
+    Path("none.mlir").write_text(f"builtin.module attributes {{dist.network = {wrong}}} {{ {step} }}")
+    assert run_command(["opt", "none.mlir", "-p", "schedule-collectives{policy=themis-scf}"]) == 2
+    assert "expected a dictionary of latency and levels" in capsys.readouterr().err
