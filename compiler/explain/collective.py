@@ -22,13 +22,16 @@ from npuc.compiler.analysis.interconnect.chunks.cost import (
     chunks_by,
 )
 from npuc.compiler.analysis.interconnect.chunks.events import Latency
+from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES
 from npuc.compiler.analysis.interconnect.collectives import Collective, collective_of
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.nest.elements import size_bytes
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.options import CHUNK_POLICIES, DEFAULT_CHUNKS, CompileKeywords, Say
+from npuc.compiler.core.options import DEFAULT_CHUNKS, CompileKeywords, Say
 from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import whole_step_for
+from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report.explained import (
     CollectiveLevel,
@@ -89,14 +92,14 @@ def explain_collective(
     name: str,
     phase: str | None,
     say: Say,
-    warnings: list[str],
     watchers: tuple[Watcher, ...] = (),
 ) -> ExplainedCollective:
     """
-    The collective of a layer's name or glob that takes longest, of a phase where one is given.
+    The collective of a layer's name or glob that takes longest, of a phase where one is given. `say` gets warnings.
 
     Raises `UsageError` where the step has none, or the machine no network.
     """
+    warnings = list[str]()
     module, machine = lowered_module(source, model, keywords, say, warnings, watchers=watchers)
     step = whole_step_for(module, model, machine)
     if not any(isinstance(op, DistOp) and collective_of(op) is not None for op in step.walk()):
@@ -111,6 +114,8 @@ def explain_collective(
     found = [one for one in named if phase in (None, role_of(one.op).value)]
     if not found:
         raise _none_found(name, phase, every, named)
+    for warning in (*warnings, *unread_warnings(options_of(keywords).overrides, [(model, machine)])):
+        say(f"warning: {warning}")
     chosen = max(found, key=lambda one: one.cost().seconds)
     others = [one.short for one in named if one is not chosen]
     return _explained(chosen, source.shown, machine.name, others)
@@ -234,7 +239,7 @@ def _policies(one: _Placed) -> list[CollectivePolicy]:
         count = min(DEFAULT_CHUNKS["themis-scf"], elements(one.op.x))
     over = levels_of(one.op)
     found = [CollectivePolicy(policy="whole", chunks=1, seconds=_seconds(one, baseline_chunks(one.kind, over, 1)))]
-    for policy in CHUNK_POLICIES[:3]:
+    for policy in POLICIES:
         chunks = chunks_by(policy, one.kind, one.size, one.placement, over, count, one.latency).chunks
         found.append(CollectivePolicy(policy=policy, chunks=count, seconds=_seconds(one, chunks)))
     return found

@@ -14,7 +14,7 @@ import msgspec
 
 from npuc.compiler.core.errors import InternalError
 
-LINES = ("ops", "certificates", "scopes", "curve", "layers")
+LINES = ("ops", "certificates", "scopes", "curve", "layers", "stages")
 """Lists that are written with one line per entry."""
 
 

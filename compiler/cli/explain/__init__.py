@@ -81,6 +81,7 @@ def command(
             return
         if not program.source:
             raise UsageError("missing argument SOURCE", hint="npuc explain samples:mlp fc1, or --op npu.contract")
+        of_layer.check_phase()
         if of_network.collective is not None:
             _explain_collective(given, of_network.collective)
         elif given.is_shared and backend is None:
@@ -145,11 +146,9 @@ def _explain_collective(given: _Given, name: str) -> None:
     """How a collective of a step moves through the network."""
     more = {key: value for key, value in given.of_network.given().items() if key != "--collective"}
     shown = {"LAYER": given.layer, "--view": given.of_layer.view, "--svg": given.of_layer.svg, "--rows": given.rows}
-    for key, value in {**more, **shown}.items():
+    for key, value in {**more, **shown, "--only": given.program.only or None}.items():
         if value is not None:
             raise UsageError(f"{key} does not apply with --collective {name}", hint=f"leave out {key}")
-    if given.program.only:
-        raise UsageError(f"--only does not apply with --collective {name}", hint="leave out --only")
     optimisation, output = given.optimisation, given.output
     options: CompileKeywords = {
         **collected(given.machine, given.program, optimisation),

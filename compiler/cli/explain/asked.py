@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
 import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import whole
+from npuc.compiler.core.errors import UsageError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,16 @@ class OfLayer(Group):
             "--view", metavar="time|array", help="What --plot draws of a layer: its time, or the array as it fills."
         ),
     ] = None
+
+    def check_phase(self) -> None:
+        """Raise `UsageError` for a phase that there is not."""
+        if self.phase is None:
+            return
+        from npuc.compiler.report.rows import Phase
+
+        known = get_args(Phase)
+        if self.phase not in known:
+            raise UsageError(f"--phase {self.phase}: there is no such phase", hint=did_you_mean(self.phase, known))
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.progress import said, stages
-from npuc.compiler.cli.shared import aside, check_target, make_console, write_result
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.cli.shared import check_target, make_console, write_result
 
 if TYPE_CHECKING:
     from npuc.compiler.cli.plot.target import PictureTarget
@@ -31,23 +30,17 @@ def show_collective(
     from npuc.backends.registry import get_backend
     from npuc.compiler.driver.machine import backend_for
     from npuc.compiler.explain.collective import explain_collective
-    from npuc.compiler.report.rows import Phase
     from npuc.frontends.source import open_source
 
-    if phase is not None and phase not in get_args(Phase):
-        raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
     check_target(json)
-    opened, warnings = open_source(source), list[str]()
+    opened = open_source(source)
     model = get_backend(backend or backend_for(opened))
     with stages(quiet=quiet) as say:
-        found = explain_collective(opened, model, options, name, phase, said(say, quiet=quiet), warnings, watchers)
-    if not quiet:
-        for warning in warnings:
-            aside(f"warning: {warning}")
+        found = explain_collective(opened, model, options, name, phase, said(say, quiet=quiet), watchers)
     if json is not None:
-        import msgspec
+        from npuc.compiler.report.as_json import to_json
 
-        write_result(json, msgspec.json.format(msgspec.json.encode(found)).decode() + "\n")
+        write_result(json, to_json(found))
     if target is not None:
         from npuc.compiler.report.pictures.collective import draw_collective
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.explain.plan import number_of
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import said, stages
 from npuc.compiler.cli.shared import aside, check_target, terminal_width, write_result
-from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
     from npuc.backends.base import Answer, Backend
@@ -64,11 +64,8 @@ def explain_layer(
     It prints nothing where one of these takes standard output.
     """
     from npuc.compiler.driver.machine import backend_for
-    from npuc.compiler.report.rows import Phase
     from npuc.frontends.source import open_source
 
-    if phase is not None and phase not in get_args(Phase):
-        raise UsageError(f"--phase {phase}: there is no such phase", hint=did_you_mean(phase, get_args(Phase)))
     opened = open_source(source)
     model = _explaining(backend or backend_for(opened))
     if target is not None:

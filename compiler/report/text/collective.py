@@ -100,16 +100,11 @@ def _way(levels: Sequence[int]) -> str:
 
 
 def _levels_text(levels: Sequence[str]) -> str:
-    """Levels of the mesh, those that follow each other as a run: H1-H4, H10."""
+    """Levels of the mesh, ascending, those that follow each other as a run: H1-H4, H10."""
     runs: list[list[str]] = []
     for level in levels:
-        near = bool(runs) and abs(int(level[1:]) - int(runs[-1][-1][1:])) == 1
-        if near and (len(runs[-1]) < 2 or _step(runs[-1][-2], runs[-1][-1]) == _step(runs[-1][-1], level)):
+        if runs and int(level[1:]) == int(runs[-1][-1][1:]) + 1:
             runs[-1].append(level)
         else:
             runs.append([level])
     return ", ".join(run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def _step(one: str, other: str) -> int:
-    return int(other[1:]) - int(one[1:])

@@ -46,7 +46,9 @@ def test_the_example_of_the_paper(npuc: Npuc, folder: Path) -> None:
     assert {policy["policy"]: policy["seconds"] / unit for policy in found["policies"]} == pytest.approx(
         {"whole": 12, "baseline": 8, "themis-fifo": 8, "themis-scf": 7}
     )
-    assert found["bound_seconds"] <= found["seconds"]
+    assert found["bound_seconds"] / unit == pytest.approx(20 / 3)
+    assert found["utilisation"] == pytest.approx(20 / 21)
+    assert [level["use"] for level in found["levels"]] == pytest.approx([1, 13 / 14])
     sent = sum(level["sent_bytes"] for level in found["levels"])
     assert sent == pytest.approx(2 * 64 * 4 * (1 - 1 / 16))
     for level in found["levels"]:
@@ -66,9 +68,21 @@ def test_a_collective_of_a_step(npuc: Npuc, folder: Path) -> None:
     assert whole.status == 0, whole.err
     assert whole.out.startswith("all-reduce of h.linear (dw), ")
     assert "it moves whole, over the levels 4-3" in whole.out
+    assert npuc("explain", "net.dsl", "--collective", "*", *SHARED, "--json", "every.json").status == 0
+    longest = json.loads((folder / "every.json").read_text())
+    assert len(longest["others"]) > 2
+    assert all(other["seconds"] < longest["seconds"] for other in longest["others"])
     chunked = npuc("explain", "net.dsl", "--collective", "h.*", "--phase", "dw", *SHARED, "--collectives", "exact")
     assert chunked.status == 0, chunked.err
     assert "the stages go in the order of a search" in chunked.out
+
+
+def test_what_has_no_effect_is_said(npuc: Npuc, folder: Path) -> None:
+    done = npuc("explain", "net.dsl", "--collective", "h.linear", *SHARED, "--set", "maestro.num_pes=2")
+    assert done.status == 0, done.err
+    assert done.err == "npuc: warning: maestro.num_pes has no effect: the backend 'cycle' does not read it here\n"
+    done = npuc("explain", "net.dsl", "--collective", "h.linear", *SHARED, "--set", "maestro.num_pes=2", "-q")
+    assert done.err == ""
 
 
 def test_a_backend_that_derives_the_backward_pass(npuc: Npuc, folder: Path) -> None:

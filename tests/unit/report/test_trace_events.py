@@ -307,6 +307,10 @@ def test_an_exchange_follows_the_work_that_made_its_operand() -> None:
             assert rows[after].phase in ("dw", "dxdw")
 
 
+def times_of(slices: list[Any]) -> list[tuple[float, float, str]]:
+    return [(s["ts"], s["dur"], s["name"]) for s in slices]
+
+
 def test_exchanges_by_hand() -> None:
     """Work of 2 and 3 us at 1 MHz; between them an exchange of 4 us on level 2, then 1 us on level 1."""
     hardware: HardwareDict = {
@@ -329,7 +333,7 @@ def test_exchanges_by_hand() -> None:
     ]
     names = [*TRACKS, "network level 1 (ring of 4)", "network level 2 (pair of 2)"]
     tracks = tracks_of(make_report("cycle", hardware, rows), names)
-    found = {name: [(s["ts"], s["dur"], s["name"]) for s in slices] for name, slices in tracks.items()}
+    found = {name: times_of(slices) for name, slices in tracks.items()}
     waits = (2.0, 5.0, "waits for all_reduce of a")
     assert found == {
         "array": [(0.0, 2.0, "a dw"), waits],
@@ -346,3 +350,35 @@ def test_exchanges_by_hand() -> None:
     exchange = {"phase": "comm", "layer": "a", "op": "dist.all_reduce", "of": "dw", "levels": "H1"}
     sizes = {"operand_bytes": 8, "sent_bytes": 8.0, "seconds": 5e-6}
     assert tracks["network level 2 (pair of 2)"][-1]["args"] == exchange | sizes
+
+
+def test_an_exchange_in_chunks_by_hand() -> None:
+    """Two exchanges of two chunks, 4 us each: level 2 works twice, level 1 beside it and once more after a pause."""
+    hardware: HardwareDict = {
+        "clock_mhz": 1.0,
+        "network": {"levels": [{"kind": "ring", "size": 4}, {"kind": "pair", "size": 2}]},
+    }
+    native: dict[str, Any] = {
+        **{"of": "dw", "operand_bytes": 8, "sent_bytes": 8.0, "levels": "H1", "after": 0},
+        **{"chunks": 2, "bound_seconds": 3e-6},
+        "stage_levels": [1, 0, 0],
+        "stage_seconds": [2e-6, 1e-6, 0.5e-6],
+        "stage_begins": [0.0, 1e-6, 3e-6],
+    }
+    comm: dict[str, Any] = {"op": "dist.all_reduce", "phase": "comm", "kind": "comm", "seconds": 4e-6}
+    rows = [
+        OpRow(index=0, name="a", op="npu.contract", phase="dw", cycles=2, compute_cycles=2, seconds=2e-6),
+        OpRow(index=1, name="a", native=native, repeat=2, **comm),
+    ]
+    names = [*TRACKS, "network level 1 (ring of 4)", "network level 2 (pair of 2)"]
+    tracks = tracks_of(make_report("cycle", hardware, rows), names)
+    assert times_of(tracks["network level 1 (ring of 4)"]) == [
+        (0.0, 2.0, "waits for a dw"),
+        (2.0, 2.0, "waits for all_reduce on other levels"),
+        (4.0, 2.0, "a all_reduce"),
+        (6.0, 2.0, "waits for all_reduce on other levels"),
+        (8.0, 1.0, "a all_reduce"),
+    ]
+    assert times_of(tracks["network level 2 (pair of 2)"]) == [(0.0, 2.0, "waits for a dw"), (2.0, 4.0, "a all_reduce")]
+    assert tracks["network level 2 (pair of 2)"][-1]["args"]["chunks"] == 2
+    assert times_of(tracks["array"]) == [(0.0, 2.0, "a dw"), (2.0, 8.0, "waits for all_reduce of a")]
