@@ -26,7 +26,10 @@ from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collect
 from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
 
 fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
-links = st.builds(LinkLevel, st.integers(1, 6), fractions, st.one_of(st.just(Fraction(0)), fractions))
+delays = st.one_of(st.just(Fraction(0)), fractions)
+none: st.SearchStrategy[Fraction | None] = st.none()
+shared = st.sampled_from((None, None, 0, 1))  # levels with the same link work one at a time
+links = st.builds(LinkLevel, st.integers(1, 6), fractions, delays, none, none, shared)
 several = st.lists(links, min_size=1, max_size=4).map(tuple)
 kinds = st.sampled_from(COLLECTIVES)
 latencies = st.sampled_from(LATENCIES)
@@ -119,27 +122,28 @@ def test_one_chunk_takes_what_stages_one_after_the_other_take(
 Event = tuple[int, int, int, Fraction, Fraction, Fraction]
 
 
-def by_scanning(chains: Sequence[ChunkChain], levels: int, queue: Queue, latency: Latency) -> list[Event]:
+def by_scanning(chains: Sequence[ChunkChain], servers: Sequence[int], queue: Queue, latency: Latency) -> list[Event]:
     """The same events another way: the stage that begins first of all that may be next, one after the other."""
-    place, free = [0] * len(chains), [Fraction(0)] * levels
+    place, free = [0] * len(chains), [Fraction(0)] * len(servers)
     arrived = [Fraction(0) for _ in chains]
     found: list[Event] = []
     while any(at < len(chain) for at, chain in zip(place, chains, strict=True)):
         able = [n for n, chain in enumerate(chains) if place[n] < len(chain)]
-        begins = {n: max(arrived[n], free[chains[n][place[n]].level]) for n in able}
+        server = {n: servers[chains[n][place[n]].level] for n in able}
+        begins = {n: max(arrived[n], free[server[n]]) for n in able}
         now = min(begins.values())
-        level = min(chains[n][place[n]].level for n in able if begins[n] == now)
-        line = [n for n in able if begins[n] == now and chains[n][place[n]].level == level]
+        next_one = min(server[n] for n in able if begins[n] == now)
+        line = [n for n in able if begins[n] == now and server[n] == next_one]
         first = min(line, key=lambda n: (chains[n][place[n]].held * (queue == "scf"), arrived[n], n))
         stage = chains[first][place[first]]
         busy, whole = occupied(stage, latency)
-        found.append((first, place[first], level, now, now + busy, now + whole))
-        free[level], arrived[first], place[first] = now + busy, now + whole, place[first] + 1
+        found.append((first, place[first], stage.level, now, now + busy, now + whole))
+        free[next_one], arrived[first], place[first] = now + busy, now + whole, place[first] + 1
     return found
 
 
-def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], latency: Latency) -> None:
-    """Every stage once, after the one before it, and no level busy twice at a time."""
+def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], servers: Sequence[int], latency: Latency) -> None:
+    """Every stage once, after the one before it, and no links busy twice at a time."""
     assert len(timeline.spans) == sum(len(chain) for chain in chains)
     for number, chain in enumerate(chains):
         own = sorted((span for span in timeline.spans if span.chunk == number), key=lambda span: span.number)
@@ -150,8 +154,9 @@ def check(timeline: ChunkTimeline, chains: Sequence[ChunkChain], latency: Latenc
             assert span.level == stage.level
             assert span.begin >= ready
             ready = span.done
-    for level in {span.level for span in timeline.spans}:
-        own = sorted((span for span in timeline.spans if span.level == level), key=lambda span: (span.begin, span.free))
+    for server in set(servers):
+        spans = [span for span in timeline.spans if servers[span.level] == server]
+        own = sorted(spans, key=lambda span: (span.begin, span.free))
         assert all(before.free <= after.begin for before, after in pairwise(own))
 
 
@@ -162,10 +167,10 @@ def test_events_are_those_of_a_plain_walk(
     one, orders = given_one
     chains = one.chains(orders)
     timeline = simulate(chains, one.servers, queue, one.latency)
-    check(timeline, chains, one.latency)
+    check(timeline, chains, one.servers, one.latency)
     unit = timeline.unit_s
     spans = [(s.chunk, s.number, s.level, s.begin * unit, s.free * unit, s.done * unit) for s in timeline.spans]
-    assert sorted(spans) == sorted(by_scanning(chains, len(one.levels), queue, one.latency))
+    assert sorted(spans) == sorted(by_scanning(chains, one.servers, queue, one.latency))
     assert timeline.seconds == max(span[5] for span in spans)
 
 
@@ -178,7 +183,7 @@ def test_nothing_is_below_the_bound(given_one: tuple[ChunkedCollective, tuple[Ch
         found = scheduled(one, policy)
         assert found.gap >= 0
         assert found.utilisation <= 1
-        check(found.timeline, one.chains(found.orders), one.latency)
+        check(found.timeline, one.chains(found.orders), one.servers, one.latency)
 
 
 @given(kinds, latencies, st.sampled_from(POLICIES))
@@ -233,10 +238,10 @@ def best_of_all(one: ChunkedCollective) -> Fraction:
             place, free = [0] * len(chains), [Fraction(0)] * len(one.levels)
             ready = [Fraction(0)] * len(chains)
             for number in sequence:
-                level = chains[number][place[number]].level
+                server = one.servers[chains[number][place[number]].level]
                 busy, whole = times[number][place[number]]
-                begin = max(ready[number], free[level])
-                free[level], ready[number], place[number] = begin + busy, begin + whole, place[number] + 1
+                begin = max(ready[number], free[server])
+                free[server], ready[number], place[number] = begin + busy, begin + whole, place[number] + 1
             best = max(ready) if best is None else min(best, max(ready))
     assert best is not None
     return best
@@ -251,7 +256,7 @@ def test_the_best_schedule_is_the_best_of_all(
     found = exact_schedule(one)
     assert found.proved
     assert found.schedule.seconds == best_of_all(one)
-    check(found.schedule.timeline, one.chains(found.schedule.orders), latency)
+    check(found.schedule.timeline, one.chains(found.schedule.orders), one.servers, latency)
 
 
 @given(st.tuples(links, links), latencies)

@@ -1,5 +1,6 @@
 """Collectives in chunks: any orders give the same sums and move the bytes that the model says; their times."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import prod
@@ -31,7 +32,7 @@ from npuc.dialects.distributed import (
     Route,
     on_mesh,
 )
-from npuc.dialects.distributed.chunks import CHUNKS
+from npuc.dialects.distributed.chunks import CHUNKS, ChunkQueue
 from npuc.dialects.tensors import tensor_of
 
 meshes = st.lists(st.integers(2, 4), min_size=1, max_size=3).map(lambda sizes: Mesh(tuple(sizes)))
@@ -105,13 +106,13 @@ links = st.sampled_from(LINKS)
 
 @st.composite
 def placements(draw: st.DrawFn) -> MeshPlacement:
-    """A network with a mesh that halves or keeps its levels."""
+    """A network with a mesh whose levels are its own or factors of them."""
     levels: list[NetworkLevel] = []
     mesh: list[int] = []
     for _ in range(draw(st.integers(1, 3))):
-        size = draw(st.sampled_from((2, 4, 6)))
-        levels.append(NetworkLevel(draw(links), size, draw(fractions), draw(fractions), Fraction(1)))
-        mesh += [2, size // 2] if size > 2 and draw(st.booleans()) else [size]
+        parts = draw(st.sampled_from(((2,), (4,), (6,), (2, 2), (3, 2), (2, 3), (2, 2, 2), (2, 3, 2))))
+        levels.append(NetworkLevel(draw(links), prod(parts), draw(fractions), draw(fractions), Fraction(1)))
+        mesh += parts
     return Interconnect(tuple(levels)).place(mesh)
 
 
@@ -152,6 +153,31 @@ def test_bytes_are_the_same_in_chunks_and_no_time_is_below_the_bound(
     for number in {use.level for use in cost.uses}:
         own = [use for use in cost.uses if use.level == number]
         assert all(one.end_s < other.begin_s for one, other in pairwise(own))
+
+
+@given(placements(), fractions, latencies, st.sampled_from(("fifo", "scf")), st.data())
+def test_no_orders_at_all_are_below_the_bound(
+    placement: MeshPlacement, size: Fraction, latency: Latency, queue: ChunkQueue, data: st.DataObject
+) -> None:
+    """Those of a program need not be of a policy: they may split levels that a policy crosses together."""
+    over = tuple(sorted(data.draw(st.sets(st.sampled_from(range(len(placement.groups))), min_size=1, max_size=4))))
+    for kind in COLLECTIVES[:3]:  # an all-to-all is over one level
+        chunks = replace(data.draw(routes(over, returns=kind == "all_reduce")), queue=queue)
+        cost = chunked_cost(kind, size, placement, over, chunks, latency)
+        assert cost.seconds >= cost.bound_s
+        assert cost.sent == collective_cost(kind, size, placement, over).sent
+
+
+def test_parts_one_by_one_may_be_faster_than_together() -> None:
+    """On an arc of a ring the message back goes all the way: three steps of three latencies, in parts one and two."""
+    level = NetworkLevel("ring", 8, Fraction(1), Fraction(1))
+    placement, size = Interconnect((level,)).place([2, 2, 2]), Fraction(1, 100)
+    together, apart = (Chunks("fifo", (Route.and_back(there),)) for there in ((2, 1), (1, 2)))
+    whole, parts = (
+        chunked_cost("all_reduce", size, placement, (1, 2), chunks, "serial") for chunks in (together, apart)
+    )
+    assert (whole.seconds, parts.seconds) == (18 + 2 * 2 * size * Fraction(3, 4), 6 + 2 * size * (2 + Fraction(1, 2)))
+    assert (whole.bound_s, parts.bound_s) == (whole.seconds, parts.seconds)
 
 
 @given(placements(), fractions, latencies, st.integers(1, 2))

@@ -17,7 +17,14 @@ from fractions import Fraction
 from functools import lru_cache
 
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_of
-from npuc.compiler.analysis.interconnect.chunks.events import ChunkChain, ChunkTimeline, Latency, replay, simulate
+from npuc.compiler.analysis.interconnect.chunks.events import (
+    ChunkChain,
+    ChunkTimeline,
+    Latency,
+    least_seconds,
+    replay,
+    simulate,
+)
 from npuc.compiler.analysis.interconnect.chunks.exact import exact_schedule
 from npuc.compiler.analysis.interconnect.chunks.policies import orders_of, queue_of
 from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollective
@@ -56,7 +63,8 @@ class ChunkedCost(Cost):
     The cost of a collective in chunks: `stages` sum up each level of the network, `elapsed_s` is the time of all.
 
     `spans` are the times in which levels of the network work, by time: level, begin and end, in units of `unit_s`. No
-    schedule of as many chunks takes less than `bound_s`.
+    schedule of as many chunks takes less than `bound_s`; where some chunk crosses parts of a level of the network one
+    by one, which policies cross together, none of chunks with these orders does.
     """
 
     elapsed_s: Fraction = Fraction(0)
@@ -119,10 +127,14 @@ def chunked_cost(
     events = chunk_events(kind, size, placement, chunks, latency)
     groups, orders, timeline = events.groups, events.orders, events.timeline
     known, counts = events.chains, Counter(orders)
+    if set(groups) == set(placement.along(over)):
+        bound = _collective(kind, Fraction(size), placement, over, len(orders), latency).bound_s
+    else:
+        bound = least_seconds([known[order] for order in orders], servers_of(tuple(map(link_level, groups))), latency)
     return ChunkedCost(
         tuple(_stages(kind, groups, [(known[order], count) for order, count in counts.items()])),
         timeline.seconds,
-        _collective(kind, Fraction(size), placement, over, len(orders), latency).bound_s,
+        bound,
         _spans(timeline, groups),
         timeline.unit_s,
         len(orders),

@@ -13,6 +13,7 @@ are integers of a unit that divides them all.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -118,6 +119,18 @@ def replay(
             spans.append(StageSpan(chunk, place[chunk], level, begin, begin + busy, begin + whole))
             place[chunk] += 1
     return ChunkTimeline(tuple(sorted(spans, key=lambda span: span.begin)), Fraction(1, scale))
+
+
+def least_seconds(chains: Sequence[ChunkChain], servers: Sequence[int], latency: Latency) -> Fraction:
+    """What no schedule of chunks with these stages is below: the longest chunk, and the server with most to do."""
+    work = [Fraction(0) for _ in servers]
+    longest = Fraction(0)
+    for chain, count in Counter(chains).items():
+        times = [occupied(stage, latency) for stage in chain]
+        longest = max(longest, sum((whole for _, whole in times), Fraction(0)))
+        for stage, (busy, _) in zip(chain, times, strict=True):
+            work[servers[stage.level]] += count * busy
+    return max(longest, *work, Fraction(0))
 
 
 _Plan = list[tuple[int, int, int, int]]
