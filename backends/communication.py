@@ -244,7 +244,7 @@ def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) 
 
 
 def exchange_cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware | None = None) -> Cost:
-    """What a movement costs; `size` is the bytes of a device's operand. Without a machine nothing moves in chunks."""
+    """What a movement of `size` bytes a device costs; without a machine, whose latencies count, no chunks do."""
     if isinstance(op, SendReceiveOp):
         (level,) = levels_of(op)
         return messages_cost(size, placement, level, ints(op.source), ints(op.target))

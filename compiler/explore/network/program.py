@@ -20,7 +20,7 @@ from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import network_name, whole_step_for
 from npuc.compiler.driver.unread import unread_warnings
-from npuc.dialects.distributed.mesh import Mesh, mesh_of
+from npuc.dialects.distributed import DistOp, Mesh, chunks_of, mesh_of
 from npuc.dialects.provenance import Role, role_of
 from npuc.frontends.source import open_source
 from npuc.hardware.network import network_of
@@ -110,6 +110,8 @@ def shared_step(
         if report.totals.seconds is None:
             raise UsageError(f"{machine.name} has no clock: work takes no seconds", hint="--set clock_mhz=1000")
         warnings += [*report.warnings, *unread_warnings(options_of(options).overrides, [(model, machine)])]
+        if any(isinstance(op, DistOp) and chunks_of(op) is not None for op in func.walk()):
+            warnings.append("collectives count as wholes here, without their chunks (dist.chunks)")
     for warning in dict.fromkeys(warnings):
         say(f"warning: {warning}")
     return SharedStep(report.network or network_name(module), opened.shown, func, mesh, report.ops, machine, levels)

@@ -149,3 +149,11 @@ def test_one_device_has_nothing_to_split(npuc: Npuc) -> None:
     assert outcome.status == 2
     assert "one device sends nothing" in outcome.err
     assert npuc("network", "big.dsl", "--devices", "4", *TOTAL).status == 2
+
+
+def test_chunks_that_do_not_count_are_said(npuc: Npuc) -> None:
+    passes = ("-p", "parallelize{strategy=dp devices=64},autodiff,schedule-collectives{chunks=4}")
+    assert npuc("opt", "big.dsl", *passes, "-o", "big.mlir").status == 0
+    outcome = npuc("network", "big.mlir", "--hw", "cluster.toml", *TOTAL)
+    assert outcome.status == 0, outcome.err
+    assert "warning: collectives count as wholes here, without their chunks (dist.chunks)" in outcome.err
