@@ -11,6 +11,11 @@ COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7
 ALL_REDUCE, ALL_GATHER, ALL_TO_ALL, REDUCE_SCATTER = 0, 2, 6, 7
 DOUBLE, INT32, INT64, UINT64, BOOL, BOOLS, STRING = 3, 7, 9, 13, 27, 28, 29
 """Fields of `AttributeProto`."""
+READ_AS = {
+    **{"is_cpu_op": BOOL, "num_ops": INT64, "tensor_size": UINT64, "pg_name": STRING, "involved_dim": BOOLS},
+    **{"comm_type": INT64, "comm_size": INT64, "comm_src": INT32, "comm_dst": INT32, "comm_tag": INT32},
+}
+"""The field that Chakra's and ASTRA-sim's readers take an attribute from; in any other it is 0 to the former."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,7 @@ def _attributes(message: Message, number: int, data: bytes) -> dict[str, Value]:
     for attribute in message.messages(number, "attr"):
         name = attribute.string(1, "name")
         assert name not in found
+        assert name not in READ_AS or attribute.has(READ_AS[name]), f"{name} is of another type than readers take"
         found[name] = _value(attribute, data)
     return found
 

@@ -174,7 +174,7 @@ class _Encoder:
         if task.exchange is None:
             return self._encoded(number, device, NodeType.COMPUTE, _work(task.row))
         kind = task.exchange.name.rpartition(".")[2]
-        attributes = [int64("comm_type", COLLECTIVES[kind]), uint64("comm_size", _operand_bytes(task.row))]
+        attributes = [int64("comm_type", COLLECTIVES[kind]), int64("comm_size", _operand_bytes(task.row))]
         chunks = ExchangeChunks.found_in(task.row)
         if chunks is not None:
             attributes.append(uint64("chunks", chunks.chunks))
@@ -186,7 +186,7 @@ class _Encoder:
 
     def _message(self, number: int, op: SendReceiveOp) -> _Varying:
         """What a device sends and what it receives, each if it does."""
-        size = uint64("comm_size", _operand_bytes(self._step.tasks[number].row))
+        size = int64("comm_size", _operand_bytes(self._step.tasks[number].row))
 
         def encode(device: int) -> bytes:
             target, source = self._peers(op, device)
@@ -234,7 +234,7 @@ def _work(row: OpRow) -> list[bytes]:
     """Operations and bytes of all runs, what nobody counts left out."""
     found: list[bytes] = []
     if row.macs is not None or row.vector_ops is not None:
-        found.append(uint64("num_ops", row.repeat * (OPS_PER_MAC * (row.macs or 0) + (row.vector_ops or 0))))
+        found.append(int64("num_ops", row.repeat * (OPS_PER_MAC * (row.macs or 0) + (row.vector_ops or 0))))
     if row.dram_read_bytes is not None or row.dram_write_bytes is not None:
         moved = (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
         found.append(uint64("tensor_size", row.repeat * moved))

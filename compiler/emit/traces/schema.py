@@ -2,13 +2,14 @@
 The messages of an execution trace, by the schema of MLCommons Chakra (`schema/protobuf/et_def.proto`).
 
 A trace is a stream of messages, each behind its length: a `GlobalMetadata`, then `Node`s. What a node costs and whom
-it talks to are attributes by name, as ASTRA-sim's feeder of traces reads them:
+it talks to are attributes by name, of the types by which Chakra's feeder reads them (`src/feeder/et_feeder_node.cpp`),
+which takes a value of another type for 0; ASTRA-sim's own feeder converts integers:
 
     is_cpu_op     bool       false: work of the accelerator
-    num_ops       uint64     operations of a node of computation
+    num_ops       int64      operations of a node of computation
     tensor_size   uint64     bytes between DRAM and the chip for it
     comm_type     int64      the collective (`COLLECTIVES`)
-    comm_size     uint64     bytes of a device's operand
+    comm_size     int64      bytes of a device's operand
     involved_dim  bool list  the dimensions of the network that take part, innermost first
     pg_name       string     the communicator group, by its number
     comm_src, comm_dst, comm_tag  int32   the devices of a message, and its number

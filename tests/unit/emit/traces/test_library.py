@@ -13,7 +13,7 @@ from tests.unit.emit.traces.programs import compiled, emitted
 def test_the_library_of_protocol_buffers_reads_the_same() -> None:
     pytest.importorskip("google.protobuf")
     messages = cast(Any, library_messages())
-    for name in ("parts of a ring", "two levels"):
+    for name in ("parts of a ring", "two levels", "chunks", "stored in parts"):
         data = next(iter(cast("Mapping[str, bytes]", emitted(compiled(name)).content).values()))
         own, at = read_trace(data), 0
         found: list[Any] = []
