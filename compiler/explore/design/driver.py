@@ -24,7 +24,7 @@ from npuc.compiler.explore.design.constrained import check_classes, constrained_
 from npuc.compiler.explore.design.energy import access_energy
 from npuc.compiler.explore.design.explore import Course, explore
 from npuc.compiler.explore.design.goal import Goal, GoalName
-from npuc.compiler.explore.design.machine_file import designed, machine_text
+from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machines, given_machine
 from npuc.compiler.explore.design.task import task_of
@@ -32,6 +32,7 @@ from npuc.compiler.explore.mapping.constrained.demands import Demands, machine_r
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.area import MODEL
+from npuc.hardware.as_toml import as_toml
 from npuc.hardware.level_keys import NODE
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def design(
         demands.rules,
     )
     best = searched.designs[0]
-    text = machine_text(designed(machine, best.design.size, best.supports), _remark(result))
+    text = as_toml(designed(machine, best.design.size, best.supports), _remark(result))
     return Designed(result, module, text, searched.interrupt, searched.before)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import cast
 
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
-from npuc.compiler.core.kinds import Scalar, Value
+from npuc.compiler.core.kinds import Scalar
 from npuc.compiler.explore.design.classes import DEFAULT_CLASS
 from npuc.compiler.explore.design.combine import MachineSize
 from npuc.compiler.explore.flexibility.machine import BLOCK, KEYS
@@ -59,33 +58,3 @@ def _levels(machine: Hardware, size: MachineSize, cores: int) -> list[dict[str, 
         own = {key: value for key, value in rows[parts["dram"]].items() if key not in ("kib", "gb_per_s")}
         found.append({**own, "name": OFF_CHIP, "shared": True})
     return found
-
-
-def machine_text(machine: Hardware, remark: str) -> str:
-    """A description as TOML, with a remark in its first lines."""
-    plain = {key: value for key, value in machine.values.items() if "." not in key}
-    tables: dict[str, dict[str, Value]] = {}
-    for key, value in machine.values.items():
-        table, dot, leaf = key.partition(".")
-        if dot:
-            tables.setdefault(table, {})[leaf] = value
-    lines = [f"# {line}" for line in remark.splitlines()] + [""] + _entries(plain)
-    for table, values in tables.items():
-        lines += ["", f"[{table}]"]
-        lines += _entries({key: value for key, value in values.items() if not isinstance(value, list)})
-        for key, rows in values.items():
-            for row in rows if isinstance(rows, list) else ():
-                lines += ["", f"[[{table}.{key}]]", *_entries(row)]
-    return "\n".join(lines) + "\n"
-
-
-def _entries(values: Mapping[str, Value]) -> list[str]:
-    return [f"{key} = {_literal(value)}" for key, value in values.items()]
-
-
-def _literal(value: Value) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return repr(value)
