@@ -1,9 +1,9 @@
 """
-Flows that congest a fabric, by hosts of its first four leaf switches (the number of a host is leaf, then host).
+Flows that congest a fabric, between hosts of its first four leaf switches.
 
     incast    15 hosts of three leaf switches and one of the fourth to a host of the fourth, 2 MB each
-    victim    five hosts of each of three leaf switches, each over its own spine switch or one of those there are, and
-              a local one, to one host of the fourth; and a host of the first to another host of the fourth, whose own
+    victim    five hosts of each of three leaf switches, a leaf switch over one spine switch, and one of the fourth,
+              the local one, to one host of the fourth; and a host of the first to another host of the fourth, whose own
               port is idle
     ring      two flows that go up again at a leaf switch, as after a link fails, so that four links wait for each
               other in a ring, and a third flow over one of them (Hu et al., "Deadlocks in Datacenter Networks",
@@ -18,9 +18,9 @@ from npuc.compiler.analysis.interconnect.fluid.engine import FluidResult, Watch,
 from npuc.compiler.analysis.interconnect.fluid.law import CongestionLaw
 from npuc.compiler.analysis.interconnect.fluid.routes import FlowRoutes, Hop, clos_routes, named_routes
 from npuc.compiler.analysis.interconnect.fluid.traffic import FlowTraffic
-from npuc.studies.congestion.settings import CongestionSetup
+from npuc.compiler.core.errors import CapacityError
+from npuc.studies.congestion.settings import INCAST, INCAST_SIZE, CongestionSetup
 
-INCAST, INCAST_SIZE = 16, 2_000_000
 FINE_SIZE = 500_000
 """Bytes of each flow of the incast that is run with half the step."""
 SHARES_MS, SETTLED_MS = 5, 3
@@ -28,6 +28,8 @@ SHARES_MS, SETTLED_MS = 5, 3
 RING_SIZE, RING_MS = 6_000_000, 8
 WATCHED_NS = 20_000
 ENDLESS = 1e15
+UNTIL_NS = 10**10
+"""The time after which a run is cut off that should have ended long before."""
 
 
 def incast(setup: CongestionSetup, law: CongestionLaw, step_ns: int, size: int = INCAST_SIZE) -> FluidResult:
@@ -39,7 +41,17 @@ def incast(setup: CongestionSetup, law: CongestionLaw, step_ns: int, size: int =
     routes = clos_routes(setup.fabric, source, np.full(INCAST, target), "hash", setup.run.seed)
     traffic = FlowTraffic(routes, np.full(INCAST, float(size)), np.zeros(INCAST), step_ns)
     watch = Watch((setup.fabric.to_host(target),), tuple(range(INCAST)), max(WATCHED_NS // step_ns, 1))
-    return run_fluid(setup.fabric, traffic, law, step_ns, 10**9, watch)
+    return ended(run_fluid(setup.fabric, traffic, law, step_ns, UNTIL_NS, watch), f"the incast by {law.name}")
+
+
+def ended(found: FluidResult, what: str) -> FluidResult:
+    """A run that has ended. Raises `CapacityError` for one that was cut off before all bytes were there."""
+    if found.complete:
+        return found
+    raise CapacityError(
+        f"{what} has not ended after {found.seconds:g} s of the fabric's time",
+        hint="other constants, fewer bytes (run.bytes), or faster links (fabric.bytes_per_s)",
+    )
 
 
 def victim(setup: CongestionSetup, law: CongestionLaw) -> FluidResult:

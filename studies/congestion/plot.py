@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.compiler.core.drawing.figure import Axes, Figure, picture
 from npuc.compiler.core.drawing.palette import INK, series_colour
-from npuc.studies.congestion.patterns import INCAST
+from npuc.studies.congestion.settings import INCAST
 from npuc.studies.congestion.study import CongestionResults
 
 WIDTH = 0.16

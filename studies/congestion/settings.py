@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar, cast
 
-from npuc.compiler.analysis.interconnect.fluid.fabric import ClosFabric
+from npuc.compiler.analysis.interconnect.fluid.fabric import NANOSECONDS, ClosFabric
 from npuc.compiler.analysis.interconnect.fluid.law import CongestionLaw
 from npuc.compiler.analysis.interconnect.fluid.laws.dcqcn import Dcqcn
 from npuc.compiler.analysis.interconnect.fluid.laws.dctcp import Dctcp
@@ -25,6 +25,10 @@ SCHEMES: tuple[type[CongestionLaw], ...] = (PfcOnly, Dcqcn, Dctcp, Timely, Hpcc)
 STEP_NS = 1000
 SIZE = 16 * 2**20
 """Bytes on each host of the collectives."""
+INCAST, INCAST_SIZE = 16, 2_000_000
+"""Flows of the incast, and bytes of each."""
+MOST_STEPS = 10**7
+"""Steps of a run at most, as far as bytes and the rate of links say it."""
 _HPCC = "Li et al., SIGCOMM 2019, and their ns-3 code"
 _DCQCN = "Zhu et al., SIGCOMM 2015, as in CoNEXT 2016"
 _TIMELY = "Mittal et al., SIGCOMM 2015, as in CoNEXT 2016"
@@ -57,7 +61,7 @@ SOURCES: Mapping[str, tuple[str, str]] = {
     "timely.alpha": ("weight of a new gradient", "the fluid code of CoNEXT 2016, which is not sure of it"),
     "timely.segment": ("bytes between updates", _TIMELY),
     "timely.hai": ("segments before increases grow, and how much; 0: never", "Mittal et al., SIGCOMM 2015; recalled"),
-    "timely.patched": ("1 with the cure of CoNEXT 2016", "0: as published in 2015"),
+    "timely.patched": ("1 with the cure of CoNEXT 2016 (with beta 0.008; recalled)", "0: as published in 2015"),
     "hpcc.eta": ("use of links that is aimed at", _HPCC),
     "hpcc.stages": ("round trips of additive increase", "Li et al., SIGCOMM 2019; recalled"),
     "hpcc.w_ai": ("bytes of an increase", "Li et al., SIGCOMM 2019; recalled"),
@@ -122,6 +126,13 @@ def setup(preset: str, settings: Mapping[str, object]) -> CongestionSetup:
             f"run.step_ns: found {run.step_ns}, expected a divisor of fabric.delay_ns, {fabric.delay_ns}, and at most "
             f"fabric.response_ns, {fabric.response_ns}"
         )
+    for key, size in (("run.bytes", 2 * run.bytes), ("fabric.bytes_per_s", INCAST * INCAST_SIZE)):
+        if (steps := size * NANOSECONDS // (fabric.bytes_per_s * run.step_ns)) > MOST_STEPS:
+            raise UsageError(
+                f"{key}: {size:,} bytes over a link of {fabric.bytes_per_s:,} bytes/s take {steps:,} steps of "
+                f"{run.step_ns:,} ns, expected at most {MOST_STEPS:,}",
+                hint="fewer bytes, faster links, or longer steps (run.step_ns)",
+            )
     laws = tuple(_with(law.at(fabric.bytes_per_s), law.name, settings) for law in SCHEMES)
     return CongestionSetup(preset, fabric, laws, run)
 

@@ -27,8 +27,8 @@ from npuc.compiler.analysis.interconnect.fluid.traffic import (
 )
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel
 from npuc.studies.base import Advance
-from npuc.studies.congestion.patterns import FINE_SIZE, INCAST, INCAST_SIZE, SETTLED_MS, incast, victim, waiting_ring
-from npuc.studies.congestion.settings import CongestionSetup
+from npuc.studies.congestion.patterns import FINE_SIZE, SETTLED_MS, UNTIL_NS, ended, incast, victim, waiting_ring
+from npuc.studies.congestion.settings import INCAST, INCAST_SIZE, CongestionSetup
 from npuc.studies.themis.settings import MODELS
 
 LITTLE = 5.0
@@ -160,7 +160,8 @@ def _collective(setup: CongestionSetup, algorithm: Algorithm, routing: Routing, 
 def _sent(setup: CongestionSetup, algorithm: Algorithm, routing: Routing, law: CongestionLaw, size: int) -> FluidResult:
     plan = collective_plan(algorithm, setup.fabric.all_hosts, size)
     traffic = CollectiveTraffic(setup.fabric, plan, routing, setup.run.seed)
-    return run_fluid(setup.fabric, traffic, law, setup.run.step_ns, 10**10)
+    found = run_fluid(setup.fabric, traffic, law, setup.run.step_ns, UNTIL_NS)
+    return ended(found, f"{algorithm}, routes by {routing}, by {law.name},")
 
 
 def _patterns(setup: CongestionSetup, law: CongestionLaw, found: FluidResult) -> PatternResult:

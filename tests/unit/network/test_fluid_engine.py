@@ -192,6 +192,24 @@ def test_flows_begin_when_they_should() -> None:
     assert found.finished_s == pytest.approx([80e-6 + 4e-6, 12.345e-6 + 8e-6 + 4e-6], abs=1e-9)
 
 
+def test_a_flow_that_has_not_begun_is_not_finished() -> None:
+    routes = clos_routes(FABRIC, np.array([0, 1]), np.array([31, 30]), "destination")
+    traffic = FlowTraffic(routes, np.array([1e6, 1e5]), np.array([0.0, 200_000.0]), 1000)
+    found = run_fluid(FABRIC, traffic, PfcOnly(), 1000, 150_000)
+    assert not found.complete
+    assert found.finished_s.tolist() == [pytest.approx(84e-6), np.inf]
+    assert found.seconds == pytest.approx(150e-6)
+    none = run_fluid(FABRIC, CollectiveTraffic(FABRIC, collective_plan("ring", 32, 64), "hash"), PfcOnly(), 1000, 0)
+    assert not none.complete
+
+
+def test_flows_of_one_host_share_its_link() -> None:
+    routes = clos_routes(FABRIC, np.array([0, 0]), np.array([31, 22]), "destination")
+    found = send(routes, PfcOnly(), 1e6)
+    assert found.finished_s == pytest.approx(160e-6 + 4e-6, abs=1e-6)
+    assert found.rates[1] == pytest.approx(LINE / 2, rel=1e-9)
+
+
 def test_what_cannot_be_run_is_an_error() -> None:
     routes = clos_routes(FABRIC, np.array([0]), np.array([1]))
     one, start = np.ones(1), np.zeros(1)

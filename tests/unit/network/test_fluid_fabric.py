@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.interconnect.fluid.fabric import ClosFabric
-from npuc.compiler.analysis.interconnect.fluid.pauses import waiting_ring
+from npuc.compiler.analysis.interconnect.fluid.pauses import PauseControl, waiting_ring
 from npuc.compiler.analysis.interconnect.fluid.routes import clos_routes, named_routes
 from npuc.compiler.core.errors import UsageError
 
@@ -97,6 +97,10 @@ def test_a_route_is_named_switch_by_switch() -> None:
     ):
         with pytest.raises(UsageError, match=error):
             named_routes(FABRIC, [(0, walk, 31)])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UsageError, match="not one of 32"):
+        named_routes(FABRIC, [(32, [("leaf", 4)], 33)])
+    with pytest.raises(UsageError, match="host 1 sends to itself"):
+        named_routes(FABRIC, [(1, [("leaf", 0)], 1)])
 
 
 def test_flows_that_cannot_be() -> None:
@@ -118,6 +122,25 @@ def test_flows_that_cannot_be() -> None:
 )
 def test_ports_that_wait_for_each_other(edges: list[tuple[int, int]], ring: tuple[int, ...]) -> None:
     ingress, ports = np.array(edges, int).reshape(-1, 2).T.reshape(2, 1, -1)
-    assert waiting_ring(ports, ingress, np.ones(ports.shape), np.array([True] * 4 + [False])) == ring
-    assert waiting_ring(ports, ingress, np.zeros(ports.shape), np.array([True] * 4 + [False])) == ()
-    assert waiting_ring(ports, ingress, np.ones(ports.shape), np.zeros(5, bool)) == ()
+    assert waiting_ring(ports, ingress, np.ones(ports.shape), np.array([True] * 4 + [False]), 0) == ring
+    assert waiting_ring(ports, ingress, np.zeros(ports.shape), np.array([True] * 4 + [False]), 0) == ()
+    assert waiting_ring(ports, ingress, np.ones(ports.shape), np.zeros(5, bool), 0) == ()
+
+
+@pytest.mark.parametrize(("x_on", "ring"), [(1, (0, 1)), (4, (0, 1)), (5, ())])
+def test_a_ring_is_no_deadlock_where_enough_can_leave(x_on: int, ring: tuple[int, ...]) -> None:
+    """Of port 0, five bytes wait for port 1 and nine for port 2, which sends; port 1 waits for port 0 alone."""
+    ingress, ports = np.array([[0, 0, 1]]), np.array([[1, 2, 0]])
+    paused = np.array([True, True, False, False])
+    assert waiting_ring(ports, ingress, np.array([[5.0, 9.0, 20.0]]), paused, x_on) == ring
+
+
+def test_a_sender_is_paused_at_x_off_and_goes_on_at_x_on_a_delay_later() -> None:
+    """By hand: X_off 10, X_on 4, a link of two steps; the last place stands for no port."""
+    control = PauseControl(2, 10, 4, 2)
+    held = [9.0, 10.0, 12.0, 5.0, 4.0, 9.0, 10.0, 0.0, 0.0]
+    paused = [bool(control.advance(np.array([one, 99.0]))[0]) for one in held]
+    assert paused == [False, False, False, True, True, True, False, False, True]
+    assert control.pauses.tolist() == [2, 0]
+    assert control.peak.tolist() == [12.0, 0.0]
+    assert not control.asked.any()

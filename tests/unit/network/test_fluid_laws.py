@@ -89,6 +89,13 @@ def test_dcqcn_halves_in_the_time_of_its_notifications() -> None:
     assert control.rate[0] == pytest.approx(5e6 + 5e6 * 4000e-6 / 55e-6, rel=0.1)
 
 
+def test_dcqcn_without_fast_recovery_is_a_number_where_all_packets_are_marked() -> None:
+    control = Dcqcn(fast_recovery=0.0).start(ControlContext(5e9, 4e-6, 1e-6, 1000), 1)
+    for part in (1.0, 0.0, 1.0):
+        control.advance(np.full((1, 1, 1), part), VIEW)
+        assert 0 < control.rate[0] <= 5e9
+
+
 def dctcp_model(flows: int, link: float, rtt: float, k: float, gain: float, lag: int) -> np.ndarray:
     """The published fluid model by itself, in packets, steps of 1 us, with a constant delay of what senders hear."""
     window, alpha, queue, step = (link * rtt + k) / flows, 0.2, k, 1e-6

@@ -6,10 +6,16 @@ import json
 from dataclasses import fields
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
+from npuc.compiler.analysis.interconnect.fluid.engine import run_fluid
+from npuc.compiler.analysis.interconnect.fluid.laws.pfc import PfcOnly
+from npuc.compiler.analysis.interconnect.fluid.routes import clos_routes
+from npuc.compiler.analysis.interconnect.fluid.traffic import FlowTraffic
 from npuc.compiler.core.drawing.figure import check_format
-from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.studies.congestion.patterns import ended
 from npuc.studies.congestion.plot import draw
 from npuc.studies.congestion.settings import SCHEMES, SOURCES, CongestionSetup, RunSetup, setup
 from npuc.studies.congestion.study import CongestionResults, difference, model_seconds, points, run_study
@@ -61,6 +67,8 @@ def test_every_constant_is_a_key_with_a_source() -> None:
         ({"run.step_ns": 300}, "run.step_ns: found 300, expected a divisor of fabric.delay_ns, 1000"),
         ({"run.bytes": 63}, "run.bytes: found 63, expected a byte or more for each of 64 hosts"),
         ({"fabric.buffer": 10}, "fabric.buffer: 10 bytes for a link"),
+        ({"run.bytes": 10**12}, "run.bytes: 2,000,000,000,000 bytes .* take 160,000,000 steps of 1,000 ns"),
+        ({"fabric.bytes_per_s": 10**6, "run.bytes": 64}, "fabric.bytes_per_s: 32,000,000 bytes over a link of 1,000,0"),
     ],
 )
 def test_settings_that_cannot_be(settings: dict[str, object], error: str) -> None:
@@ -136,6 +144,15 @@ def test_the_picture_has_a_curve_for_each_scheme(study: CongestionResults) -> No
     )
     assert len(collectives.containers) == 5
     assert "KB that wait at the receiver's port" in texts_of(data)
+
+
+def test_a_run_that_does_not_end_is_an_error() -> None:
+    chosen = setup("64", {})
+    routes = clos_routes(chosen.fabric, np.array([0]), np.array([9]))
+    traffic = FlowTraffic(routes, np.array([1e9]), np.zeros(1), 1000)
+    found = run_fluid(chosen.fabric, traffic, PfcOnly(), 1000, 20_000)
+    with pytest.raises(CapacityError, match="a flow has not ended after 2e-05 s of the fabric's time"):
+        ended(found, "a flow")
 
 
 def test_a_seed_is_another_hash() -> None:

@@ -37,13 +37,14 @@ class FluidResult:
     """
     What happened. `seconds` are those until the last byte was delivered, or of the whole run; `sent`, `delivered`,
     `queued` and `carried` (on wires) the bytes of each column of flows; `finished_s` when its last flow was delivered,
-    infinite where it was not.
+    infinite where it was not, or has not begun. `complete` says whether no flow is left.
 
     By port: `waited`, the most bytes that waited; `held`, the most that the next switch held from it; `pauses`, how
     often it was told to pause, and `paused_s`. `ring` are ports that wait for each other at the end, for ever. `times`,
     `queues` [time, port] in bytes and `rates` [time, flow] in bytes per second are what was watched.
     """
 
+    complete: bool
     seconds: float
     sent: Floats
     delivered: Floats
@@ -58,11 +59,6 @@ class FluidResult:
     times: Floats
     queues: Floats
     rates: Floats
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything was delivered."""
-        return bool(np.isfinite(self.finished_s).all())
 
     @property
     def all_pauses(self) -> int:
@@ -145,7 +141,7 @@ class _Run:
         self.all_sent: Floats = np.zeros(flows)
         """Bytes of all flows of a column."""
         self.all_delivered: Floats = np.zeros(flows)
-        self.finished: Floats = np.zeros(flows)
+        self.finished: Floats = np.full(flows, np.inf)
         self.busy: Bools = np.zeros(flows, np.bool_)
         """Flows that are not delivered."""
         self.begun: Floats = np.zeros(flows)
@@ -169,7 +165,7 @@ class _Run:
 
     @property
     def over(self) -> bool:
-        return self.step > 0 and self.traffic.done and not self.busy.any()
+        return self.traffic.done and not self.busy.any()
 
     def advance(self) -> None:
         """One step."""
@@ -249,10 +245,11 @@ class _Run:
     def result(self) -> FluidResult:
         """What happened."""
         ends = np.where(self.busy, np.inf, self.finished) * self.step_s
-        ring = waiting_ring(self.routes.ports, self.ingress, self.queues.backlog, self.pause.asked)
+        ring = waiting_ring(self.routes.ports, self.ingress, self.queues.backlog, self.pause.asked, self.fabric.x_on)
         times, queues, rates = self.notes.arrays()
         return FluidResult(
-            seconds=float(ends.max()) if np.isfinite(ends).all() else self.step * self.step_s,
+            complete=self.over,
+            seconds=float(ends.max(initial=0.0)) if self.over else self.step * self.step_s,
             sent=self.all_sent,
             delivered=self.all_delivered,
             queued=self.queues.backlog.sum(axis=0),

@@ -3,14 +3,15 @@ Priority flow control (PFC, IEEE 802.1Qbb): a switch that holds X_off bytes from
 lets it go on. Either word takes a link's delay to arrive.
 
 The sender stops for all flows, so that one that goes elsewhere waits behind those that are the cause (head-of-line
-blocking). Where paused ports wait for each other in a ring none of them can ever go on: a deadlock.
+blocking). A deadlock is a set of paused ports of which each has sent more than X_on bytes that wait for others of the
+set: none of them can ever go on. There is a ring in it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from npuc.compiler.analysis.interconnect.fluid.routes import Bools, Floats, Ints
+from npuc.compiler.analysis.interconnect.fluid.routes import Bools, Floats, Ints, summed
 
 
 class PauseControl:
@@ -19,7 +20,7 @@ class PauseControl:
     def __init__(self, ports: int, x_off: int, x_on: int, delay: int) -> None:
         self.x_off, self.x_on = x_off, x_on
         self.asked: Bools = np.zeros(ports, np.bool_)
-        """What switches ask for now."""
+        """Whether the next switch tells each port to pause, as of the last step."""
         self.peak: Floats = np.zeros(ports)
         """The most bytes from each port that the next switch has held."""
         self.pauses: Ints = np.zeros(ports, np.int64)
@@ -42,16 +43,23 @@ class PauseControl:
         return paused
 
 
-def waiting_ring(ports: Ints, ingress: Ints, backlog: Floats, paused: Bools) -> tuple[int, ...]:
+def waiting_ring(ports: Ints, ingress: Ints, backlog: Floats, paused: Bools, x_on: int) -> tuple[int, ...]:
     """
-    Paused ports that wait for each other in a ring, from the least number on; empty where there is none.
+    Ports that wait for each other in a ring for ever, from the least number on; empty where there is no deadlock.
 
     A port is paused for the bytes that it has sent to the next switch, and waits for the ports of that switch where
-    they queue. `ports`, `ingress` and `backlog` are by hop and flow, `paused` by port.
+    they queue; it goes on where those that can still leave bring the others to `x_on`. `ports`, `ingress` and `backlog`
+    are by hop and flow, `paused` by port.
     """
     last = len(paused) - 1
-    stuck = (backlog > 0) & (ports != last) & (ingress != last)
-    stuck &= paused[ports] & paused[ingress]
+    crossed = (backlog > 0) & (ports != last) & (ingress != last)
+    dead = paused.copy()
+    while True:
+        stuck = crossed & dead[ports] & dead[ingress]
+        left = dead & (summed(ingress, np.where(stuck, backlog, 0.0), len(paused)) > x_on)
+        if (left == dead).all():
+            break
+        dead = left
     waits: dict[int, set[int]] = {}
     for port, one in zip(ingress[stuck].tolist(), ports[stuck].tolist(), strict=True):
         waits.setdefault(port, set()).add(one)

@@ -67,11 +67,7 @@ class FlowRoutes:
 
 def clos_routes(fabric: ClosFabric, source: Ints, target: Ints, routing: Routing = "hash", seed: int = 0) -> FlowRoutes:
     """The routes of flows between hosts. Raises `UsageError` for hosts that are not there, and for flows to oneself."""
-    for hosts in (source, target):
-        if len(hosts) and not (0 <= hosts.min() and hosts.max() < fabric.all_hosts):
-            raise UsageError(f"a flow names a host that is not one of {fabric.all_hosts:,}")
-    if (source == target).any():
-        raise UsageError(f"host {int(source[source == target][0])} sends to itself")
+    _check_hosts(fabric, source, target)
     spine = _hashed(source, target, seed) % fabric.spines if routing == "hash" else target % fabric.spines
     leaves = source // fabric.hosts, target // fabric.hosts
     up = fabric.all_hosts + leaves[0] * fabric.spines + spine
@@ -80,6 +76,14 @@ def clos_routes(fabric: ClosFabric, source: Ints, target: Ints, routing: Routing
     inside = leaves[0] == leaves[1]
     ports = np.vstack([np.where(inside, fabric.nowhere, up), np.where(inside, fabric.nowhere, down), last])
     return FlowRoutes(ports, source, target, fabric.nowhere)
+
+
+def _check_hosts(fabric: ClosFabric, source: Ints, target: Ints) -> None:
+    for hosts in (source, target):
+        if len(hosts) and not (0 <= hosts.min() and hosts.max() < fabric.all_hosts):
+            raise UsageError(f"a flow names a host that is not one of {fabric.all_hosts:,}")
+    if (source == target).any():
+        raise UsageError(f"host {int(source[source == target][0])} sends to itself")
 
 
 def _hashed(source: Ints, target: Ints, seed: int) -> Ints:
@@ -93,13 +97,14 @@ def _hashed(source: Ints, target: Ints, seed: int) -> Ints:
 
 
 def named_routes(fabric: ClosFabric, walks: Sequence[tuple[int, Sequence[Hop], int]]) -> FlowRoutes:
-    """Routes as walks: a host, the switches in order, a host. Raises `UsageError` where there is no such link."""
+    """Routes as walks: a host, the switches in order, a host. Raises `UsageError` where no such host or link is."""
+    source, target = (np.array([walk[end] for walk in walks], np.int64) for end in (0, 2))
+    _check_hosts(fabric, source, target)
     routes = [_walk(fabric, *walk) for walk in walks]
     hops = max(map(len, routes), default=1)
     ports = np.full((hops, len(routes)), fabric.nowhere, np.int64)
     for column, route in enumerate(routes):
         ports[hops - len(route) :, column] = route
-    source, target = (np.array([walk[end] for walk in walks], np.int64) for end in (0, 2))
     return FlowRoutes(ports, source, target, fabric.nowhere)
 
 

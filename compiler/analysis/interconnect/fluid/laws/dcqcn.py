@@ -103,8 +103,9 @@ class DcqcnControl(FlowControl):
             count, time = law.byte_counter / mtu, law.timer * packets
             by_count = np.where(part > 0, part / np.expm1(-count * clear), 1 / count)
             by_time = np.where(part > 0, part / np.expm1(-time * clear), 1 / time)
-            rise = by_count * np.exp(law.fast_recovery * count * clear)
-            rise += by_time * np.exp(law.fast_recovery * time * clear)
+            # powers, since of the logarithm's infinity nothing times is no number
+            rise = by_count * (1 - part) ** (law.fast_recovery * count)
+            rise += by_time * (1 - part) ** (law.fast_recovery * time)
             alpha = law.g / law.t_alpha * (-np.expm1(law.t_alpha * packets * clear) - self.alpha)
         gap = self.target - self.rate
         rate = -self.rate * self.alpha / (2 * law.t_cnp) * cut + gap / 2 * packets * (by_count + by_time)

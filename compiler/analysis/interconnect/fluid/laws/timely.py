@@ -8,8 +8,9 @@ A segment takes t = max(segment / R, t_min); with r the round trip and x its gra
     R' = - b R x / t                        else
     x' = a / t (- x + (r - r one segment before) / t_min)
 
-After `hai` segments of increases they are `hai` times as large. There is no fixed point: where the gradient is 0 rates
-rise. `patched` is the cure of CoNEXT 2016: between the thresholds, with w(x) from 0 at x = -1/4 to 1 at 1/4,
+After `hai` segments of increases they are `hai` times as large, below t_low as well, as in the ns-3 code of HPCC (in
+the paper only those by the gradient). There is no fixed point: where the gradient is 0 rates rise. `patched` is the
+cure of CoNEXT 2016: between the thresholds, with w(x) from 0 at x = -1/4 to 1 at 1/4,
 
     R' = (d (1 - w) - b w R (r - t_low) / t_low) / t
 
