@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-import numpy as np
-
-from npuc.compiler.analysis.bandwidth.fastest import fastest_split
-from npuc.compiler.analysis.bandwidth.limits import cost_limit
+from npuc.compiler.analysis.bandwidth.curve import fastest_curve
 from npuc.compiler.analysis.bandwidth.traffic import StepTraffic
 from npuc.compiler.core.drawing.figure import Axes, Figure, picture
 from npuc.compiler.core.drawing.palette import BLUE, GREEN, INK, VERMILION
@@ -65,8 +62,4 @@ def _one(axes: Axes, row: SplitRow, step: StepTraffic) -> None:
 def budget_curve(network: str, step: StepTraffic, least: float, most: float) -> list[tuple[float, float]]:
     """USD and the ms of the shortest step that a network of this price has, for prices in a range."""
     prices = (prices_of(network) * devices_of(network)).tolist()
-    found: list[tuple[float, float]] = []
-    for usd in np.geomspace(least, most, POINTS).tolist():
-        split = fastest_split(step, [cost_limit(prices, usd, f"a network of {usd:g} USD")])
-        found.append((usd, split.seconds * 1e3))
-    return found
+    return [(usd, seconds * 1e3) for usd, seconds in fastest_curve(step, prices, least, most, POINTS)]

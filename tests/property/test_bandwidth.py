@@ -1,6 +1,6 @@
 """Splits of bandwidth: none that is tried is better, all limits hold, and what cannot be met is named."""
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler.analysis.bandwidth.curve import fastest_curve
 from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, closed_form, fastest_split
 from npuc.compiler.analysis.bandwidth.feasible import conflict
 from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
@@ -164,6 +165,33 @@ def test_a_level_that_is_crossed_needs_bandwidth() -> None:
         fastest_split(step, [total_limit(2, 1e9, "total"), *parse_limits("b1 >= 1", 2, 1e9)])
 
 
+@pytest.mark.parametrize("text", ["b1 <= 1e12", "-b1 >= -1e12", "1e-6 b1 <= 1e6", "b1 >= 1e-9", "b2 <= 1e12 b1"])
+def test_a_limit_of_another_size_changes_nothing(text: str) -> None:
+    """500 GB/s, and a limit that is far from it: neither a conflict nor another split."""
+    step = step_traffic(2, 1.0, [LevelBytes((4e9, 1e9))])
+    exact = fastest_split(step, [total_limit(2, 500e9, "total")])
+    assert exact.bandwidths == pytest.approx((1e12 / 3, 5e11 / 3))
+    found = fastest_split(step, [total_limit(2, 500e9, "total"), *parse_limits(text, 2, 1e9)])
+    assert found.seconds == pytest.approx(exact.seconds, rel=1e-7)
+
+
+@pytest.mark.parametrize("sizes", [(7.0, 7.0, 7.0), (1e8, 1e8, 1e8)])
+@pytest.mark.parametrize("pipelined", [True, False])
+def test_the_formula_is_not_slower_than_the_even_split_by_rounding(sizes: tuple[float, ...], pipelined: bool) -> None:
+    for total in (1e10, 3e10 / 7, 1e11 / 3):
+        step, even = step_traffic(3, 0.1, [LevelBytes(sizes)], pipelined=pipelined), np.full(3, total / 3)
+        assert fastest_split(step, [total_limit(3, total, "total")], [even]).seconds <= float(step.seconds(even))
+
+
+def test_a_curve_falls_and_is_the_shortest_step_of_each_total() -> None:
+    step = step_traffic(2, 0.5, [LevelBytes((4e9, 1e9)), LevelBytes((0.0, 1e9))], pipelined=True)
+    curve = fastest_curve(step, (1.0, 1.0), 1e9, 1e11, 5)
+    assert [total for total, _ in curve] == pytest.approx([1e9, 10**9.5, 1e10, 10**10.5, 1e11])
+    for total, seconds in curve:
+        assert seconds == pytest.approx(fastest_split(step, [total_limit(2, total, "total")]).seconds)
+    assert all(later < before for (_, before), (_, later) in pairwise(curve))
+
+
 def test_what_nothing_limits_is_an_error() -> None:
     step = step_traffic(2, 1.0, [LevelBytes((1.0, 1.0))])
     with pytest.raises(CapacityError, match="nothing limits the bandwidth of b2"):
@@ -196,6 +224,9 @@ def test_limits_are_read(text: str, limits: list[tuple[tuple[float, ...], float,
         ("b1 b2 >= 1", "cannot read 'b2'"),
         ("b0 >= 1", "there is no level b0"),
         ("", "expected a relation"),
+        ("5 >= 3", "'5 >= 3' is about no level"),
+        ("b1 >= 2 <= 3", "'2 <= 3' is about no level"),
+        ("b1 >= 1e999", "found 1e999, expected a number of at most 1e+12"),
     ],
 )
 def test_what_is_no_limit_is_refused(text: str, error: str) -> None:

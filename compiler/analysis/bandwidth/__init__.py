@@ -7,4 +7,5 @@ Which split of bandwidth over the levels of a network makes a step shortest, or 
     program.py      the linear program behind all searches, and cuts of its only nonlinear part
     fastest.py      the shortest step
     product.py      the least product of time and cost
+    curve.py        the shortest step for any total or price
 """

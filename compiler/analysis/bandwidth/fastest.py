@@ -12,7 +12,7 @@ with m the bytes of a level. In all other cases linear programs (`program.py`) a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,13 +56,16 @@ def fastest_split(step: StepTraffic, limits: Sequence[LinearLimit], others: Sequ
 
     Raises `CapacityError` where no split meets the limits, or where they leave a level any bandwidth.
     """
+    known = [one for one in others if all(limit.holds(one) for limit in limits)]
     closed = closed_form(step, limits)
     if closed is not None:
-        return closed
+        # another one is shorter by rounding at most
+        best = min([np.array(closed.bandwidths), *known], key=lambda one: float(step.seconds(one)))
+        seconds = float(step.seconds(best))
+        return replace(closed, bandwidths=tuple(best.tolist()), seconds=seconds, value=seconds, bound=seconds)
     scale = usual_bandwidth(limits)
     start = inner_split(limits, (step.sent > 0).tolist(), scale)
-    known = [start, *(one for one in others if all(limit.holds(one) for limit in limits))]
-    best = min(known, key=lambda one: float(step.seconds(one)))
+    best = min([start, *known], key=lambda one: float(step.seconds(one)))
     cuts = CutProgram(step, limits, start, checked_rooms(step, limits, scale), float(step.seconds(best)))
     bound, seconds, gaps = -np.inf, float(step.seconds(best)), list[float]()
     for _ in range(ROUNDS):
@@ -81,7 +84,15 @@ def fastest_split(step: StepTraffic, limits: Sequence[LinearLimit], others: Sequ
 
 
 def usual_bandwidth(limits: Sequence[LinearLimit]) -> float:
-    """A bandwidth of the size that limits speak of."""
+    """A bandwidth of the usual size: the most that one limit leaves a level, else the largest that limits speak of."""
+    most = np.full(max(len(limit.factors) for limit in limits), np.inf)
+    for limit in limits:
+        factors = np.array(limit.factors)
+        for sign, side in ((1, limit.high), (-1, -limit.low)):
+            if side > 0 and (sign * factors >= 0).all():
+                most = np.minimum(most, np.divide(side, sign * factors, out=most.copy(), where=factors != 0))
+    if np.isfinite(most).any():
+        return float(most[np.isfinite(most)].max())
     sizes = [
         abs(side) / max(map(abs, limit.factors))
         for limit in limits

@@ -1,5 +1,5 @@
 """
-Linear limits of the bandwidths of levels, and the small language in which they are written.
+Linear limits of the bandwidths of levels, and the small language in which they are written. `<` counts as `<=`.
 
     b1 >= 2 b2          b1 = 500          b3 + b4 <= 200          b1 >= b2 >= b3
 
@@ -53,6 +53,8 @@ def cost_limit(prices: Sequence[float], most: float, name: str) -> LinearLimit:
     return LinearLimit(tuple(prices), -inf, most, name)
 
 
+MOST = 1e12
+"""The largest number of a limit."""
 _RELATION = re.compile(r"(<=|>=|==|=|<|>)")
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)\s*\*?\s*)?(?:[bB](\d+))?")
 _HINT = "write it as 'b1 >= 2 b2', 'b1 = 500' or 'b2 + b3 <= 200', where b1 is the first level"
@@ -62,12 +64,16 @@ def parse_limits(text: str, levels: int, unit: float, *, option: str = "--constr
     """
     The limits that a text says, one for each relation in it; a number in it counts as so many `unit`.
 
-    Raises `UsageError` for what is none, and for a level that there is not.
+    Raises `UsageError` for what is none, is about no level, or about one that there is not.
     """
     parts = _RELATION.split(text)
     if len(parts) < 3:
         raise UsageError(f"{option} '{text}': expected a relation", hint=_HINT)
     sides = [_side(part, text, levels, option) for part in parts[::2]]
+    for number, (left, right) in enumerate(pairwise(sides)):
+        if not (left[0].any() or right[0].any()):
+            relation = "".join(parts[2 * number : 2 * number + 3]).strip()
+            raise UsageError(f"{option} '{text}': '{relation}' is about no level", hint=_HINT)
     return [
         _limit(left, right, relation, f"{option} '{text.strip()}'", unit)
         for (left, right), relation in zip(pairwise(sides), parts[1::2], strict=True)
@@ -91,6 +97,8 @@ def _side(part: str, text: str, levels: int, option: str) -> tuple[Floats, float
         sign, amount, level = found.groups() if found is not None else ("", None, None)
         if found is None or (amount is None and level is None) or (at > 0 and not sign):
             raise UsageError(f"{option} '{text}': cannot read '{part[at:].strip()}'", hint=_HINT)
+        if float(amount or 1) > MOST:
+            raise UsageError(f"{option} '{text}': found {amount}, expected a number of at most {MOST:g}", hint=_HINT)
         value = float(amount or 1) * (-1 if sign == "-" else 1)
         if level is None:
             number += value

@@ -154,7 +154,7 @@ class _TimeRows:
                 work = work[0], work[1] + one.work
                 continue
             end = self._variable()
-            for before, seconds in {work, network}:
+            for before, seconds in dict.fromkeys((work, network)):
                 entries = [(end, 1.0)] + ([] if before is None else [(before, -1.0)])
                 if step.pipelined:
                     self._after([*entries, (each[one.transfer], -1.0)], {}, seconds)
@@ -170,6 +170,6 @@ class _TimeRows:
     ) -> tuple[int, float]:
         """When both have ended."""
         both = self._variable(cost)
-        for before, seconds in {work, network}:
+        for before, seconds in dict.fromkeys((work, network)):
             self._after([(both, 1.0)] + ([] if before is None else [(before, -1.0)]), {}, seconds)
         return both, 0.0
