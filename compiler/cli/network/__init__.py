@@ -9,10 +9,11 @@ import typer
 
 from npuc.compiler.cli.groups import Group, Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
-from npuc.compiler.cli.plot.target import picture_target
+from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.searching import chosen
 from npuc.compiler.cli.shared import Verb, aside, check_target, make_console, real, write_result
+from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,11 +82,11 @@ def command(
     output: Annotated[
         Output,
         Takes(
-            without=("output",),
             help={
                 "json": "Write the result as JSON.",
                 "csv": "Write one row per split and shape.",
                 "plot": "Draw time against cost: .svg, .png or .pdf.",
+                "output": "Write the machine with the best bandwidths, as --hw takes it.",
             },
         ),
     ],
@@ -93,31 +94,41 @@ def command(
 ) -> None:
     """Split bandwidth over the levels of a network, for the shortest step or the least product of time and cost."""
     with Verb(output.debug):
-        json, csv = output.json, output.csv
-        if json == "-" and csv == "-":
-            raise UsageError("--json - and --csv - both want standard output", hint="give one of them a file")
-        for target in (json, csv):
+        shows = not check_one_on_stdout(json=output.json, csv=output.csv, o=output.output)
+        for target in (output.json, output.csv, output.output):
             check_target(target)
         drawn = picture_target(output.plot)
         settings = _settings(asked, optimisation.objective)
         options: CompileKeywords = {**collected(machine, program, optimisation), **devices.shared()}
         options.pop("objective", None)  # that of the split, not of schedules
         step, result = _choose(program.source, backend or [], options, settings, asked.shapes, quiet=output.quiet)
-        from npuc.compiler.driver.score import version
-        from npuc.compiler.explore.network.result import to_csv, to_json
+        if output.json is not None or drawn is not None:
+            from npuc.compiler.explore.network.choose import with_curve
 
-        if json is not None:
-            write_result(json, to_json(result, version()))
-        if csv is not None:
-            write_result(csv, to_csv(result))
-        if drawn is not None:
-            from npuc.compiler.explore.network.picture import draw
-
-            drawn.write(draw(result, step, drawn.kind))
-        if "-" not in (json, csv):
+            result = with_curve(result, step)
+        _write(result, step, output, drawn)
+        if shows:
             from npuc.compiler.explore.network.table import print_result
 
             print_result(result, make_console())
+
+
+def _write(result: NetworkResult, step: SharedStep, output: Output, drawn: PictureTarget | None) -> None:
+    """Write the files that were asked for."""
+    from npuc.compiler.driver.score import version
+    from npuc.compiler.explore.network.machine import machine_text
+    from npuc.compiler.explore.network.result import to_csv, to_json
+
+    if output.json is not None:
+        write_result(output.json, to_json(result, version()))
+    if output.csv is not None:
+        write_result(output.csv, to_csv(result))
+    if output.output is not None:
+        write_result(output.output, machine_text(result, step))
+    if drawn is not None:
+        from npuc.compiler.explore.network.picture import draw
+
+        drawn.write(draw(result, drawn.kind))
 
 
 def _settings(asked: Bandwidth, objective: str) -> NetworkSettings:

@@ -13,7 +13,7 @@ from npuc.studies.base import STUDIES
 
 TABLES = ("npuc.sweep/1", "npuc.report/1", "npuc.comparison/1")
 """What has rows to choose axes for."""
-HINT = "it draws what sweep, compile, run, map, reuse, machine, design and flexibility write by --json"
+HINT = "it draws what sweep, compile, run, map, reuse, machine, design, flexibility and network write by --json"
 
 
 def schema_of(data: bytes, path: str) -> str:
@@ -132,6 +132,12 @@ def _flexibility(data: bytes, kind: str) -> bytes:
     return draw_file(data, kind)
 
 
+def _network(data: bytes, kind: str) -> bytes:
+    from npuc.compiler.explore.network.picture import draw_file
+
+    return draw_file(data, kind)
+
+
 MOST = 1e150
 """No number of a file is larger."""
 DRAWN: Mapping[str, Callable[[bytes, str], bytes]] = {
@@ -141,5 +147,6 @@ DRAWN: Mapping[str, Callable[[bytes, str], bytes]] = {
     "npuc.machine/1": _machine,
     "npuc.design/1": _design,
     "npuc.flexibility/1": _flexibility,
+    "npuc.network/1": _network,
 }
 """What draws each result as its verb does."""

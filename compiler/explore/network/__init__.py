@@ -6,4 +6,5 @@ Networks between devices, chosen for a program: what bandwidth of which level is
     result.py      what was found, as data, JSON and CSV
     table.py       the same as text
     picture.py     time against cost
+    machine.py     the machine with the best split, as a file
 """

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from npuc.compiler.analysis.bandwidth.curve import fastest_curve
 from npuc.compiler.analysis.bandwidth.fastest import BandwidthSplit, fastest_split
 from npuc.compiler.analysis.bandwidth.limits import LinearLimit, cost_limit, parse_limits, total_limit
 from npuc.compiler.analysis.bandwidth.product import least_product
@@ -16,6 +17,7 @@ from npuc.compiler.analysis.interconnect.topology import PRICES, NetworkLevel
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.network.program import SharedStep, mesh_fits
 from npuc.compiler.explore.network.result import (
+    CurvePoint,
     LevelChoice,
     NetworkResult,
     NetworkSettings,
@@ -26,6 +28,8 @@ from npuc.compiler.explore.network.result import (
 GB = 1e9
 MOST_LEVELS = 4
 """Levels that shapes have at most."""
+POINTS = 16
+"""Points of a curve."""
 
 
 def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
@@ -33,20 +37,22 @@ def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
     The best split for a step on its machine's network.
 
     Raises `CapacityError` where no split meets what was asked for, `UsageError` for levels without a price that one
-    needs.
+    needs, and for a step that sends nothing.
     """
-    levels, devices = step.levels, prod(step.mesh.sizes)
-    traffic = traffic_on(step, levels, settings)
-    prices = prices_of(levels, devices, needed=settings.budget_usd is not None or settings.objective == "time-cost")
-    limits = limits_of(settings, len(levels), prices)
-    even = equal_split(settings, len(levels), prices)
+    levels = step.levels
+    if not traffic_on(step, levels, settings).sent.any():
+        raise UsageError(
+            "devices send nothing in this step: there is no bandwidth to split",
+            hint="another plan (--parallel mp), or a step that trains",
+        )
+    found = _solved(step, levels, settings)
+    traffic, prices, best = found.traffic, found.prices, found.best
     given = np.array([float(one.bytes_per_s) for one in levels])
-    best = best_split(traffic, limits, prices, settings, [even])
-    splits = [("given", given), ("equal", even), ("best", np.array(best.bandwidths))]
+    splits = [("given", given), ("equal", found.even), ("best", np.array(best.bandwidths))]
     return NetworkResult(
         step.title,
         step.shown,
-        str(step.machine.get("name") or ""),
+        step.machine.name,
         step.mesh.sizes,
         settings,
         step.work,
@@ -60,13 +66,36 @@ def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
                 tuple((split / GB).tolist()),
                 float(traffic.seconds(split)),
                 None if prices is None else float(prices @ split),
-                all(limit.holds(split) for limit in limits),
+                all(limit.holds(split) for limit in found.limits),
             )
             for name, split in splits
         ),
         best.gap,
         best.method,
     )
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """A network with its best split: traffic, prices where they are known, limits, and the equal split."""
+
+    traffic: StepTraffic
+    prices: Floats | None
+    limits: list[LinearLimit]
+    even: Floats
+    best: BandwidthSplit
+
+
+def _solved(step: SharedStep, levels: Sequence[NetworkLevel], settings: NetworkSettings) -> _Solved:
+    """The best split of a network of these levels by the objective."""
+    needed = settings.budget_usd is not None or settings.objective == "time-cost"
+    traffic, prices = traffic_on(step, levels, settings), prices_of(levels, step.mesh.devices, needed=needed)
+    limits, even = limits_of(settings, len(levels), prices), equal_split(settings, len(levels), prices)
+    if settings.objective == "time-cost" and prices is not None:
+        best = least_product(traffic, limits, prices.tolist(), [even])
+    else:
+        best = fastest_split(traffic, limits, [even])
+    return _Solved(traffic, prices, limits, even, best)
 
 
 def _usd(level: NetworkLevel) -> float:
@@ -117,22 +146,9 @@ def equal_split(settings: NetworkSettings, levels: int, prices: Floats | None) -
     return np.full(levels, settings.budget_usd / max(float(prices.sum()), 1e-300))
 
 
-def best_split(
-    traffic: StepTraffic,
-    limits: Sequence[LinearLimit],
-    prices: Floats | None,
-    settings: NetworkSettings,
-    others: Sequence[Floats],
-) -> BandwidthSplit:
-    """The best split by the objective."""
-    if settings.objective == "time-cost" and prices is not None:
-        return least_product(traffic, limits, prices.tolist(), others)
-    return fastest_split(traffic, limits, others)
-
-
 def shapes_of(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[NetworkLevel, ...]]:
     """
-    Networks of 1 to 4 levels for as many devices: the outermost levels of a network, those inside leave out.
+    Networks of 1 to 4 levels for as many devices: so many of the outermost levels of a network.
 
     Inner levels have at most the devices that they have there, since a package or a node holds no more; the outermost
     takes the rest. Levels that so many devices do not reach are left out.
@@ -164,15 +180,11 @@ def with_shapes(
     done: Callable[[], None] = lambda: None,
 ) -> NetworkResult:
     """The result with the best split of each shape, the fastest first; `done` is called for each."""
-    settings, devices = result.settings, prod(step.mesh.sizes)
-    needed = settings.budget_usd is not None or settings.objective == "time-cost"
-    found: list[ShapeChoice] = []
+    settings, found = result.settings, list[ShapeChoice]()
     for levels in shapes:
         if mesh_fits(step, levels):
-            traffic, prices = traffic_on(step, levels, settings), prices_of(levels, devices, needed=needed)
-            limits, even = limits_of(settings, len(levels), prices), equal_split(settings, len(levels), prices)
-            best = best_split(traffic, limits, prices, settings, [even])
-            split = np.array(best.bandwidths)
+            solved = _solved(step, levels, settings)
+            best, prices, split = solved.best, solved.prices, np.array(solved.best.bandwidths)
             found.append(
                 ShapeChoice(
                     tuple(one.kind for one in levels),
@@ -186,3 +198,20 @@ def with_shapes(
         done()
     found.sort(key=lambda one: one.seconds * (one.usd or 1.0) if settings.objective == "time-cost" else one.seconds)
     return replace(result, shapes=tuple(found), unfit=len(shapes) - len(found))
+
+
+def with_curve(result: NetworkResult, step: SharedStep) -> NetworkResult:
+    """
+    The result with the shortest step of any split on its levels, at prices around those of its splits, or at totals
+    where not each level has a price above 0.
+    """
+    traffic = traffic_on(step, step.levels, result.settings)
+    prices = prices_of(step.levels, step.mesh.devices, needed=False)
+    places = (*result.splits, *result.shapes)
+    if prices is not None and (prices > 0).all():
+        amounts = [one.usd or 0.0 for one in places]
+        points = fastest_curve(traffic, prices.tolist(), min(amounts) / 2, max(amounts) * 2, POINTS)
+        return replace(result, curve=tuple(CurvePoint(usd, None, seconds) for usd, seconds in points))
+    amounts = [sum(one.gb_per_s) * GB for one in places]
+    points = fastest_curve(traffic, [1.0] * len(step.levels), min(amounts) / 2, max(amounts) * 2, POINTS)
+    return replace(result, curve=tuple(CurvePoint(None, total / GB, seconds) for total, seconds in points))

@@ -2,65 +2,93 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from math import prod
+from typing import Annotated, TypeAlias
 
-import numpy as np
+import msgspec
 
-from npuc.compiler.analysis.bandwidth.fastest import fastest_split
-from npuc.compiler.analysis.bandwidth.limits import cost_limit, total_limit
 from npuc.compiler.core.drawing.figure import WIDTH, Figure, picture
-from npuc.compiler.core.drawing.palette import GREEN, SERIES
-from npuc.compiler.explore.network.choose import GB, prices_of, traffic_on
-from npuc.compiler.explore.network.program import SharedStep
-from npuc.compiler.explore.network.result import NetworkResult, SplitChoice
+from npuc.compiler.core.drawing.palette import GREEN, RIM, SERIES
+from npuc.compiler.explore.network.result import NetworkResult, to_json
 from npuc.compiler.report.text.quantities import time_text
 
-POINTS = 16
-"""Points of the curve."""
+Amount: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e150)]
+Rate: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1e150)]
 
 
-def draw(result: NetworkResult, step: SharedStep, kind: str) -> bytes:
-    """The picture as a file of a kind (`svg`, `png`, `pdf`)."""
-    best = result.split("best")
+class _Place(msgspec.Struct):
+    """A split or a shape: its bandwidths, its price where that is known, and its time."""
+
+    seconds: Amount
+    gb_per_s: Annotated[tuple[Rate, ...], msgspec.Meta(min_length=1)]
+    usd: Rate | None = None
+
+
+class _Split(_Place, kw_only=True):
+    split: str
+
+
+class _Point(msgspec.Struct):
+    seconds: Amount
+    usd: Amount | None = None
+    total_gb_per_s: Amount | None = None
+
+
+class _Network(msgspec.Struct):
+    """What a picture shows of the file of a network."""
+
+    network: str
+    hardware: str
+    mesh: Annotated[tuple[Annotated[int, msgspec.Meta(ge=1)], ...], msgspec.Meta(min_length=1)]
+    splits: Annotated[tuple[_Split, ...], msgspec.Meta(min_length=1, max_length=len(SERIES))]
+    shapes: tuple[_Place, ...]
+    curve: Annotated[tuple[_Point, ...], msgspec.Meta(min_length=1)]
+
+
+def draw(result: NetworkResult, kind: str) -> bytes:
+    """The picture of a result with its curve, as a file of a kind (`svg`, `png`, `pdf`)."""
+    return draw_file(to_json(result, "").encode(), kind)
+
+
+def draw_file(data: bytes, kind: str) -> bytes:
+    """The same of a result that was written as JSON. Raises `msgspec.MsgspecError` for what is none."""
+    result = msgspec.json.decode(data, type=_Network)
+    priced = result.curve[0].usd is not None
+    places = [_amount(one, priced=priced) for one in (*result.splits, *result.shapes, *result.curve)]
+    if min(places) <= 0:
+        raise msgspec.ValidationError("a network has no bandwidth, or no price that others have")
+    best = next((one for one in result.splits if one.split == "best"), None)
+    if best is None:
+        raise msgspec.ValidationError("it has no best split")
     return picture(
         kind,
         (WIDTH, 4.4),
-        lambda figure: _fill(figure, result, step),
-        title=f"A step of {result.title} takes {time_text(best.seconds)} with the best bandwidths",
-        about=f"{result.hardware}, {step.mesh.devices:,} devices; the line is the shortest step of any split",
+        lambda figure: _fill(figure, result, priced=priced),
+        title=f"A step of {result.network} takes {time_text(best.seconds)} with the best bandwidths",
+        about=f"{result.hardware}, {prod(result.mesh):,} devices; the line is the shortest step of any split",
     )
 
 
-def _fill(figure: Figure, result: NetworkResult, step: SharedStep) -> None:
+def _amount(one: _Place | _Point, *, priced: bool) -> float:
+    """Where something stands: its price, or where the curve has none its total; 0 for what lacks that."""
+    if priced:
+        return one.usd or 0.0
+    return one.total_gb_per_s or 0.0 if isinstance(one, _Point) else sum(one.gb_per_s)
+
+
+def _fill(figure: Figure, result: _Network, *, priced: bool) -> None:
     axes = figure.subplots()
-    splits = [one for one in result.splits if np.isfinite(one.seconds)]
-    shapes = [replace(result.splits[0], usd=one.usd, gb_per_s=one.gb_per_s) for one in result.shapes]
-    places = [_place(one) for one in (*splits, *shapes)]
-    traffic, prices = (
-        traffic_on(step, step.levels, result.settings),
-        prices_of(step.levels, step.mesh.devices, needed=False),
-    )
-    curve: list[tuple[float, float]] = []
-    for place in np.geomspace(min(places) / 2, max(places) * 2, POINTS).tolist():
-        limit = (
-            total_limit(len(step.levels), place * GB, "total")
-            if prices is None
-            else cost_limit(prices.tolist(), place, "price")
-        )
-        curve.append((place, fastest_split(traffic, [limit]).seconds * 1e3))
-    axes.plot([place for place, _ in curve], [ms for _, ms in curve], color=GREEN, label="any split")
-    for number, one in enumerate(splits):
-        axes.plot([_place(one)], [one.seconds * 1e3], "o", color=SERIES[number], label=one.split)
+
+    def along(some: Sequence[_Place | _Point]) -> tuple[list[float], list[float]]:
+        return [_amount(one, priced=priced) for one in some], [one.seconds * 1e3 for one in some]
+
+    axes.plot(*along(result.curve), color=GREEN, label="any split")
+    for number, one in enumerate(result.splits):
+        axes.plot(*along([one]), "o", color=SERIES[number], label=one.split)
     if result.shapes:
-        axes.plot(
-            places[len(splits) :], [one.seconds * 1e3 for one in result.shapes], "x", color="#8c959f", label="shapes"
-        )
+        axes.plot(*along(result.shapes), "x", color=RIM, label="shapes")
     axes.set_xscale("log")
-    axes.set_xlabel("GB/s of a device" if prices is None else "network, USD")
+    axes.set_xlabel("network, USD" if priced else "GB/s of a device")
     axes.set_ylabel("step, ms")
     axes.legend()
-
-
-def _place(one: SplitChoice) -> float:
-    """Where a split stands: its price, else its total."""
-    return sum(one.gb_per_s) if one.usd is None else one.usd

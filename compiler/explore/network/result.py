@@ -35,7 +35,12 @@ class NetworkSettings:
 
 @dataclass(frozen=True)
 class LevelChoice:
-    """A level: the bytes that a device sends there in a step, and the price of a GB/s of a device, None: not known."""
+    """
+    A level: the bytes of a step at the busiest of a device's links, times its links, and the price of a GB/s of a
+    device, None: not known.
+
+    Where links share bytes evenly these are those that the device sends; where a collective crowds some of them, more.
+    """
 
     kind: str
     size: int
@@ -71,10 +76,20 @@ class ShapeChoice:
 
 
 @dataclass(frozen=True)
+class CurvePoint:
+    """The shortest step of any split at a price of the network, or at a total where not each level has a price."""
+
+    usd: float | None
+    total_gb_per_s: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
 class NetworkResult:
     """
     The splits of a step. `gap` is by what share the best one's objective may be above the least, `method` how it was
-    found. `shapes` are empty where nobody asked for them; `unfit` of them do not hold the mesh.
+    found. `shapes` are empty where nobody asked for them; `unfit` of them do not hold the mesh. `curve` is empty where
+    nobody draws it.
     """
 
     title: str
@@ -89,6 +104,7 @@ class NetworkResult:
     method: str
     shapes: tuple[ShapeChoice, ...] = ()
     unfit: int = 0
+    curve: tuple[CurvePoint, ...] = ()
 
     def split(self, name: str) -> SplitChoice:
         """The split of a name."""
@@ -112,6 +128,7 @@ def to_json(result: NetworkResult, version: str) -> str:
         "splits": [asdict(one) for one in result.splits],
         "shapes": [asdict(one) for one in result.shapes],
         "shapes_without_room": result.unfit,
+        "curve": [asdict(one) for one in result.curve],
     }
     return json.dumps(facts, indent=1, allow_nan=False) + "\n"
 

@@ -51,7 +51,7 @@ def _levels(result: NetworkResult) -> Iterator[tuple[str, ...]]:
 
 
 def _splits(result: NetworkResult) -> Iterator[tuple[str, ...]]:
-    yield ("split", "GB/s", "step", "but for\nwork", "USD", "")
+    yield ("split", "GB/s", "step", "exposed", "USD", "")
     steps = time_cells([one.seconds for one in result.splits])
     beside = time_cells([one.seconds - result.work_seconds for one in result.splits])
     for one, step, exposed in zip(result.splits, steps, beside, strict=True):

@@ -166,6 +166,8 @@ OWN = {
     "network --stages": Case("--stages pipelined"),
     "network --overlap": Case("--overlap gradients"),
     "network --shapes": Case("--shapes"),
+    "network --output": Case("-o r.toml"),
+    "network --inference": Case("--inference", "--parallel mp"),
     "network --parallel": Case("--parallel mp"),
     "network --zero": Case("--zero"),
     "network --convention": Case("--convention physical"),

@@ -36,6 +36,11 @@ def found(npuc: Npuc, *given: str) -> dict[str, Any]:
     return json.loads(outcome.out)
 
 
+def levels_of(machine: str) -> list[dict[str, Any]]:
+    rows: Any = load_hardware(machine).values["network.levels"]
+    return rows
+
+
 def split(data: dict[str, Any], name: str) -> dict[str, Any]:
     (one,) = [one for one in data["splits"] if one["split"] == name]
     return one
@@ -101,6 +106,34 @@ def test_shapes_have_as_many_devices_and_cost_as_much(npuc: Npuc) -> None:
     assert own[0]["seconds"] == pytest.approx(split(data, "best")["seconds"])
 
 
+def test_shapes_are_ordered_by_the_objective(npuc: Npuc) -> None:
+    shapes = found(npuc, *TOTAL, "--objective", "time-cost", "--shapes")["shapes"]
+    products = [one["seconds"] * one["usd"] for one in shapes]
+    assert products == sorted(products)
+    times = [one["seconds"] for one in shapes]
+    assert times != sorted(times)
+
+
+def test_shapes_that_do_not_hold_the_mesh_are_counted(npuc: Npuc) -> None:
+    """A mesh of 8 x 4 x 2 fits on 64, 32 x 2 and 8 x 4 x 2, and neither on 16 x 4 nor on 16 x 2 x 2."""
+    given = ("network", "big.dsl", "--hw", "cluster.toml", "--mesh", "8x4x2", *TOTAL, "--shapes", "-q")
+    data = json.loads(npuc(*given, "--json", "-").out)
+    assert sorted(one["sizes"] for one in data["shapes"]) == [[8, 4, 2], [32, 2], [64]]
+    assert data["shapes_without_room"] == 2
+    assert "2 more do not hold the mesh" in " ".join(npuc(*given).out.split())
+
+
+def test_the_text_says_what_is_not_within_limits(npuc: Npuc) -> None:
+    text = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--constraint", "b1 >= 20", "-q").out
+    rows = {line.split()[0]: line for line in text.splitlines() if line.strip()}
+    assert "not within" in rows["given"]
+    assert "not within" in rows["equal"]
+    assert "not within" not in rows["best"]
+    assert rows["limits"].endswith("b1 >= 20")
+    assert "as the equal split, for" in text
+    assert "which is not within what was asked for" in " ".join(text.split())
+
+
 def test_text_fits_and_csv_has_a_row_a_split(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--shapes", "-q").out
@@ -135,6 +168,8 @@ def test_a_machine_without_prices_has_no_usd(npuc: Npuc) -> None:
         ((*TOTAL, "--shapes", "--constraint", "b1 >= 1"), 2, "--shapes"),
         ((*TOTAL, "--stages", "parallel"), 2, "--stages"),
         (("--budget-usd", "10", "--objective", "time-cost"), 2, "smallest network"),
+        ((*TOTAL, "--constraint", "5 >= 3"), 2, "'5 >= 3' is about no level"),
+        ((*TOTAL, "--json", "-", "-o", "-"), 2, "only one of --json, --csv and -o can go to standard output"),
         ((*TOTAL, "-b", "cycle", "-b", "roofline"), 2, "one cost model"),
     ],
 )
@@ -142,6 +177,59 @@ def test_errors(npuc: Npuc, given: tuple[str, ...], status: int, error: str) -> 
     outcome = npuc("network", "big.dsl", *MACHINE, *given)
     assert outcome.status == status, outcome.err
     assert error in outcome.err
+
+
+def test_the_machine_with_the_best_split_takes_what_the_split_says(npuc: Npuc) -> None:
+    data = found(npuc, *TOTAL, "--parallel", "dp", "--overlap", "gradients", "-o", "best.toml")
+    before, after = load_hardware("cluster.toml").values, load_hardware("best.toml").values
+    assert after["name"] == "cluster-network"
+    assert {**after, "name": 0, "network.levels": 0} == {**before, "name": 0, "network.levels": 0}
+    rows, own = after["network.levels"], before["network.levels"]
+    assert isinstance(rows, list)
+    assert isinstance(own, list)
+    best = split(data, "best")
+    assert [row["gb_per_s"] for row in rows] == best["gb_per_s"]
+    assert [{**row, "gb_per_s": 0} for row in rows] == [{**row, "gb_per_s": 0} for row in own]
+    report = compile_file("big.dsl", hardware="best.toml", devices=64, parallel="dp")
+    assert report.native["overlapped_seconds"] == pytest.approx(best["seconds"], rel=1e-9)
+    text = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--parallel", "dp", "-q", "-o", "-").out
+    assert text.startswith("# Bandwidths that npuc network found for mlp: ")
+    Path("again.toml").write_text(text)
+    load_hardware("again.toml")
+
+
+def test_levels_that_the_mesh_does_not_reach_are_left_out_of_the_machine(npuc: Npuc) -> None:
+    given = ("network", "big.dsl", "--hw", "cluster.toml", "--mesh", "2", *TOTAL, "-q")
+    data = json.loads(npuc(*given, "-o", "best.toml", "--json", "-").out)
+    assert split(data, "best")["gb_per_s"] == pytest.approx([0, 0, 30])
+    assert "# Without b1 to b2 of cluster, which no bytes of the step cross.\n" in Path("best.toml").read_text()
+    assert levels_of("best.toml") == [{**levels_of("cluster.toml")[2], "gb_per_s": pytest.approx(30)}]
+    report = compile_file("big.dsl", hardware="best.toml", mesh="2")
+    assert report.totals.seconds == pytest.approx(split(data, "best")["seconds"], rel=1e-9)
+    kept = (*given, "--constraint", "b1 >= 1", "-o", "kept.toml")
+    outcome = npuc(*kept)
+    assert outcome.status == 2
+    assert "the best split has 0 GB/s at b2, which no bytes cross, and a level of a machine has more" in outcome.err
+    assert not Path("kept.toml").exists()
+    assert npuc(*kept, "--constraint", "b2 >= 1").status == 0
+    assert [row["gb_per_s"] for row in levels_of("kept.toml")] == pytest.approx([1, 1, 28])
+
+
+def test_the_curve_is_below_all_splits_and_needs_no_prices(npuc: Npuc) -> None:
+    data = found(npuc, *TOTAL, "--shapes")
+    own = [one for one in data["splits"] if one["split"] != "best"]
+    for one in own:
+        after = min((point for point in data["curve"] if point["usd"] >= one["usd"]), key=lambda point: point["usd"])
+        assert after["seconds"] <= one["seconds"] * (1 + 1e-9)
+    Path("none.toml").write_text(
+        Path("cluster.toml").read_text().replace("link_usd_per_gb_per_s = 2 ", "link_usd_per_gb_per_s = 0 ")
+    )
+    for machine in ("none.toml", "free.toml"):
+        outcome = npuc("network", "big.dsl", "--hw", machine, "--devices", "64", *TOTAL, "-q", "--json", "-")
+        assert outcome.status == 0, outcome.err
+        curve = json.loads(outcome.out)["curve"]
+        assert {one["usd"] for one in curve} == {None}
+        assert curve[0]["total_gb_per_s"] == pytest.approx(15)
 
 
 def test_one_device_has_nothing_to_split(npuc: Npuc) -> None:
@@ -157,3 +245,9 @@ def test_chunks_that_do_not_count_are_said(npuc: Npuc) -> None:
     outcome = npuc("network", "big.mlir", "--hw", "cluster.toml", *TOTAL)
     assert outcome.status == 0, outcome.err
     assert "warning: collectives count as wholes here, without their chunks (dist.chunks)" in outcome.err
+
+
+def test_a_step_that_sends_nothing_has_nothing_to_split(npuc: Npuc) -> None:
+    outcome = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--inference", "--parallel", "dp")
+    assert outcome.status == 2, outcome.out
+    assert "devices send nothing in this step" in outcome.err

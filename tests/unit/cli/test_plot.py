@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.pictures import kept_figures, lines_of, texts_of
 from tests.unit.cli.conftest import Npuc
+from tests.unit.cli.option_files import CLUSTER
 
 SWEEP = ("sweep", "net.dsl", "--vary", "batch=4,8", "--vary", "array.rows=16,32", "-q")
 
@@ -44,6 +45,7 @@ OTHERS = {
     "design": ("design", "net.dsl", "--area-mm2", "4", "--budget", "300", "--hw", "nvdla"),
     "front": ("design", "net.dsl", "--area-mm2", "4", "--budget", "300", "--hw", "nvdla", "--goals", "time,area"),
     "flexibility": ("flexibility", "net.dsl", "--budget", "20", "--hw", "nvdla"),
+    "network": tuple("network net.dsl --devices 4 --parallel dp --hw cluster.toml --shapes --total-gb-per-s 9".split()),
 }
 """Verbs whose results are no tables, and are drawn as their verbs draw them."""
 
@@ -51,6 +53,7 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_result_is_drawn_again_as_its_verb_draws_it(npuc: Npuc, folder: Path, name: str) -> None:
     pytest.importorskip("matplotlib")
+    Path("cluster.toml").write_text(CLUSTER)
     quiet = () if name == "machine" else ("-q",)
     outcome = npuc(*OTHERS[name], *quiet, "--json", "a.json", "--plot", "one.svg")
     assert outcome.status == 0, outcome.err
