@@ -12,13 +12,14 @@ class Themis(Study):
 
     def plan(self, asked: Asked) -> Plan:
         from npuc.studies.themis import view
-        from npuc.studies.themis.settings import TOPOLOGIES
+        from npuc.studies.themis.settings import PROGRAMS, TOPOLOGIES
         from npuc.studies.themis.study import run_study
 
         def run(advance: Advance) -> Outcome:
-            return ViewedOutcome(run_study("serial" if asked.preset == "serial" else "overlap", advance), view)
+            found = run_study("serial" if asked.preset == "serial" else "overlap", advance)
+            return ViewedOutcome(found, view, found.warnings)
 
-        return Plan(len(TOPOLOGIES), run)
+        return Plan(len(TOPOLOGIES) + len(PROGRAMS), run)
 
 
 STUDY = Themis()

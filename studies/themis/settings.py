@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
+from npuc.compiler.core.options import PlanObjective
 
 CHUNKS = 64
 SIZES = tuple(100_000_000 * number for number in range(1, 11))
@@ -57,3 +58,59 @@ MODELS = (
     TrainedModel("GNMT", 7.9008e-3, 267_788_288),
 )
 """The workload files in the authors' repository."""
+
+OWN_MACHINE, OWN_PRECISION = "a100", "bf16"
+"""What the devices of npuc's own programs are."""
+FILE_TFLOPS = 60.0
+"""By which the authors count the work of DLRM: 512 samples by 2,048 x 2,048 weights take 71,583 ns in their file."""
+OWN_TFLOPS = FILE_TFLOPS / COMPUTE_SHARE
+
+
+@dataclass(frozen=True)
+class OwnProgram:
+    """
+    A network whose step npuc derives, and what is published of it: mean and greatest speed-up by version of the paper.
+
+    `group` devices share it, in `copies`; it has so many equal `layers`, None where no parameter says how many.
+    """
+
+    name: str
+    source: str
+    defines: Mapping[str, int]
+    group: int
+    copies: int
+    published: Mapping[str, tuple[float, float]]
+    objective: PlanObjective = "bytes"
+    layers: int | None = None
+
+
+FIRST, ISCA = "arXiv v1", "ISCA 2022"
+"""What the setting of a row says whose figure is in one version alone."""
+PROGRAMS = (
+    OwnProgram(
+        "DLRM",
+        "dlrm.dsl",
+        {"batch": 1024 * 512},
+        group=1024,
+        copies=1,
+        published={FIRST: (1.42, 1.80), ISCA: (1.30, 1.77)},
+        objective="time",
+    ),
+    OwnProgram(
+        "Transformer-1T",
+        "samples:gpt2",
+        {
+            **{"batch": 16, "length": 2048, "max_length": 2048, "width": 25600, "heads": 128, "vocabulary": 51200},
+            "dropout": 0,
+        },
+        group=128,
+        copies=8,
+        published={FIRST: (1.35, 1.78), ISCA: (1.25, 1.53)},
+        layers=128,
+    ),
+)
+"""
+DLRM with the sizes of a file of the authors, and a transformer with those of the largest of Megatron-LM (Narayanan et
+al., SC 2021; 128 heads, not 160, so that 128 devices can share them): 128 devices share a copy, as in the authors'
+files of a network of this size, for 16 sequences.
+"""

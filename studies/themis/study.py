@@ -17,21 +17,23 @@ from npuc.compiler.analysis.interconnect.chunks.exact import exact_schedule
 from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES, Policy
 from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollective, ChunkSchedule, scheduled
 from npuc.compiler.analysis.interconnect.chunks.stages import LinkLevel, link_level
+from npuc.compiler.analysis.interconnect.collectives import Collective
 from npuc.compiler.analysis.interconnect.topology import Interconnect
 from npuc.studies.base import Advance
+from npuc.studies.themis.programs import OwnStep, group_levels, own_step
 from npuc.studies.themis.settings import (
     CHUNKS,
     COMPUTE_SHARE,
     FEW_CHUNKS,
+    FIRST,
     MODELS,
+    PROGRAMS,
     SIZES,
     TODAY,
     TOPOLOGIES,
+    OwnProgram,
     TrainedModel,
 )
-
-FIRST = "arXiv v1"
-"""What the setting of a row says whose figure is in the first version alone."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,30 @@ class TopologyResult:
 
 
 @dataclass(frozen=True)
+class ProgramResult:
+    """A step of one of npuc's programs on a network: its work, and what its collectives take by both policies."""
+
+    program: str
+    topology: str
+    work_s: float
+    baseline_s: float
+    themis_s: float
+
+    @property
+    def speedup(self) -> float:
+        """The time of the step with the baseline over that with `themis-scf`."""
+        return (self.work_s + self.baseline_s) / (self.work_s + self.themis_s)
+
+
+@dataclass(frozen=True)
 class ThemisResults:
-    """The rows, and the networks by policy."""
+    """The rows, the networks by policy, npuc's programs by network, and what is to be told of these."""
 
     latency: Latency
     rows: tuple[ThemisRow, ...]
     topologies: tuple[TopologyResult, ...]
+    programs: tuple[ProgramResult, ...]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -89,6 +109,14 @@ class _Measured:
             self.known[key] = scheduled(collective, policy)
         return self.known[key]
 
+    def in_step(self, kind: Collective, size: int, levels: tuple[LinkLevel, ...], policy: Policy) -> float:
+        """The seconds of a collective of a program: it moves whole where it is no faster in chunks."""
+        if not size or not levels:
+            return 0.0
+        counts = (CHUNKS, 1)
+        collectives = [ChunkedCollective(kind, Fraction(size), chunks, levels, self.latency) for chunks in counts]
+        return min(float(scheduled(one, policy).seconds) for one in collectives)
+
     def speedup(self, network: Interconnect, size: int, policy: Policy) -> float:
         """The time of the baseline over that of a policy."""
         return float(self(network, size, "baseline").seconds / self(network, size, policy).seconds)
@@ -101,14 +129,20 @@ def levels_of(network: Interconnect) -> tuple[LinkLevel, ...]:
 
 
 def run_study(latency: Latency = "overlap", done: Advance = lambda name, count: None) -> ThemisResults:
-    """All rows; `done` is called for each network."""
+    """All rows; `done` is called for each network and for each of npuc's programs."""
     measured = _Measured(latency)
     topologies = list[TopologyResult]()
     for name, network in TOPOLOGIES.items():
         topologies += [_topology(measured, name, network, policy) for policy in POLICIES]
         done(name, 1)
+    programs, warnings = list[ProgramResult](), list[str]()
+    for program in PROGRAMS:
+        step = own_step(program, warnings.append)
+        programs += [_program(measured, program, step, topology) for topology in TOPOLOGIES]
+        done(program.name, 1)
     rows = (*_example(latency), *_means(measured, topologies), *_chunk_counts(measured), *_steps(measured))
-    return ThemisResults(latency, rows, tuple(topologies))
+    rows += tuple(_own_steps(programs))
+    return ThemisResults(latency, rows, tuple(topologies), tuple(programs), tuple(warnings))
 
 
 def mean(values: list[float]) -> float:
@@ -221,3 +255,27 @@ def _step_gain(measured: _Measured, model: TrainedModel, network: Interconnect) 
         work + float(measured(network, model.size, policy).seconds) for policy in ("baseline", "themis-scf")
     )
     return before / after
+
+
+def _program(measured: _Measured, program: OwnProgram, step: OwnStep, topology: str) -> ProgramResult:
+    """A step on a network: collectives one after another, the gradients of all weights together at its end."""
+    inside, outside = group_levels(TOPOLOGIES[topology], program.group)
+
+    def exchanged(policy: Policy) -> float:
+        within = [count * measured.in_step(*one, inside, policy) for one, count in step.transfers.items()]
+        sums = ((step.group_sums, inside), (step.copy_sums, outside))
+        return fsum([*within, *(measured.in_step("all_reduce", size, levels, policy) for size, levels in sums)])
+
+    return ProgramResult(program.name, topology, step.work, exchanged("baseline"), exchanged("themis-scf"))
+
+
+def _own_steps(programs: list[ProgramResult]) -> list[ThemisRow]:
+    """The same of npuc's own programs, beside what each version of the paper has for a network of this name."""
+    rows: list[ThemisRow] = []
+    for program in PROGRAMS:
+        gains = [one.speedup for one in programs if one.program == program.name]
+        for version, (average, most) in program.published.items():
+            setting, note = f"{program.name}, our program; {version}", "the paper's program is not public"
+            rows.append(ThemisRow("mean speed-up of a step, themis-scf", setting, average, mean(gains), None, note))
+            rows.append(ThemisRow("greatest speed-up of a step, themis-scf", setting, most, max(gains), None, note))
+    return rows

@@ -18,8 +18,12 @@ NAMES = ("claim", "setting", "published", "ours", "tolerance", "reproduced", "no
 
 
 def to_json(study: ThemisResults) -> str:
-    """The rows, and the networks by policy."""
-    tables = {"rows": [_cells(row) for row in study.rows], "topologies": [asdict(one) for one in study.topologies]}
+    """The rows, the networks by policy, and npuc's programs by network."""
+    tables = {
+        "rows": [_cells(row) for row in study.rows],
+        "topologies": [asdict(one) for one in study.topologies],
+        "programs": [asdict(one) | {"speedup": one.speedup} for one in study.programs],
+    }
     return rows_json("themis", study.latency, tables)
 
 
@@ -34,13 +38,14 @@ def _cells(row: ThemisRow) -> dict[str, object]:
 
 
 def print_study(study: ThemisResults, console: Console) -> None:
-    """The claims, the networks, and a verdict."""
+    """The claims, the networks, npuc's programs, and a verdict."""
     text = f"Chunks of collectives (Rashidi et al., ISCA 2022), latency {study.latency}: claim, published, ours"
     print_note(text, console, style="bold")
     console.print()
     lines = [("claim", "setting", "published", "ours", "within", ""), *map(_line, study.rows)]
     print_grid(columns_of(lines, left=(0, 1, 5), ranks={5: 1, 4: 2}), console, gap=2)
     print_grid(columns_of([*topology_lines(study)], left=(0,), ranks={7: 1, 8: 1, 9: 1}), console, gap=2)
+    print_grid(columns_of([*program_lines(study)], left=(0, 1)), console, gap=2)
     for name, words in summary(study):
         print_line(name, words, console)
 
@@ -67,6 +72,15 @@ def topology_lines(study: ThemisResults) -> Iterator[Sequence[str]]:
         use = [f"{100 * one.utilisation:.1f}" for one in own]
         gains = [f"{one.speedup:.2f}" for one in own[1:]]
         yield (name, *use, *gains, *(f"{100 * one.gap:.1f}" for one in own))
+
+
+def program_lines(study: ThemisResults) -> Iterator[Sequence[str]]:
+    """A line for each step of npuc's programs: work and collectives in ms, speed-up."""
+    yield ("our program", "network", "work, ms", "collectives,\nms, baseline", "ms, scf", "speed-up\nscf")
+    for one in study.programs:
+        millis = [1e3 * seconds for seconds in (one.work_s, one.baseline_s, one.themis_s)]
+        times = [f"{ms:,.0f}" if ms >= 1000 else f"{ms:.4g}" for ms in millis]
+        yield (one.program, one.topology, *times, f"{one.speedup:.2f}")
 
 
 def summary(study: ThemisResults) -> Iterator[tuple[str, str]]:

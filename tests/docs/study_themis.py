@@ -1,13 +1,13 @@
 """
 The tables of docs/study-themis.md: the study as it runs, between markers.
 
-    python -m tests.docs.study_themis            runs it, a second, and writes them anew
+    python -m tests.docs.study_themis            runs it, a few seconds, and writes them anew
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from npuc.studies.themis.study import ThemisResults, run_study
-from npuc.studies.themis.view import topology_lines
+from npuc.studies.themis.view import program_lines, topology_lines
 from tests.docs.pages import FOLDER
 from tests.docs.tables import filled
 
@@ -16,10 +16,20 @@ REPRODUCED: Mapping[bool | None, str] = {True: "yes", False: "**no**", None: "no
 
 def topology_rows(study: ThemisResults) -> Iterator[str]:
     """A row a network: use, speed-up, and what is over the lower bound, by policy."""
-    head, *lines = topology_lines(study)
+    return _grid(topology_lines(study), words=1)
+
+
+def program_rows(study: ThemisResults) -> Iterator[str]:
+    """A row a step of npuc's programs: work, collectives by two policies, speed-up."""
+    return _grid(program_lines(study), words=2)
+
+
+def _grid(lines: Iterator[Sequence[str]], words: int) -> Iterator[str]:
+    """A table whose first columns are words, the others numbers."""
+    head, *rest = lines
     yield f"| {' | '.join(cell.replace(chr(10), ' ') for cell in head)} |"
-    yield f"|---|{'--:|' * (len(head) - 1)}"
-    for cells in lines:
+    yield f"|{'---|' * words}{'--:|' * (len(head) - words)}"
+    for cells in rest:
         yield f"| {' | '.join(cells)} |"
 
 
@@ -36,7 +46,7 @@ def claim_rows(study: ThemisResults) -> Iterator[str]:
 
 def tables(study: ThemisResults) -> Mapping[str, Iterator[str]]:
     """All tables of the page by name."""
-    return {"topologies": topology_rows(study), "rows": claim_rows(study)}
+    return {"topologies": topology_rows(study), "rows": claim_rows(study), "programs": program_rows(study)}
 
 
 def main() -> None:
