@@ -34,7 +34,7 @@ class ChakraTraces(Emitter):
         name = re.sub(r"[^A-Za-z0-9_-]+", "_", report.network) or "step"
         said = {"generator": f"npuc {report.npuc}", "network": report.network, "hardware": compiled.machine.name}
         traces = Traces(name, step, communicators, [string(key, value) for key, value in said.items()])
-        family = "|".join((rf"{name}\.\d+{re.escape(SUFFIX)}", re.escape(GROUPS)))
+        family = rf"{name}(\.\d+{re.escape(SUFFIX)}|{re.escape(GROUPS)})"
         return Emitted(traces, note=_note(traces), family=family)
 
 

@@ -33,8 +33,8 @@ from npuc.dialects.distributed import SendReceiveOp, levels_of
 from npuc.dialects.train.base import ints
 
 SUFFIX = ".et"
-GROUPS = "comm_group.json"
-"""The file of communicator groups: their devices by number."""
+GROUPS = ".comm_group.json"
+"""What the name of the file of communicator groups, their devices by number, ends with."""
 OPS_PER_MAC = 2
 _ON_CHIP = boolean("is_cpu_op", value=False)
 
@@ -57,7 +57,8 @@ class _Varying:
 
 class Traces(Mapping[str, bytes]):
     """
-    The files of a step's traces by name: `NAME.DEVICE.et`, and the devices of communicator groups where some are named.
+    The files of a step's traces by name: `NAME.DEVICE.et`, and `NAME.comm_group.json` with the devices of communicator
+    groups where some are named.
 
     `communicators` is None for one device; `header` are attributes of the metadata of each trace. A trace has
     `most_nodes` at most, fewer where the device takes no part in a message (`varies_in_nodes`).
@@ -74,7 +75,7 @@ class Traces(Mapping[str, bytes]):
         self._parts = _joined([metadata(header), *encoder.parts()])
         groups = {} if communicators is None else communicators.groups
         text = json.dumps({str(number): devices for number, devices in groups.items()}) + "\n"
-        self._beside = {GROUPS: text.encode()} if groups else {}
+        self._beside = {f"{name}{GROUPS}": text.encode()} if groups else {}
 
     def __getitem__(self, name: str) -> bytes:
         return self._beside[name] if name in self._beside else self._trace(self._devices[name])

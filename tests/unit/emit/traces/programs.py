@@ -62,8 +62,8 @@ def emitted(result: Compilation, emitter: str = "chakra") -> Emitted:
 def traces_of(result: Compilation) -> tuple[list[Trace], dict[str, list[int]]]:
     """The traces by device, and the communicator groups."""
     files = {**cast("Mapping[str, bytes]", emitted(result).content)}
-    groups = json.loads(files.pop("comm_group.json", b"{}"))
     network = result.reports[0].network
+    groups = json.loads(files.pop(f"{network}.comm_group.json", b"{}"))
     assert list(files) == [f"{network}.{device}.et" for device in range(len(files))]
     return [read_trace(data) for data in files.values()], groups
 

@@ -88,10 +88,10 @@ def test_traces_of_more_devices_do_not_stay_beside_those_of_fewer(
     assert written(2, "--json", "report.json") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "'traces' has comm_group.json and 2 more of another run, which readers would take for a part of" in err
+    assert "'traces' has mlp.2.et and 2 more of another run, which readers would take for a part of" in err
     assert {file.name: file.read_bytes() for file in Path("traces").iterdir()} == before
     assert not Path("report.json").exists()
-    for name in ("comm_group.json", "mlp.2.et", "mlp.3.et"):
+    for name in ("mlp.comm_group.json", "mlp.2.et", "mlp.3.et"):
         Path("traces", name).unlink()
     assert written(2) == 0
     assert {file.name for file in Path("traces").iterdir()} == {"mlp.0.et", "mlp.1.et", "mlp.notes.txt"}
@@ -102,7 +102,11 @@ def test_groups_of_another_run_do_not_stay(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("traces").mkdir()
-    Path("traces", "comm_group.json").write_text('{"1": [0, 1]}')
+    Path("traces", "lenet.comm_group.json").write_text("of another network, and left alone")
+    Path("traces", "mlp.comm_group.json").write_text('{"1": [0, 1]}')
     assert written(2) == 2
-    assert "'traces' has comm_group.json of another run" in capsys.readouterr().err
-    assert [file.name for file in Path("traces").iterdir()] == ["comm_group.json"]
+    assert "'traces' has mlp.comm_group.json of another run" in capsys.readouterr().err
+    assert {file.name for file in Path("traces").iterdir()} == {"lenet.comm_group.json", "mlp.comm_group.json"}
+    Path("traces", "mlp.comm_group.json").unlink()
+    assert written(2) == 0
+    assert Path("traces", "lenet.comm_group.json").read_text() == "of another network, and left alone"
