@@ -56,7 +56,7 @@ def command(
     asked: Annotated[
         FlexSearch,
         Takes(
-            without=("levels", "tiles", "constraints"),
+            without=("levels", "tiles"),
             help={"budget": "Mappings to try for each class and distinct contraction."},
             default={"budget": 500},
         ),
@@ -88,8 +88,7 @@ def command(
         check_rows(asked.rows, output.json, output.csv)
         targets = search_targets(output, optimisation.statistics_json)
         options: CompileKeywords = {**machine.keywords(), **collected(program, optimisation), **devices.shared()}
-        numbers = asked.budget, asked.seed, asked.samples
-        result = _find(program.source, options, optimisation, numbers, quiet=output.quiet)
+        result = _find(program.source, options, optimisation, asked, quiet=output.quiet)
         _write(result, targets)
         if targets.shows:
             from npuc.compiler.explore.flexibility.table import print_flexibility
@@ -101,7 +100,7 @@ def _find(
     source: str,
     options: CompileKeywords,
     optimisation: Optimisation,
-    asked: tuple[int, int, int | None],
+    asked: FlexSearch,
     *,
     quiet: bool,
 ) -> Flexibility:
@@ -118,7 +117,17 @@ def _find(
 
     start = time.monotonic()
     with watching(optimisation) as watchers:
-        answer = find_flexibility(open_source(source), options, *asked, say=say, watchers=watchers, progress=shown)
+        answer = find_flexibility(
+            open_source(source),
+            options,
+            asked.budget,
+            asked.seed,
+            asked.samples,
+            rules=asked.rules(),
+            say=say,
+            watchers=watchers,
+            progress=shown,
+        )
     for warning in answer.warnings:
         say(f"warning: {warning}")
     seconds, found = time.monotonic() - start, answer.result.found

@@ -186,6 +186,7 @@ def totals(
             raise CapacityError(f"{network.name}: {error.message}", hint="a larger maestro.l1_size") from None
         mapped = task.costs(other.candidates(whole_of(task))).row(0).cycles
         for best in run(task, choices_of(task, network.machine, own), own, CLASSES, lambda tried: None):
+            assert best.cost is not None  # there are no constraints
             cycles = min(best.cost.cycles, mapped) if best.supports == ALL else best.cost.cycles
             found[best.supports] += count * cycles
         alone_total += count * mapped

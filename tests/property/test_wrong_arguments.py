@@ -119,6 +119,7 @@ def test_any_value(function: str, name: str) -> None:
         ("compile_source", "zero", "1", "zero: expected True or False or an integer, got the str '1'"),
         ("run_source", "seed", "1", "seed: expected an integer, got the str '1'"),
         ("sweep_source", "jobs", None, "jobs: expected an integer, got None"),
+        ("flexibility_file", "constraints", 3, "constraints: expected a string or None, got the int 3"),
         ("flexibility_source", "samples", 2.5, "samples: expected an integer or None, got the float 2.5"),
         ("compile_file", "path", b"net.dsl", "path: expected a string or a path, got the bytes b'net.dsl'"),
         ("plan_parallel", "layers", [3], "layers: expected a sequence of mappings with strings as keys, got a value"),

@@ -28,7 +28,7 @@ from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.result import DesignResult, DesignSettings
 from npuc.compiler.explore.design.scored import designed_machines, given_machine
 from npuc.compiler.explore.design.task import task_of
-from npuc.compiler.explore.mapping.constrained.demands import Demands, machine_rules
+from npuc.compiler.explore.mapping.constrained.demands import Demands, Hints, machine_rules
 from npuc.frontends.source import open_source
 from npuc.hardware import load_hardware
 from npuc.hardware.area import MODEL
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 BACKEND = "maestro"
 MAPPING = "maestro.mapping"
+HINTS = Hints(spread="a level of a design spreads one dimension")
 PUBLISHED = "gamma-int8"
 """The area formula of machines without a technology node: DiGamma's."""
 
@@ -81,7 +82,7 @@ def design(
         module, machine = lowered_module(opened, model, options, say, warnings, watchers=watchers)
         for warning in warnings:
             say(f"warning: {warning}")
-        demands = Demands(machine_rules(machine, options_of(options)).joined(rules), open=True)
+        demands = Demands(machine_rules(machine, options_of(options)).joined(rules), open=True, hints=HINTS)
         machine = _with_area(machine, say)
         classes = tuple(found for name in settings.classes for found in classes_named(name))
         check_classes(demands, classes)

@@ -6,6 +6,7 @@ How flexible a machine is for a program, and what flexibility would gain.
 
     machine.py      what a hardware description supports of the four axes
     own.py          what its dataflow chooses for a contraction
+    allowed.py      what constraints leave of its choices
     buffers.py      the shared buffer as a class divides it
     expression.py   the mappings of a class
     classes.py      the best mapping of each class
@@ -21,7 +22,7 @@ from __future__ import annotations
 from typing_extensions import Unpack
 
 from npuc.compiler.core.options import CompileKeywords
-from npuc.compiler.explore.flexibility.request import BUDGET, find_flexibility
+from npuc.compiler.explore.flexibility.request import BUDGET, find_flexibility, named_constraints
 from npuc.compiler.explore.flexibility.result import Flexibility
 from npuc.frontends.source import SourceLike, open_source, text_source
 
@@ -34,6 +35,7 @@ def flexibility_file(
     budget: int = BUDGET,
     seed: int = 0,
     samples: int | None = None,
+    constraints: str | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Flexibility:
     """
@@ -44,10 +46,11 @@ def flexibility_file(
     Hardware flexion is the share of all choices that it supports, workload flexion that of the choices that a
     contraction can use. Tiles are counted where that is feasible, else by samples, with `samples` by so many in any
     case. For each of the sixteen classes `budget` mappings of each distinct contraction are tried, for the least
-    `objective` (time, energy, edp). The same seed gives the same result. Everything else is as in `compile_file`.
-    Raises `NpucError`s.
+    `objective` (time, energy, edp). Mappings meet the machine's own constraints and those of `constraints`, a
+    name or a file. The same seed gives the same result. Everything else is as in `compile_file`. Raises `NpucError`s.
     """
-    return find_flexibility(open_source(path), options, budget, seed, samples).result
+    rules = named_constraints(constraints)
+    return find_flexibility(open_source(path), options, budget, seed, samples, rules=rules).result
 
 
 def flexibility_source(
@@ -58,7 +61,9 @@ def flexibility_source(
     budget: int = BUDGET,
     seed: int = 0,
     samples: int | None = None,
+    constraints: str | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Flexibility:
     """The flexibility of a machine for the program that a text holds; everything else as `flexibility_file`."""
-    return find_flexibility(text_source(text, format, filename), options, budget, seed, samples).result
+    opened, rules = text_source(text, format, filename), named_constraints(constraints)
+    return find_flexibility(opened, options, budget, seed, samples, rules=rules).result

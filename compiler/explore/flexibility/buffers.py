@@ -1,4 +1,4 @@
-"""The shared buffer as a class divides it: one pool, or an equal part for each tensor."""
+"""What candidates of a class cost: with the shared buffer as it divides it, and under the constraints of the space."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from npuc.compiler.analysis.mapping.constraints.check import meets
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES
 from npuc.compiler.analysis.mapping.exact.volumes import tile
@@ -42,8 +43,15 @@ def cut_tiles(capacity: BufferCapacity, supports: Supports, drawn: Drawn) -> Non
 
 
 def class_costs(task: ExactTask, candidates: Candidates, supports: Supports) -> MappingCosts:
-    """The costs of candidates; NaN for those whose tiles the class's shared buffer does not hold."""
-    costs = task.costs(candidates)
+    """
+    The costs of candidates; NaN for those that break the constraints of the task's space, and for those whose tiles the
+    class's shared buffer does not hold.
+    """
+    costs, space = task.costs(candidates), task.space
+    if space.constraints is not None:
+        sizes = [size for _, size in space.dims]
+        fine = meets(space.constraints, candidates.fanouts, candidates.levels, sizes, divides=space.divisors)
+        costs = replace(costs, cycles=np.where(fine, costs.cycles, np.nan))
     if supports[0] != "some" or task.capacity.l2 is None:
         return costs
     parts = shared_buffer(task.capacity, supports)

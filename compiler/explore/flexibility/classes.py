@@ -2,7 +2,8 @@
 The best mapping of a contraction in each class of flexibility.
 
 Classes are searched one after the other, a class before its supersets, and the best mapping of a class is a candidate
-of each of them. So a machine that supports more is never slower, whatever the number of mappings that are tried.
+of each of them. So a machine that supports more is never slower, whatever the number of mappings that are tried. Under
+constraints a class has those of its mappings that meet them, perhaps none.
 """
 
 from __future__ import annotations
@@ -24,11 +25,15 @@ from npuc.dialects.mapping import MappingAttr
 
 @dataclass(frozen=True)
 class ClassBest:
-    """The best mapping of a class, its cost, and how many mappings of the class alone were tried."""
+    """
+    The best mapping of a class, its cost, and how many mappings of the class alone were tried.
+
+    Both are None where none was found that meets constraints.
+    """
 
     supports: Supports
-    cost: MappingCost
-    mapping: MappingAttr
+    cost: MappingCost | None
+    mapping: MappingAttr | None
     evaluations: int
 
 
@@ -51,11 +56,11 @@ class ClassSearch:
         """
         The best mapping of each wanted class, in the given order; `advance` is told how many mappings were tried.
 
-        The own mapping is a candidate of all.
+        The own mapping is a candidate of all, if it meets the constraints of the task's space.
         """
         first, whole = BestMapping(self.objective, Limits(task.capacity.l1, task.capacity.l2)), whole_of(task)
         alone = own.candidates(whole)
-        first.add(alone, task.costs(alone))
+        first.add(alone, class_costs(task, alone, ("any", "any", "any", "any")))
         known: dict[Supports, BestMapping] = {}
         for supports in sorted(set(wanted), key=lambda one: sum(map(SUPPORTS.index, one))):
             subsets = [best for other, best in known.items() if is_within(other, supports)]
@@ -79,6 +84,8 @@ class ClassSearch:
             return best
         best.evaluations = 0
         expression = ClassExpression.of(task, choices, own)
+        if not expression.space.fanouts:
+            return best
         start = expression.genomes(join(found)) if found else None
         mapper = GeneticMapper(expression.space, self.seed, task.capacity, expression=expression, first=start)
         search(
@@ -92,9 +99,8 @@ class ClassSearch:
 
 
 def _result(task: ExactTask, supports: Supports, best: BestMapping) -> ClassBest:
-    assert best.cost is not None
-    assert best.found is not None
-    return ClassBest(supports, best.cost, task.attribute(best.found), best.evaluations)
+    mapping = None if best.found is None else task.attribute(best.found)
+    return ClassBest(supports, best.cost, mapping, best.evaluations)
 
 
 def compared(supports: Supports) -> tuple[Supports, ...]:

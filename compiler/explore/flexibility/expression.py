@@ -8,12 +8,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.mapping.constraints.check import Bools
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, level_tiles
+from npuc.compiler.analysis.mapping.flexibility.choices import keeps
 from npuc.compiler.analysis.mapping.flexibility.flexion import AxisChoices
 from npuc.compiler.explore.flexibility.buffers import cut_tiles
 from npuc.compiler.explore.flexibility.own import OwnMapping, shared_widths
-from npuc.compiler.explore.mapping.candidates import Candidates
+from npuc.compiler.explore.mapping.candidates import Candidates, are_working
 from npuc.compiler.explore.mapping.capacity import Drawn
+from npuc.compiler.explore.mapping.constrained.possible import constrained
+from npuc.compiler.explore.mapping.constrained.shape import adopt, arrange, employ
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.mapping.task import ExactTask
@@ -25,7 +29,8 @@ class ClassExpression(Expression):
     The mappings of a class that genomes express.
 
     On an axis that is fixed all have what `own` has; some orders are those of `choices`, some tiles those that fit in
-    equal parts of the shared buffer. The array's shapes are the clusters of the space.
+    equal parts of the shared buffer. The array's shapes are the clusters of the space. What is free is what its
+    constraints allow, where that is possible: what is fixed may break them.
     """
 
     choices: AxisChoices
@@ -35,20 +40,41 @@ class ClassExpression(Expression):
     def of(task: ExactTask, choices: AxisChoices, own: OwnMapping) -> ClassExpression:
         """The mappings of a contraction on a machine with these choices."""
         space = MapSpace(task.space.dims, choices.shapes, 1, divisors=False)
-        return ClassExpression(space, task.capacity, choices, own)
+        constraints = task.space.constraints
+        own_space = space if constraints is None else constrained(space, constraints)
+        return ClassExpression(own_space, task.capacity, choices, own)
 
     @cached_property
     def _orders(self) -> Ints:
-        """The orders of the outer loops, [loop, order]."""
-        names = self.space.names
-        return np.array([[names.index(dim) for dim in order] for order in self.choices.orders]).T
+        """The orders of the outer loops, those alone that are allowed if there are any, [loop, order]."""
+        names, sizes, level = self.space.names, dict(self.space.dims), self.space.level(0)
+        before = [(names[a], names[b]) for a, b in level.before]
+        known = self.choices.orders
+        orders = [order for order in known if keeps(order, before, sizes)] or known
+        return np.array([[names.index(dim) for dim in order] for order in orders]).T
 
     def candidates(self, genomes: Genomes) -> Candidates:
         """The mappings that genomes express; genes that are not free become those of the mappings."""
+        space, (tiles, _, parallel, _) = self.space, self.choices.supports
+        found = self._of_class(genomes, None)
+        idle = ~are_working(space, found)
+        if tiles == "fixed" or not idle.any():
+            return found
+        found = self._of_class(genomes, idle)
+        rows = np.flatnonzero(~are_working(space, found))
+        if len(rows) and parallel == "any":
+            adopt(space, rows, genomes.chosen, genomes.tiles, genomes.spread, genomes.share)
+            found = self._of_class(genomes, idle)
+        return found
+
+    def _of_class(self, genomes: Genomes, idle: Bools | None) -> Candidates:
+        """The same; those that are idle get tiles for all sub-clusters."""
         tiles_kind, order_kind, parallel_kind, _ = self.choices.supports
         space, own = self.space, self.own
         fanouts = np.array(space.fanouts)[genomes.chosen].T
         whole = np.repeat(np.array([[float(size)] for _, size in space.dims]), len(genomes), axis=1)
+        if space.constraints is not None:
+            arrange(space, genomes.orders, genomes.spread, genomes.share)
         if tiles_kind == "fixed":
             genomes.tiles[...] = own.tiles[:, :, None]
         if order_kind == "some":
@@ -57,11 +83,11 @@ class ClassExpression(Expression):
         elif order_kind == "fixed":
             genomes.orders[...] = own.orders[:, :, None]
         tiles, orders = list(genomes.tiles), list(genomes.orders)
-        self.repair(tiles, whole)
         free = parallel_kind == "any"
         widths = self._pairs(fanouts, genomes) if free else []
         if tiles_kind != "fixed":
-            self._cut(Drawn(tiles, orders, widths[0] if free else self._widest(fanouts[0], whole), whole, whole))
+            most = widths if free else [self._widest(n, one, whole) for n, one in enumerate(fanouts)]
+            self._fit(Drawn(tiles, orders, most[0], whole, whole), most, idle)
         levels, given = list[tuple[Floats, Floats]](), whole
         for number, one in enumerate(tiles):
             wide = widths[number] if free else shared_widths(own.spread[number], fanouts[number], one, given)
@@ -78,21 +104,33 @@ class ClassExpression(Expression):
         shares = genomes.share.copy()
         if len(spread[0]) == 1:
             shares[1] = 1.0
-        return [self.widths(fanouts[n], spread[n], shares[n]) for n in range(len(fanouts))]
+        for n, may in ((n, self.space.level(n).may) for n in range(len(fanouts))):
+            if may is not None:
+                shares[n] = np.where(np.isin(spread[n, 0], may), shares[n], 1.0)
+        return [self.widths(fanouts[n], spread[n], shares[n], n) for n in range(len(fanouts))]
 
-    def _widest(self, fanout: Ints, whole: Floats) -> Floats:
-        """As many rows as each of the dimensions that the rows share may take."""
+    def _widest(self, level: int, fanout: Ints, whole: Floats) -> Floats:
+        """As many sub-clusters of a level as each of the dimensions that these share may take."""
         widths = np.ones(whole.shape)
-        widths[list(self.own.spread[0])] = fanout
+        widths[list(self.own.spread[level])] = fanout
         return widths
 
-    def _cut(self, drawn: Drawn) -> None:
-        """Cut tiles to fit the buffers as the class divides them."""
+    def _fit(self, drawn: Drawn, widths: list[Floats], idle: Bools | None) -> None:
+        """Make tiles legal, and cut them to fit the buffers as the class divides them."""
+        constraints, tiles, whole = self.space.constraints, drawn.tiles, drawn.whole
+        self.repair(tiles, whole)
+        if idle is not None:
+            busy = [tile.copy() for tile in tiles]
+            employ(self.space, busy, widths, whole)
+            for tile, cut in zip(tiles, busy, strict=True):
+                tile[:, idle] = cut[:, idle]
         if self.capacity is None:
             return
-        least = np.full(drawn.whole.shape, np.inf)
+        least = np.full(whole.shape, np.inf)
         least[list(self.space.cut)] = 1.0
         cut_tiles(self.capacity, self.choices.supports, replace(drawn, least=least))
+        if constraints is not None:
+            self.repair(tiles, whole)
 
     def genomes(self, found: Candidates) -> Genomes:
         """Genomes of mappings, which express them where these are of the class."""

@@ -8,21 +8,36 @@ from functools import cached_property
 
 from xdsl.dialects.builtin import ModuleOp
 
+from npuc.compiler.analysis.mapping.constraints.resolve import dimensions_of
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES
 from npuc.compiler.analysis.mapping.flexibility.axes import Supports
-from npuc.compiler.analysis.mapping.flexibility.flexion import AxisChoices, hardware_flexion, workload_flexion
-from npuc.compiler.analysis.mapping.flexibility.tiles import TileBuffer, TileCounts, count_tiles
+from npuc.compiler.analysis.mapping.flexibility.flexion import (
+    Allowed,
+    AxisChoices,
+    hardware_flexion,
+    workload_flexion,
+)
+from npuc.compiler.analysis.mapping.flexibility.tiles import Among, TileBuffer, TileCounts, count_tiles
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
+from npuc.compiler.explore.flexibility.allowed import allowed_choices
 from npuc.compiler.explore.flexibility.classes import ClassSearch, compared
 from npuc.compiler.explore.flexibility.machine import FlexibleMachine
-from npuc.compiler.explore.flexibility.own import OwnMapping, own_mapping, whole_of
+from npuc.compiler.explore.flexibility.own import LEVELS, OwnMapping, own_mapping, whole_of
 from npuc.compiler.explore.flexibility.result import ContractionFlexion, Flexibility, FlexRow, FlexSettings
+from npuc.compiler.explore.mapping.constrained.demands import Demands, Hints
+from npuc.compiler.explore.mapping.space import MapSpace, fanouts_of
 from npuc.compiler.explore.mapping.task import ExactTask, exact_task
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import layer_of, repeat_of, role_of
 from npuc.hardware import Hardware
 
 Advance = Callable[[int], None]
+HINTS = Hints(
+    spread="rows share one dimension, columns another one",
+    levels="constraints of two levels, the rows and the columns of the array",
+)
+NO_DEMANDS = Demands(NO_RULES)
 
 
 @dataclass
@@ -32,12 +47,25 @@ class _TileCounter:
     samples: int | None
     seed: int
     known: dict[Hashable, TileCounts] = field(default_factory=dict[Hashable, TileCounts])
+    exact: bool = True
+    """Whether all counts that were asked for, since this was last set, are exact."""
 
-    def __call__(self, buffer: TileBuffer, sizes: dict[str, int]) -> TileCounts:
-        key = buffer, tuple(sizes.items())
+    def __call__(self, buffer: TileBuffer, sizes: dict[str, int], *, among: Among | None = None) -> TileCounts:
+        key = buffer, tuple(sizes.items()), among
         if key not in self.known:
-            self.known[key] = count_tiles(buffer, sizes, self.samples, self.seed)
+            self.known[key] = count_tiles(buffer, sizes, self.samples, self.seed, among=among)
+        self.exact &= self.known[key].exact
         return self.known[key]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A distinct contraction with the dataflow's mapping; `task` has what constraints leave of the classes' space."""
+
+    task: ExactTask
+    op: ContractOp
+    own: OwnMapping
+    choices: AxisChoices
 
 
 @dataclass(frozen=True)
@@ -50,6 +78,8 @@ class FlexSearch:
     settings: FlexSettings
     wanted: tuple[Supports, ...] = ()
     """The classes to search; empty: all sixteen, and the machine's own choices."""
+    demands: Demands = NO_DEMANDS
+    """The constraints of mappings."""
 
     @cached_property
     def contracts(self) -> list[ContractOp]:
@@ -62,21 +92,40 @@ class FlexSearch:
         found: dict[Hashable, tuple[ExactTask, ContractOp]] = {}
         for op in self.contracts:
             task = self._task(op)
-            found.setdefault(task_key(task), (task, op))
+            found.setdefault(self._key(task, op), (task, op))
         return found
+
+    def _key(self, task: ExactTask, op: ContractOp) -> Hashable:
+        return task_key(task), self.demands.rows(op)
+
+    @cached_property
+    def prepared(self) -> list[_Prepared]:
+        """
+        The distinct contractions under their constraints.
+
+        Raises `CapacityError` for a contraction that the machine cannot run, or none of whose mappings meets them, and
+        `UsageError` for constraints of what mappings have not.
+        """
+        self.demands.check_names(list(self.distinct.values()))
+        return [self._prepare(task, op) for task, op in self.distinct.values()]
 
     @property
     def weighted(self) -> list[tuple[ExactTask, int]]:
         """The distinct contractions, and how often each runs in a step."""
         times = dict.fromkeys(self.distinct, 0)
         for op in self.contracts:
-            times[task_key(self._task(op))] += repeat_of(op)
+            times[self._key(self._task(op), op)] += repeat_of(op)
         return [(task, times[key]) for key, (task, _) in self.distinct.items()]
 
     @property
     def evaluations(self) -> int:
         """The most mappings that are tried."""
         return len(self.distinct) * (len(self._classes) - 1) * self.settings.budget
+
+    @cached_property
+    def _fanouts(self) -> tuple[tuple[int, ...], ...]:
+        """All clusters of the machine, of which classes have some."""
+        return fanouts_of(self.machine.mapped.array.num_pes, LEVELS)
 
     @property
     def _classes(self) -> tuple[Supports, ...]:
@@ -99,14 +148,15 @@ class FlexSearch:
         """
         Count choices and search the classes; `advance` is told how many mappings were tried.
 
-        Raises `CapacityError` for a contraction that the machine cannot run.
+        Raises as `prepared`, and `CapacityError` where no mapping is found that meets constraints.
         """
         count = _TileCounter(self.settings.samples, self.settings.seed)
         numbers = {key: number for number, key in enumerate(self.distinct)}
-        found = tuple(self._find(task, op, count, advance) for task, op in self.distinct.values())
+        found = tuple(self._find(one, count, advance) for one in self.prepared)
+        keys = [self._key(self._task(op), op) for op in self.contracts]
         rows = tuple(
-            FlexRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, numbers[task_key(self._task(op))])
-            for op in self.contracts
+            FlexRow(layer_of(op), role_of(op).value, repeat_of(op), op.nest.macs, numbers[key])
+            for op, key in zip(self.contracts, keys, strict=True)
         )
         machine, mapped = self.machine, self.machine.mapped
         return Flexibility(
@@ -123,26 +173,42 @@ class FlexSearch:
             self.settings,
             rows,
             found,
+            self.demands.rules,
         )
 
-    def _find(self, task: ExactTask, op: ContractOp, count: _TileCounter, advance: Advance) -> ContractionFlexion:
-        settings, machine = self.settings, self.machine
+    def _prepare(self, task: ExactTask, op: ContractOp) -> _Prepared:
+        machine = self.machine
         try:
-            own = own_mapping(task, machine.dataflow, machine.supports, settings.objective)
+            own = own_mapping(task, machine.dataflow, machine.supports, self.settings.objective)
         except CapacityError as error:
             raise CapacityError(
-                f"{layer_of(op) or 'a contraction'} ({role_of(op).value}): {error.message}",
+                f"{_named(op)}: {error.message}",
                 location=location_of(op),
                 hint=f"a larger maestro.l1_size or {machine.mapped.l2_key}",
             ) from None
         choices = choices_of(task, machine, own)
+        if self.demands.rules:
+            wide = max(1, *map(len, own.spread))
+            space = MapSpace(task.space.dims, choices.all_shapes, wide, divisors=False)
+            task = self.demands.applied(replace(task, space=space), op)
+        return _Prepared(task, op, own, choices)
+
+    def _find(self, one: _Prepared, count: _TileCounter, advance: Advance) -> ContractionFlexion:
+        settings, task, own, choices = self.settings, one.task, one.own, one.choices
         search = ClassSearch(settings.objective, settings.budget, settings.seed)
         best = search.run(task, choices, own, self._classes, advance)
-        largest, sizes = self._largest[task.space.names], dict(task.space.dims)
-        hardware, workload = hardware_flexion(choices, largest, count), workload_flexion(choices, sizes, count)
-        spread = max(map(len, own.spread))
-        bound = task.bound(settings.objective).of_space(replace(task.space, parallel=max(1, spread)))
-        least = min(one.cost.of(settings.objective) for one in best)
+        values = [found.cost.of(settings.objective) for found in best if found.cost is not None]
+        if not values:
+            raise CapacityError(
+                f"{_named(one.op)}: no mapping was found that meets the constraints and fits the machine's buffers",
+                location=location_of(one.op),
+                hint=f"a larger --budget, or a larger {self.machine.mapped.l1_key} or {self.machine.mapped.l2_key}",
+            )
+        sizes, largest = dict(task.space.dims), self._largest[task.space.names]
+        count.exact = True
+        hardware = hardware_flexion(choices, largest, count, self._allowed(one, largest))
+        workload = workload_flexion(choices, sizes, count, self._allowed(one, sizes))
+        free = replace(task.space, parallel=max(1, *map(len, own.spread)), fanouts=self._fanouts, constraints=None)
         return ContractionFlexion(
             task.space.dims,
             tuple(largest.items()),
@@ -150,10 +216,24 @@ class FlexSearch:
             choices.own,
             hardware,
             workload,
-            count(choices.buffer, sizes).exact and count(choices.buffer, largest).exact,
+            count.exact,
             best,
-            min(bound, least),
+            min(task.bound(settings.objective).of_space(free), *values),
+            task.costs(own.candidates(whole_of(task))).row(0),
         )
+
+    def _allowed(self, one: _Prepared, sizes: dict[str, int]) -> Allowed | None:
+        """What constraints leave of the choices for a contraction that has these sizes."""
+        if not self.demands.rules:
+            return None
+        space = replace(one.task.space, dims=tuple(sizes.items()), fanouts=one.choices.all_shapes, constraints=None)
+        dims = replace(dimensions_of(one.op.nest), sizes=tuple(sizes.values()))
+        elements = self.machine.mapped.array.num_pes
+        return allowed_choices(one.choices, self.demands.restricted(space, one.op, dims, elements))
+
+
+def _named(op: ContractOp) -> str:
+    return f"{layer_of(op) or 'a contraction'} ({role_of(op).value})"
 
 
 def task_key(task: ExactTask) -> Hashable:

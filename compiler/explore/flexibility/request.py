@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from npuc.backends.registry import get_backend
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.gc_pause import without_cycle_collection
@@ -16,12 +17,13 @@ from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
-from npuc.compiler.explore.flexibility.find import Advance, FlexSearch
+from npuc.compiler.explore.flexibility.find import HINTS, Advance, FlexSearch
 from npuc.compiler.explore.flexibility.machine import flexible_machine
 from npuc.compiler.explore.flexibility.result import Flexibility, FlexSettings
 from npuc.compiler.explore.mapping.best import OBJECTIVES
+from npuc.compiler.explore.mapping.constrained.demands import Demands, machine_rules
 from npuc.frontends.source import Source
-from npuc.hardware import machine_constraints
+from npuc.hardware import load_constraints
 
 if TYPE_CHECKING:
     from npuc.compiler.driver.watch.watcher import Watcher
@@ -48,15 +50,16 @@ def find_flexibility(
     seed: int = 0,
     samples: int | None = None,
     *,
+    rules: MapRules = NO_RULES,
     say: Say | None = None,
     watchers: tuple[Watcher, ...] = (),
     progress: Progress = lambda count: nullcontext(lambda done: None),
 ) -> Answer:
     """
-    The flexibility of a machine for a source.
+    The flexibility of a machine for a source, whose mappings meet rules and those of the machine.
 
-    Raises `NpucError`s: for wrong options, for a machine that has no processing elements, and for a contraction that it
-    cannot run.
+    Raises `NpucError`s: for wrong options, for a machine that has no processing elements, for a contraction that it
+    cannot run, and for rules that cannot be met.
     """
     settings = _settings(options, budget, seed, samples)
     backend, warnings = get_backend(BACKEND), list[str]()
@@ -65,17 +68,22 @@ def find_flexibility(
     with without_cycle_collection():
         module, hardware = lowered_module(source, backend, keywords, say, warnings, watchers=watchers)
         machine = flexible_machine(hardware, options_of(keywords).mapping)
-        if machine_constraints(hardware):
-            warnings.append(
-                f"the constraints of {hardware.name} do not restrict classes, which are free axes as a whole"
-            )
-        search = FlexSearch(module, hardware, machine, settings)
+        demands = Demands(machine_rules(hardware, options_of(keywords)).joined(rules), hints=HINTS)
+        search = FlexSearch(module, hardware, machine, settings, demands=demands)
         if not search.contracts:
             raise SourceError(f"{source.shown} has no contraction to map")
+        if demands.rules:
+            warnings.extend(demands.warnings([(one.task, one.op) for one in search.prepared]))
         with progress(search.evaluations) as advance:
             result = search.run(network_name(module), source.shown, advance)
         unread = unread_warnings(options_of(keywords).overrides, [(backend, hardware)])
     return Answer(result, (*warnings, *unread))
+
+
+def named_constraints(name: str | None) -> MapRules:
+    """The constraints of a name or file; none for None. Raises `UsageError`."""
+    known = argument("constraints", name, str | None)
+    return NO_RULES if known is None else load_constraints(known)
 
 
 def _settings(options: CompileKeywords, budget: int, seed: int, samples: int | None) -> FlexSettings:

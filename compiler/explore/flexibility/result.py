@@ -1,7 +1,8 @@
 """
 The flexibility of a machine as plain data, JSON (`npuc.flexibility/1`) and CSV.
 
-Costs of a row are of one repetition; totals are over all of them. Times are in cycles, energy in MACs' worth.
+Costs of a row are of one repetition; totals are over all of them. Times are in cycles, energy in MACs' worth. Under
+constraints a class may have no mapping: then it has no cost, and no gain.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, sqrt
 
+from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.flexibility.axes import AXES, Supports, class_of, classes
 from npuc.compiler.analysis.mapping.flexibility.flexion import Flexion, OwnChoice
 from npuc.compiler.analysis.mapping.flexibility.tiles import Estimate
@@ -43,7 +45,8 @@ class ContractionFlexion:
     machine, and the best mapping of each class.
 
     `words` are the elements of the shared buffer for the tiles of a step; `bound` is the objective that no mapping on
-    the array is below; `exact` says whether its tiles are counted.
+    the array is below; `exact` says whether its tiles are counted; `alone` is the cost of the dataflow's mapping, which
+    may break constraints.
     """
 
     sizes: tuple[tuple[str, int], ...]
@@ -55,6 +58,7 @@ class ContractionFlexion:
     exact: bool
     best: tuple[ClassBest, ...]
     bound: float
+    alone: MappingCost
 
     def of(self, supports: Supports) -> ClassBest:
         """The best mapping of a class."""
@@ -77,7 +81,8 @@ class Flexibility:
     """
     The flexibility of a machine for a program: rows in program order, and the distinct contractions that they refer to.
 
-    `supports` are the machine's, `values` the words of its description; `peak` is MACs a cycle.
+    `supports` are the machine's, `values` the words of its description; `peak` is MACs a cycle. `rules` are constraints
+    that the mappings of all classes meet.
     """
 
     title: str
@@ -93,6 +98,7 @@ class Flexibility:
     settings: FlexSettings
     rows: tuple[FlexRow, ...]
     found: tuple[ContractionFlexion, ...]
+    rules: MapRules = NO_RULES
 
     @property
     def flexible(self) -> str:
@@ -113,10 +119,22 @@ class Flexibility:
         """The phases of the program, in order."""
         return tuple(dict.fromkeys(row.phase for row in self.rows))
 
-    def total(self, supports: Supports, phase: str | None = None) -> MappingCost:
-        """What the contractions, of one phase or of all, take in a class; buffers are the largest need."""
-        rows = [row for row in self.rows if phase in (None, row.phase)]
-        costs = [(row.repeat, self.of(row).of(supports).cost) for row in rows]
+    def missing(self, supports: Supports) -> int:
+        """The number of contractions of which a class has no mapping that meets the constraints."""
+        return sum(self.of(row).of(supports).cost is None for row in self.rows)
+
+    def total(self, supports: Supports, phase: str | None = None) -> MappingCost | None:
+        """
+        What the contractions, of one phase or of all, take in a class; buffers are the largest need.
+
+        None where the class has no mapping of one of them.
+        """
+        costs: list[tuple[int, MappingCost]] = []
+        for row in self._of_phase(phase):
+            cost = self.of(row).of(supports).cost
+            if cost is None:
+                return None
+            costs.append((row.repeat, cost))
         return MappingCost(
             fsum(count * cost.cycles for count, cost in costs),
             fsum(count * cost.energy for count, cost in costs),
@@ -124,14 +142,26 @@ class Flexibility:
             max((cost.l2 for _, cost in costs), default=0.0),
         )
 
-    def objective(self, supports: Supports, phase: str | None = None) -> float:
-        """The objective of a class, over one phase or all: the sum over its contractions."""
-        own, rows = self.settings.objective, [row for row in self.rows if phase in (None, row.phase)]
-        return fsum(row.repeat * self.of(row).of(supports).cost.of(own) for row in rows)
+    def objective(self, supports: Supports, phase: str | None = None) -> float | None:
+        """The objective of a class, over one phase or all: the sum over its contractions; None as in `total`."""
+        own, rows = self.settings.objective, self._of_phase(phase)
+        costs = [self.of(row).of(supports).cost for row in rows]
+        if None in costs:
+            return None
+        return fsum(row.repeat * cost.of(own) for row, cost in zip(rows, costs, strict=True) if cost is not None)
 
-    def gain(self, supports: Supports, phase: str | None = None) -> float:
-        """How many times less than with all axes fixed a class takes, by the objective, in one phase or all."""
-        return self.objective(FIXED, phase) / self.objective(supports, phase)
+    def gain(self, supports: Supports, phase: str | None = None) -> float | None:
+        """
+        How many times less than with the dataflow alone a class takes, by the objective, in one phase or all; None as
+        in `total`.
+        """
+        found, own, rows = self.objective(supports, phase), self.settings.objective, self._of_phase(phase)
+        if found is None:
+            return None
+        return fsum(row.repeat * self.of(row).alone.of(own) for row in rows) / found
+
+    def _of_phase(self, phase: str | None) -> list[FlexRow]:
+        return [row for row in self.rows if phase in (None, row.phase)]
 
     @property
     def bound(self) -> float:
@@ -190,18 +220,19 @@ def _flexion(flexion: Flexion) -> dict[str, object]:
 
 def _class_json(result: Flexibility, supports: Supports) -> dict[str, object]:
     cost = result.total(supports)
+    by_phase = {phase: result.total(supports, phase) for phase in result.phases}
     return {
         "class": class_of(supports),
-        "cycles": _number(cost.cycles),
-        "seconds": result.seconds(cost.cycles),
-        "energy_mac_units": _number(cost.energy),
+        "cycles": None if cost is None else _number(cost.cycles),
+        "seconds": None if cost is None else result.seconds(cost.cycles),
+        "energy_mac_units": None if cost is None else _number(cost.energy),
         "gain": result.gain(supports),
-        "cycles_by_phase": {phase: _number(result.total(supports, phase).cycles) for phase in result.phases},
+        "cycles_by_phase": {name: None if one is None else _number(one.cycles) for name, one in by_phase.items()},
     }
 
 
 def _contraction_json(result: Flexibility, found: ContractionFlexion) -> dict[str, object]:
-    own, objective = found.own, result.settings.objective
+    own = found.own
     return {
         "sizes": dict(found.sizes),
         "largest": dict(found.largest),
@@ -211,18 +242,20 @@ def _contraction_json(result: Flexibility, found: ContractionFlexion) -> dict[st
         "hardware_flexion": _flexion(found.hardware),
         "workload_flexion": _flexion(found.workload),
         "bound": _number(found.bound),
-        "best": [
-            {
-                "class": class_of(one.supports),
-                "own": one.supports == result.supports,
-                "cycles": _number(one.cost.cycles),
-                "energy_mac_units": _number(one.cost.energy),
-                "gap": one.cost.of(objective) / found.bound - 1,
-                "evaluations": one.evaluations,
-                "mapping": mapping_text(one.mapping),
-            }
-            for one in found.best
-        ],
+        "best": [_best_json(result, found, one) for one in found.best],
+    }
+
+
+def _best_json(result: Flexibility, found: ContractionFlexion, one: ClassBest) -> dict[str, object]:
+    cost = one.cost
+    return {
+        "class": class_of(one.supports),
+        "own": one.supports == result.supports,
+        "cycles": None if cost is None else _number(cost.cycles),
+        "energy_mac_units": None if cost is None else _number(cost.energy),
+        "gap": None if cost is None else cost.of(result.settings.objective) / found.bound - 1,
+        "evaluations": one.evaluations,
+        "mapping": None if one.mapping is None else mapping_text(one.mapping),
     }
 
 
@@ -247,6 +280,7 @@ def json_text(result: Flexibility) -> str:
         "budget": settings.budget,
         "seed": settings.seed,
         "samples": settings.samples,
+        "constraints": result.rules.document,
         **{
             kind: {name: _estimate(one) for name, one in zip((*AXES, "together"), shares, strict=True)}
             for kind, shares in means.items()
@@ -281,5 +315,5 @@ def _cells(result: Flexibility, row: FlexRow) -> list[object]:
     for flexion in (found.hardware, found.workload):
         for one in flexion.shares:
             cells += ["", ""] if one is None else [one.value, one.error]
-    cycles = [found.of(supports).cost.cycles for supports in (*classes(), result.supports)]
-    return [*cells, *map(_number, cycles), _number(found.bound)]
+    costs = [found.of(supports).cost for supports in (*classes(), result.supports)]
+    return [*cells, *("" if cost is None else _number(cost.cycles) for cost in costs), _number(found.bound)]

@@ -69,7 +69,8 @@ def _print_axes(result: Flexibility, console: Console) -> None:
 def _print_classes(result: Flexibility, console: Console) -> None:
     own, phases = result.settings.objective, [phase for phase in result.phases if len(result.phases) > 1]
     values = {supports: result.objective(supports) for supports in result.compared}
-    prefix, scale = next(((name, size) for name, size in PREFIXES if size <= min(values.values())), ("", 1.0))
+    least = min(value for value in values.values() if value is not None)
+    prefix, scale = next(((name, size) for name, size in PREFIXES if size <= least), ("", 1.0))
     unit = f"{prefix} {UNITS[own]}".strip()
     head = ["class", "free axes", f"best {own}\n{unit}", "gain"]
     rows = [(*head, *(f"{PHASE_NAMES.get(phase, phase)}\ngain" for phase in phases))]
@@ -77,12 +78,17 @@ def _print_classes(result: Flexibility, console: Console) -> None:
         cells = [
             _name(result, supports),
             _free(supports),
-            f"{values[supports] / scale:,.2f}",
-            f"{result.gain(supports):,.2f}",
+            _number(values[supports], scale),
+            _number(result.gain(supports)),
         ]
-        rows.append((*cells, *(f"{result.gain(supports, phase):,.2f}" for phase in phases)))
+        rows.append((*cells, *(_number(result.gain(supports, phase)) for phase in phases)))
     ranks = {1: 1, **{4 + number: 2 for number in range(len(phases))}}
     print_grid(columns_of(rows, left=(0, 1), ranks=ranks), console, gap=2)
+
+
+def _number(value: float | None, scale: float = 1.0) -> str:
+    """A number with two digits; `-` where a class has no mapping that meets constraints."""
+    return "-" if value is None else f"{value / scale:,.2f}"
 
 
 def _name(result: Flexibility, supports: Supports) -> str:
@@ -122,28 +128,26 @@ def _print_layers(result: Flexibility, console: Console, *, all_rows: bool) -> N
 def _largest(result: Flexibility, groups: list[list[FlexRow]]) -> list[list[FlexRow]]:
     """The groups that take most on the machine, in the order of the program."""
     own = result.settings.objective
-    costs = [sum(row.repeat for row in rows) * result.of(rows[0]).of(result.supports).cost.of(own) for rows in groups]
+    costs = [sum(row.repeat for row in rows) * result.of(rows[0]).alone.of(own) for rows in groups]
     return [groups[n] for n in sorted(sorted(range(len(groups)), key=lambda n: -costs[n])[:MOST_LINES])]
 
 
 def _cells(result: Flexibility, rows: list[FlexRow]) -> tuple[str, ...]:
     found, own = result.of(rows[0]), result.settings.objective
     layers = list(dict.fromkeys(row.layer for row in rows))
-    fixed, machine, free = (found.of(one).cost.of(own) for one in (classes()[0], result.supports, FREE))
+    machine, free = (found.of(one).cost for one in (result.supports, FREE))
     return (
         layers[0] + (f" (+{len(layers) - 1})" if len(layers) > 1 else ""),
         "/".join(dict.fromkeys(PHASE_NAMES.get(row.phase, row.phase) for row in rows)),
         f"{sum(row.repeat for row in rows):,}",
         *(share_text(one) for one in found.workload.shares),
-        f"{fixed / machine:,.2f}",
-        f"{fixed / free:,.2f}",
+        *(_number(None if one is None else found.alone.of(own) / one.of(own)) for one in (machine, free)),
     )
 
 
 def _summary(result: Flexibility) -> Iterator[tuple[str, str]]:
     """The lines below the tables: a heading and a text each."""
     settings = result.settings
-    gap = result.objective(FREE) / result.bound - 1
     yield "<", f"the machine: {_free(result.supports)} free; a gain is over class 0000, the dataflow alone"
     exact = sum(found.exact for found in result.found)
     counted = (
@@ -157,15 +161,36 @@ def _summary(result: Flexibility) -> Iterator[tuple[str, str]]:
         "search",
         f"{settings.budget:,} mapping{several} for each class and distinct contraction, seed {settings.seed}",
     )
-    own = result.gain(result.supports)
-    free = result.gain(FREE)
-    missing = result.objective(result.supports) / result.objective(FREE)
+    if result.rules:
+        yield "rules", _rules(result)
+    yield "verdict", _verdict(result)
+
+
+def _rules(result: Flexibility) -> str:
+    text = f"{result.rules.words}, which all mappings of the classes meet"
+    lacking = {supports: result.missing(supports) for supports in result.compared}
+    if not any(lacking.values()):
+        return f"{text}; what the machine supports is what they allow of its choices."
+    own, some = lacking[result.supports], f"of {len(result.rows):,} contractions"
+    none = f"a class without a best one (-) has none of some contraction, the machine's of {own:,} {some}"
+    return f"{text}; {none}. What the machine supports is what they allow of its choices."
+
+
+def _verdict(result: Flexibility) -> str:
+    own, free, most = result.gain(result.supports), result.gain(FREE), result.objective(FREE)
+    if free is None or most is None:
+        return "No class has mappings of all contractions that meet the constraints, as far as was searched."
+    gap = f"The best mappings found are at most {100 * (most / result.bound - 1):,.0f} % above a lower bound."
+    if own is None:
+        text = "The machine has no mappings of its class that meet the constraints, as far as was searched"
+        return f"{text}; flexibility of all axes gains {free:,.2f}. {gap}"
     text = f"The machine's flexibility gains {own:,.2f}, that of all axes {free:,.2f}"
-    if missing > 1.005:
-        axis, best = max(_one_more(result.supports), key=lambda pair: result.gain(pair[1]))
-        text += f": {missing:,.2f} times what the machine has. Of single axes, {axis} would gain most, "
-        text += f"{result.gain(best) / own:,.2f} times"
-    yield "verdict", f"{text}. The best mappings found are at most {100 * gap:,.0f} % above a lower bound."
+    if free / own > 1.005:
+        gains = ((axis, result.gain(best)) for axis, best in _one_more(result.supports))
+        axis, gain = max(((axis, gain) for axis, gain in gains if gain is not None), key=lambda pair: pair[1])
+        text += f": {free / own:,.2f} times what the machine has. Of single axes, {axis} would gain most, "
+        text += f"{gain / own:,.2f} times"
+    return f"{text}. {gap}"
 
 
 def _one_more(supports: Supports) -> Iterator[tuple[str, Supports]]:

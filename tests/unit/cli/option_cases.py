@@ -323,6 +323,7 @@ OWN = {
     "flexibility --zero": Case("--zero", _SHARED_STEP),
     "flexibility --budget": Case("--budget 8", command="flexibility net.dsl --hw nvdla"),
     "flexibility --seed": Case("--seed 1", LARGER, "flexibility net.dsl --hw nvdla"),
+    "flexibility --constraints": Case("--constraints nvdla"),
     "flexibility --samples": Case("--samples 50", "--set flexibility.tiles=hard"),
     "flexibility --rows": Case("--rows all", command="flexibility many.dsl --hw nvdla --budget 1"),
     "study --preset": Case("--preset ws", command="study crosscheck --network net.dsl"),

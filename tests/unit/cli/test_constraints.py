@@ -238,18 +238,67 @@ def test_the_divisors_of_the_machine_hold_beside_rules(npuc: Npuc) -> None:
         assert re.search(rf"\bo : (\d+ / )?{tile}\b", data["contractions"][0]["mapping"])
 
 
-@pytest.mark.parametrize("text", ["divisors = true\n", "[[constraints.rules]]\nspread = 'K'\n"])
-def test_classes_take_no_constraints(npuc: Npuc, text: str) -> None:
-    Path("machine.toml").write_text(f"[maestro]\nnum_pes = 16\n[constraints]\n{text}")
-    outcome = npuc("flexibility", "conv.dsl", "--hw", "machine.toml", "--budget", "5")
-    assert outcome.status == 0
-    assert "warning: the constraints of custom do not restrict " in outcome.err
+@pytest.mark.parametrize("text", ["divisors = true\n", "[[constraints.rules]]\ntiles = 'K=4 C=2'\n"])
+def test_classes_under_constraints_of_the_machine_and_of_a_file(npuc: Npuc, text: str) -> None:
+    """They are the same, whoever has them, and leave less than all that there is."""
+    Path("machine.toml").write_text("[maestro]\nnum_pes = 16\n")
+    Path("bound.toml").write_text(f"[maestro]\nnum_pes = 16\n[constraints]\n{text}")
+    Path("rules.toml").write_text(f"[constraints]\n{text}")
+    asked = ("flexibility", "conv.dsl", "--budget", "20", "--json", "-", "-q")
+    free, own, given = (
+        json.loads(npuc(*asked, *more).out)
+        for more in (
+            ("--hw", "machine.toml"),
+            ("--hw", "bound.toml"),
+            ("--hw", "machine.toml", "--constraints", "rules.toml"),
+        )
+    )
+    assert own["constraints"] == given["constraints"] != free["constraints"]
+    assert own["contractions"] == given["contractions"]
+    for one, other in zip(own["contractions"], free["contractions"], strict=True):
+        tiles, every = (found["workload_flexion"]["tiles"] for found in (one, other))
+        assert tiles["all"] == every["all"]
+        assert tiles["supported"]["value"] < every["supported"]["value"] or "divisors" in text
+
+
+def test_classes_that_constraints_leave_nothing_of(npuc: Npuc) -> None:
+    """Of columns that share rows alone; those of the dataflow share channels."""
+    Path("rows.toml").write_text("[[constraints.rules]]\nlevel = 2\nspread = 'Y'\nmust = 'Y'\n")
+    asked = ("flexibility", "conv.dsl", *ON_16, "--mapping", "kcp_ws", "--constraints", "rows.toml", "--budget", "50")
+    found = json.loads(npuc(*asked, "--json", "-", "-q").out)
+    gains = {one["class"]: one["gain"] for one in found["classes"]}
+    assert {name for name in gains if name[2] == "0"} <= {name for name, gain in gains.items() if gain is None}
+    assert gains["1111"] > 0
+    assert found["own"]["cycles"] is None
+    assert found["contractions"][0]["workload_flexion"]["parallel"]["supported"]["value"] == 0
+    text = npuc(*asked, "-q").out
+    assert " 1000 <  tiles " in text
+    assert "The machine has no mappings of its class that meet the constraints" in text
+    pytest.importorskip("matplotlib")
+    assert npuc(*asked, "-q", "--plot", "gains.svg").status == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("level = 3\nspread = 'K'", "level 3 of mappings that have 2"),
+        ("level = 2\nfanout = 5", "no mapping on 16 elements can meet fanout 5 at level 2"),
+        ("level = 1\nmust = 'K C'", "rows share one dimension, columns another one"),
+        ("spread = 'q'", "no contraction has a dimension 'q'"),
+    ],
+)
+def test_classes_under_constraints_that_cannot_be_met(npuc: Npuc, rule: str, said: str) -> None:
+    Path("bad.toml").write_text(f"[[constraints.rules]]\n{rule}\n")
+    outcome = npuc("flexibility", "conv.dsl", *ON_16, "--constraints", "bad.toml", "--budget", "5")
+    assert outcome.status in (2, 3)
+    assert said in outcome.err
+    assert "bad.toml:" in outcome.err
 
 
 def test_names_and_verbs(npuc: Npuc) -> None:
     outcome = npuc("map", "conv.dsl", "--constraints", "nvdlaa")
     assert (outcome.status, "did you mean 'nvdla'?" in outcome.err) == (2, True)
-    for verb in ("compile", "flexibility", "sweep"):
+    for verb in ("compile", "sweep"):
         assert npuc(verb, "conv.dsl", "--constraints", "nvdla").status == 2
     outcome = npuc("list", "constraints")
     assert [line.split()[0] for line in outcome.out.splitlines()] == ["eyeriss", "nvdla", "shidiannao", "tpu"]

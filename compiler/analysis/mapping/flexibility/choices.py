@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from math import factorial, prod
 
@@ -48,6 +49,23 @@ def _still(coupled: set[str], order: Order) -> int:
 def usable_orders(orders: tuple[Order, ...], sizes: dict[str, int]) -> int:
     """How many of the orders differ for loops of these sizes: a loop with a single step has no place."""
     return len({tuple(dim for dim in order if sizes[dim] > 1) for order in orders})
+
+
+def keeps(order: Order, before: Sequence[tuple[str, str]], sizes: dict[str, int]) -> bool:
+    """Whether an order has the first loop of each pair outside of the second, as far as both have several steps."""
+    place = {dim: number for number, dim in enumerate(order) if sizes[dim] > 1}
+    return all(place[a] < place[b] for a, b in before if a in place and b in place)
+
+
+def kept_orders(dims: Sequence[str], before: Sequence[tuple[str, str]]) -> int:
+    """How many orders of loops have the first one of each pair outside of the second."""
+    outside = [[dims.index(a) for a, b in before if b == dim and a in dims] for dim in dims]
+    ways = [1] + [0] * ((1 << len(dims)) - 1)  # of each set of loops, those outside of all others
+    for some, count in enumerate(ways):
+        for at in range(len(dims)):
+            if not some >> at & 1 and all(some >> other & 1 for other in outside[at]):
+                ways[some | 1 << at] += count
+    return ways[-1]
 
 
 def pairs_of(dims: tuple[str, ...]) -> tuple[Pair, ...]:

@@ -4,12 +4,13 @@ for each tensor.
 
 A tile is a size from 1 up of each dimension. The need of a tensor is linear in a dimension that slides along no other,
 so the tiles are counted along the longest such dimension in closed form. The others are enumerated where that is
-feasible; else they are drawn, log-uniformly, each with the weight that makes the estimate unbiased.
+feasible; else they are drawn, log-uniformly, each with the weight that makes the estimate unbiased. Where constraints
+leave some sizes of each dimension, the same is done among those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod, sqrt
@@ -25,6 +26,8 @@ MOST_POINTS = 1 << 20
 """The most points that are enumerated where nobody asks for samples."""
 SAMPLES = 50_000
 """The samples that are drawn where there are more points."""
+Among = tuple[Sequence[int], ...]
+"""The sizes of each dimension that tiles may have, ascending: ranges or tuples."""
 CHUNK = 1 << 17
 """The points that are looked at together."""
 
@@ -41,6 +44,10 @@ class Estimate:
         value = self.value / other.value
         relative = (self.error / self.value if self.value else 0.0, other.error / other.value)
         return Estimate(value, abs(value) * sqrt(sum(one * one for one in relative)))
+
+    def plus(self, other: Estimate) -> Estimate:
+        """The sum of two numbers with independent errors."""
+        return Estimate(self.value + other.value, sqrt(self.error**2 + other.error**2))
 
     def times(self, other: Estimate) -> Estimate:
         """The product of two numbers with independent errors."""
@@ -60,6 +67,11 @@ class TileCounts:
     hard: Estimate
     points: int
     exact: bool
+
+    @property
+    def in_parts(self) -> Estimate:
+        """The number of tiles that equal parts hold."""
+        return self.hard.times(self.soft)
 
 
 @dataclass(frozen=True)
@@ -137,29 +149,35 @@ def _steps(room: Floats | float, each: Floats) -> Floats:
 
 
 def count_tiles(
-    buffer: TileBuffer, sizes: dict[str, int], samples: int | None = None, seed: int = 0, most: int = MOST_POINTS
+    buffer: TileBuffer,
+    sizes: dict[str, int],
+    samples: int | None = None,
+    seed: int = 0,
+    most: int = MOST_POINTS,
+    among: Among | None = None,
 ) -> TileCounts:
     """
-    The tiles of up to these sizes that a buffer holds.
+    The tiles of up to these sizes that a buffer holds; with `among` of these sizes alone.
 
     Exactly where at most `most` points must be enumerated, else by samples; with `samples` by so many samples in any
     case. The same seed gives the same samples.
     """
-    if buffer.words is None:
-        return TileCounts(Estimate(float(prod(sizes.values()))), Estimate(1.0), 0, exact=True)
-    lines = [name for name in buffer.names if name in buffer.linear]
-    longest = max(lines or buffer.names, key=lambda name: sizes[name])
-    at = buffer.names.index(longest)
-    length = sizes[longest] if lines else 1
-    others = [1 if n == at and lines else sizes[name] for n, name in enumerate(buffer.names)]
-    if samples is None and prod(others) <= most:
-        return _exact(buffer, at, length, others)
-    return _sampled(buffer, at, length, others, samples or SAMPLES, seed)
+    sets = tuple(range(1, sizes[name] + 1) for name in buffer.names) if among is None else among
+    if buffer.words is None or not all(sets):
+        return TileCounts(Estimate(float(prod(map(len, sets)))), Estimate(1.0), 0, exact=True)
+    lines = [at for at, name in enumerate(buffer.names) if name in buffer.linear]
+    at = max(lines or range(len(sets)), key=lambda number: len(sets[number]))
+    along = sets[at] if lines else (1,)
+    others = tuple((1,) if n == at and lines else one for n, one in enumerate(sets))
+    if samples is None and prod(map(len, others)) <= most:
+        return _exact(buffer, at, along, others)
+    return _sampled(buffer, at, along, others, samples or SAMPLES, seed)
 
 
-def _both(buffer: TileBuffer, at: int, length: int, others: Floats) -> tuple[Floats, Floats]:
+def _both(buffer: TileBuffer, at: int, along: Sequence[int], others: Floats) -> tuple[Floats, Floats]:
     if buffer.linear:
-        return buffer.along(at, length, others)
+        soft, hard = buffer.along(at, along[-1], others)
+        return _up_to(along, soft), _up_to(along, hard)
     soft, hard = (np.ones(others.shape[1]) for _ in range(2))
     for needs in buffer.needs(others):
         if buffer.words is not None:
@@ -168,29 +186,37 @@ def _both(buffer: TileBuffer, at: int, length: int, others: Floats) -> tuple[Flo
     return soft, soft * hard
 
 
-def _exact(buffer: TileBuffer, at: int, length: int, others: list[int]) -> TileCounts:
+def _up_to(values: Sequence[int], most: Floats) -> Floats:
+    """How many values are at most so large."""
+    if isinstance(values, range):
+        return np.maximum(most - (values[0] - 1), 0.0)
+    return np.searchsorted(np.array(values, float), most, side="right").astype(float)
+
+
+def _exact(buffer: TileBuffer, at: int, along: Sequence[int], others: Among) -> TileCounts:
     soft = hard = 0
     for chunk in _points(others):
-        first, second = _both(buffer, at, length, chunk)
+        first, second = _both(buffer, at, along, chunk)
         soft, hard = soft + int(first.sum()), hard + int(second.sum())
     share = hard / soft if soft else 0.0
-    return TileCounts(Estimate(float(soft)), Estimate(share), prod(others), exact=True)
+    return TileCounts(Estimate(float(soft)), Estimate(share), prod(map(len, others)), exact=True)
 
 
-def _points(sizes: list[int]) -> Iterator[Floats]:
-    total = prod(sizes)
+def _points(sets: Among) -> Iterator[Floats]:
+    total, values = prod(map(len, sets)), [np.array(one, float) for one in sets]
     for start in range(0, total, CHUNK):
         numbers = np.arange(start, min(start + CHUNK, total))
-        yield np.array(np.unravel_index(numbers, sizes), float) + 1.0
+        places = np.unravel_index(numbers, [len(one) for one in values])
+        yield np.array([one[place] for one, place in zip(values, places, strict=True)])
 
 
-def _sampled(buffer: TileBuffer, at: int, length: int, others: list[int], samples: int, seed: int) -> TileCounts:
-    random = Generator(PCG64(SeedSequence([seed, *others])))
+def _sampled(buffer: TileBuffer, at: int, along: Sequence[int], others: Among, samples: int, seed: int) -> TileCounts:
+    random = Generator(PCG64(SeedSequence([seed, *map(len, others)])))
     soft, hard = np.zeros(samples), np.zeros(samples)
     for start in range(0, samples, CHUNK):
         rows = slice(start, min(start + CHUNK, samples))
         points, weights = _drawn(random, others, len(soft[rows]))
-        first, second = _both(buffer, at, length, points)
+        first, second = _both(buffer, at, along, points)
         soft[rows], hard[rows] = weights * first, weights * second
     mean = float(soft.mean())
     if not mean:
@@ -200,12 +226,12 @@ def _sampled(buffer: TileBuffer, at: int, length: int, others: list[int], sample
     return TileCounts(Estimate(mean, float(np.std(soft)) / sqrt(samples)), Estimate(share, error), samples, exact=False)
 
 
-def _drawn(random: Generator, sizes: list[int], count: int) -> tuple[Floats, Floats]:
+def _drawn(random: Generator, sets: Among, count: int) -> tuple[Floats, Floats]:
     """Tiles that are drawn log-uniformly, and the inverse of the probability of each."""
-    points, weights = np.ones((len(sizes), count)), np.ones(count)
-    for row, size in enumerate(sizes):
-        chances = np.log1p(1.0 / np.arange(1.0, size + 1)) / np.log(size + 1)
-        drawn = np.floor(np.exp(random.random(count) * np.log(size + 1)))
-        points[row] = np.clip(drawn, 1, size)
-        weights /= chances[points[row].astype(int) - 1]
+    points, weights = np.ones((len(sets), count)), np.ones(count)
+    for row, values in enumerate(sets):
+        known: Floats = np.array(values, float)
+        heights: Floats = np.cumsum(np.log1p(1.0 / known))
+        points[row] = known[np.searchsorted(heights[:-1], random.random(count) * heights[-1], side="right")]
+        weights *= heights[-1] / np.log1p(1.0 / points[row])
     return points, weights

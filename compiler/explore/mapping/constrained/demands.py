@@ -46,6 +46,15 @@ def machine_rules(hardware: Hardware, options: Options) -> MapRules:
 
 
 @dataclass(frozen=True)
+class Hints:
+    """What would help where constraints cannot be met: more dimensions that a level spreads, more levels, any tiles."""
+
+    spread: str = "--spread 2 or 3, so that a level may spread several dimensions"
+    levels: str = "--levels {level}, or constraints of fewer levels"
+    tiles: str = "--tiles any, where tiles need not divide a dimension"
+
+
+@dataclass(frozen=True)
 class Demands:
     """
     Rules for the mappings of a program's contractions; of each those count that are for it.
@@ -55,6 +64,7 @@ class Demands:
 
     rules: MapRules
     open: bool = False
+    hints: Hints = Hints()
 
     def atoms(self, op: ContractOp, kind: str) -> tuple[Atom, ...]:
         """What is demanded of a contraction."""
@@ -79,13 +89,18 @@ class Demands:
         atoms, space = self.atoms(op, dims.kind), task.space
         for atom in atoms:
             if atom.level is not None and atom.level >= space.levels:
-                hint = f"--levels {atom.level + 1}, or constraints of fewer levels"
+                hint = self.hints.levels.format(level=atom.level + 1)
                 raise self.error(UsageError, atom, f"level {atom.level + 1} of mappings that have {space.levels}", hint)
-        own = constraints_of(atoms, dims, space.levels, self._elements(space), divisors=self.rules.divisors)
-        found = constrained(space, own)
+        found = self.restricted(space, op, dims, self._elements(space))
         if not is_possible(found, task.capacity):
             self._refuse(task, op, atoms)
         return replace(task, space=found)
+
+    def restricted(self, space: MapSpace, op: ContractOp, dims: Dimensions, elements: int) -> MapSpace:
+        """The part of a space, with dimensions of these roles, that meets the constraints of a contraction."""
+        atoms = self.atoms(op, dims.kind)
+        own = constraints_of(atoms, dims, space.levels, elements, divisors=self.rules.divisors)
+        return constrained(space, own)
 
     def _elements(self, space: MapSpace) -> int:
         return 1 if self.open else elements_of(space)
@@ -116,13 +131,11 @@ class Demands:
 
         wide = replace(task, space=replace(space, parallel=3))
         if space.parallel < 3 and helps(wide, divisors=self.rules.divisors):
-            more = "--spread 2 or 3, so that a level may spread several dimensions"
-            return "a level of a design spreads one dimension" if self.open else more
+            return self.hints.spread
         anything = replace(task, space=replace(space, divisors=False))
         if (space.divisors or self.rules.divisors) and helps(anything, divisors=False):
-            return "--tiles any, where tiles need not divide a dimension" + (
-                ", without constraints.divisors" if self.rules.divisors else ""
-            )
+            more = self.hints.tiles if space.divisors else "tiles that need not divide a dimension"
+            return more + (", without constraints.divisors" if self.rules.divisors else "")
         sizes = " ".join(f"{name} = {dims.size(name):,}" for name in _names(found) if dims.places(name))
         return f"the contraction has {sizes}" if sizes else None
 
