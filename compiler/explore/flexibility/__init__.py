@@ -13,6 +13,7 @@ How flexible a machine is for a program, and what flexibility would gain.
     find.py         all contractions of a module
     request.py      from a source to a result
     result.py       the result as data, JSON and CSV
+    shares.py       means of shares
     table.py        as text
     picture.py      the gain of each class
 """

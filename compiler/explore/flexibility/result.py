@@ -8,10 +8,9 @@ constraints a class may have no mapping: then it has no cost, and no gain.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, sqrt
+from math import fsum
 
 from npuc.compiler.analysis.mapping.constraints.rules import NO_RULES, MapRules
 from npuc.compiler.analysis.mapping.flexibility.axes import AXES, Supports, class_of, classes
@@ -19,6 +18,7 @@ from npuc.compiler.analysis.mapping.flexibility.flexion import Flexion, OwnChoic
 from npuc.compiler.analysis.mapping.flexibility.tiles import Estimate
 from npuc.compiler.driver.score import version
 from npuc.compiler.explore.flexibility.classes import ClassBest
+from npuc.compiler.explore.flexibility.shares import estimate_data, flexion_data, mean_of, number
 from npuc.compiler.explore.mapping.best import MappingCost, Objective
 from npuc.compiler.explore.mapping.result import mapping_text
 from npuc.compiler.report.as_csv import csv_text
@@ -178,7 +178,7 @@ class Flexibility:
             (float(row.repeat * row.macs), (self.of(row).hardware if hardware else self.of(row).workload).shares)
             for row in self.rows
         ]
-        return tuple(_mean((weight, shares[at]) for weight, shares in picked) for at in range(len(AXES) + 1))
+        return tuple(mean_of((weight, shares[at]) for weight, shares in picked) for at in range(len(AXES) + 1))
 
     def to_json(self) -> str:
         """The result as JSON."""
@@ -193,41 +193,16 @@ class Flexibility:
         return None if self.clock_mhz is None else cycles / (self.clock_mhz * 1e6)
 
 
-def _mean(parts: Iterable[tuple[float, Estimate | None]]) -> Estimate | None:
-    known: Sequence[tuple[float, Estimate]] = [(weight, one) for weight, one in parts if one is not None and weight]
-    if not known:
-        return None
-    total = fsum(weight for weight, _ in known)
-    error = sqrt(fsum((weight * one.error) ** 2 for weight, one in known)) / total
-    return Estimate(fsum(weight * one.value for weight, one in known) / total, error)
-
-
-def _number(value: float) -> int | float:
-    return int(value) if float(value).is_integer() else value
-
-
-def _estimate(one: Estimate | None) -> dict[str, float] | None:
-    return None if one is None else {"value": _number(one.value), "error": one.error}
-
-
-def _flexion(flexion: Flexion) -> dict[str, object]:
-    axes = {
-        name: {"all": _estimate(axis.every), "supported": _estimate(axis.supported), "share": _estimate(axis.share)}
-        for name, axis in zip(AXES, flexion.axes, strict=True)
-    }
-    return {**axes, "together": _estimate(flexion.together)}
-
-
 def _class_json(result: Flexibility, supports: Supports) -> dict[str, object]:
     cost = result.total(supports)
     by_phase = {phase: result.total(supports, phase) for phase in result.phases}
     return {
         "class": class_of(supports),
-        "cycles": None if cost is None else _number(cost.cycles),
+        "cycles": None if cost is None else number(cost.cycles),
         "seconds": None if cost is None else result.seconds(cost.cycles),
-        "energy_mac_units": None if cost is None else _number(cost.energy),
+        "energy_mac_units": None if cost is None else number(cost.energy),
         "gain": result.gain(supports),
-        "cycles_by_phase": {name: None if one is None else _number(one.cycles) for name, one in by_phase.items()},
+        "cycles_by_phase": {name: None if one is None else number(one.cycles) for name, one in by_phase.items()},
     }
 
 
@@ -236,12 +211,12 @@ def _contraction_json(result: Flexibility, found: ContractionFlexion) -> dict[st
     return {
         "sizes": dict(found.sizes),
         "largest": dict(found.largest),
-        "buffer_elements": None if found.words is None else _number(found.words),
+        "buffer_elements": None if found.words is None else number(found.words),
         "exact": found.exact,
         "own": {"tile": dict(own.tile), "order": own.order, "parallel": own.pair, "shape": own.shape},
-        "hardware_flexion": _flexion(found.hardware),
-        "workload_flexion": _flexion(found.workload),
-        "bound": _number(found.bound),
+        "hardware_flexion": flexion_data(found.hardware),
+        "workload_flexion": flexion_data(found.workload),
+        "bound": number(found.bound),
         "best": [_best_json(result, found, one) for one in found.best],
     }
 
@@ -251,8 +226,8 @@ def _best_json(result: Flexibility, found: ContractionFlexion, one: ClassBest) -
     return {
         "class": class_of(one.supports),
         "own": one.supports == result.supports,
-        "cycles": None if cost is None else _number(cost.cycles),
-        "energy_mac_units": None if cost is None else _number(cost.energy),
+        "cycles": None if cost is None else number(cost.cycles),
+        "energy_mac_units": None if cost is None else number(cost.energy),
         "gap": None if cost is None else cost.of(result.settings.objective) / found.bound - 1,
         "evaluations": one.evaluations,
         "mapping": None if one.mapping is None else mapping_text(one.mapping),
@@ -282,12 +257,12 @@ def json_text(result: Flexibility) -> str:
         "samples": settings.samples,
         "constraints": result.rules.document,
         **{
-            kind: {name: _estimate(one) for name, one in zip((*AXES, "together"), shares, strict=True)}
+            kind: {name: estimate_data(one) for name, one in zip((*AXES, "together"), shares, strict=True)}
             for kind, shares in means.items()
         },
         "own": _class_json(result, result.supports),
         "classes": [_class_json(result, supports) for supports in classes()],
-        "bound": _number(result.bound),
+        "bound": number(result.bound),
         "rows": [
             {"layer": one.layer, "phase": one.phase, "repeat": one.repeat, "macs": one.macs, "contraction": one.number}
             for one in result.rows
@@ -310,10 +285,10 @@ def rows_text(result: Flexibility) -> str:
 def _cells(result: Flexibility, row: FlexRow) -> list[object]:
     found = result.of(row)
     sizes = " ".join(f"{name}={size}" for name, size in found.sizes)
-    words = "" if found.words is None else _number(found.words)
+    words = "" if found.words is None else number(found.words)
     cells: list[object] = [row.layer, row.phase, row.repeat, row.macs, row.number, sizes, words, found.exact]
     for flexion in (found.hardware, found.workload):
         for one in flexion.shares:
             cells += ["", ""] if one is None else [one.value, one.error]
     costs = [found.of(supports).cost for supports in (*classes(), result.supports)]
-    return [*cells, *("" if cost is None else _number(cost.cycles) for cost in costs), _number(found.bound)]
+    return [*cells, *("" if cost is None else number(cost.cycles) for cost in costs), number(found.bound)]
