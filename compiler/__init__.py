@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
     from npuc.compiler.explore.flexibility import Flexibility, flexibility_file, flexibility_source
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
+    from npuc.compiler.explore.training import TrainingResult, training_file
     from npuc.compiler.interpreter.execute import Run
     from npuc.compiler.report import Report
 
@@ -49,6 +50,7 @@ _HOMES = {
     "SourceError": "core.errors",
     "SourceErrors": "core.errors",
     "SweepPoint": "explore.sweep",
+    "TrainingResult": "explore.training",
     "UsageError": "core.errors",
     "compile_file": "driver.compile",
     "compile_source": "driver.compile",
@@ -62,6 +64,7 @@ _HOMES = {
     "run_source": "driver.run",
     "sweep_file": "explore.sweep",
     "sweep_source": "explore.sweep",
+    "training_file": "explore.training",
 }
 
 __all__ = [
@@ -76,6 +79,7 @@ __all__ = [
     "SourceError",
     "SourceErrors",
     "SweepPoint",
+    "TrainingResult",
     "UsageError",
     "compile_file",
     "compile_source",
@@ -89,6 +93,7 @@ __all__ = [
     "run_source",
     "sweep_file",
     "sweep_source",
+    "training_file",
 ]
 
 

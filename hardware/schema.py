@@ -116,6 +116,7 @@ _OWN = (
     Key("area.spm_mm2", AREA, "area of the scratchpads of all cores, mm2"),
     Key("area.dram_mm2", AREA, "area of a memory on the chip, mm2"),
     Key("area.chip_mm2", AREA, "area of the chip, mm2; without it the sum of its parts"),
+    Key("cost.usd_per_hour", Real(1e6, zero=True), "price of a device, USD an hour"),
     Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations per second"),
     Key("compute.ops_per_mac", Integer(1, 2), "operations counted per MAC", 2),
     Key("network.levels", _LEVEL, "levels of the interconnect, outermost first"),

@@ -40,6 +40,7 @@ from npuc.compiler.cli import (
     run,
     study,
     sweep,
+    training,
 )
 from npuc.compiler.cli.complete.line import candidates
 from npuc.compiler.cli.complete.shells import Typed, answer, typed_in
@@ -71,6 +72,7 @@ for verb in (
     flexibility,
     design,
     network,
+    training,
     study,
     plot,
     machine,

@@ -79,6 +79,11 @@ EXAMPLES = {
         ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4 --constraint b1>=2*b4", "within a limit"),
         ("samples:mlp --hw hypar16 --devices 16 --total-gb-per-s 4 --shapes", "and that of networks of other sizes"),
     ),
+    "training": (
+        ("samples:resnet50 --phases large-batch", "90 epochs of ImageNet in three phases"),
+        ("samples:resnet50 --phases large-batch --phases bf16-then-f32 --plot trainings.svg", "two trainings compared"),
+        ("samples:resnet50 --phases phases.toml --json -", "your own phases, for a program"),
+    ),
     "study": (
         ("crosscheck --preset os", "our own models against each other"),
         ("hypar --network lenet_c", "HyPar's plans on one of its networks"),

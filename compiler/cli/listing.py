@@ -19,6 +19,7 @@ LISTED = {
     "constraints": "constraints of mappings, for --constraints",
     "passes": "passes of a pipeline, for -p",
     "patterns": "rewrites of passes",
+    "phases": "phases of trainings, for --phases",
     "samples": "networks, as samples:NAME",
     "layers": "calls of the network language",
     "mappings": "dataflows of processing elements, for --mapping",
@@ -139,6 +140,12 @@ def _constraints(_: list[str]) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
+def _phases(_: list[str]) -> Iterator[tuple[str, str]]:
+    from npuc.compiler.explore.training.phases_file import first_comment, phases_names
+
+    yield from ((name, first_comment(name)) for name in phases_names())
+
+
 def _passes(load: list[str]) -> Iterator[tuple[str, str]]:
     import dataclasses
 
@@ -231,6 +238,7 @@ _LISTS: dict[str, Callable[[list[str]], Iterator[tuple[str, str]]]] = {
     "operators": _operators,
     "passes": _passes,
     "patterns": _patterns,
+    "phases": _phases,
     "samples": _samples,
     "studies": _studies,
 }

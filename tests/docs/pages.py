@@ -38,6 +38,7 @@ NAMES = (
         "crosscheck",
         "parallel",
         "network",
+        "training",
         "devices",
         "scalesim",
         "chakra",

@@ -75,6 +75,10 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         ("text", "format", "budget", "seed", "samples", *CompileKeywords.__annotations__),
     ),
     "flexibility_file": ({"path": "samples:mlp", "budget": 1}, ("path",)),
+    "training_file": (
+        {"path": "samples:mlp", "phases": ["large-batch"]},
+        ("path", "phases", "backend", *CompileKeywords.__annotations__),
+    ),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }
 CASES = [(function, name) for function, (_, names) in GIVEN.items() for name in names]

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.backends.roofline.iteration.parts import MemoryPart, Value, leaves, moved_of, view_of, whole
 from npuc.backends.roofline.iteration.rules import STATISTICS
+from npuc.compiler.analysis.sharding.samples import samples_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
-from npuc.dialects.distributed import DistOp, argument_sharding, mesh_of
+from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, is_recomputed, layer_of, role_of
-from npuc.dialects.tensors import is_float, shape_of
+from npuc.dialects.tensors import is_float
 from npuc.dialects.train.arithmetic import AddOp
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -141,17 +141,6 @@ def _read_arguments(graph: Graph, func: FuncOp, float_bytes: int | None) -> None
         else:
             graph.weight_values.add(value)
             graph.weights += [Weight(argument.name, value, part, trained) for part in parts]
-
-
-def samples_of(func: FuncOp) -> int:
-    """The length of the first axis of the first input that has one, on all devices together; 0 without one."""
-    mesh, inputs = mesh_of(func), [a.index for a in arguments_of(func) if a.kind is ArgumentKind.INPUT]
-    for index in inputs:
-        value = func.body.block.args[index]
-        shape = shape_of(value) if isinstance(value.type, TensorType) else ()
-        if shape:
-            return shape[0] if mesh is None else argument_sharding(func, index).global_shape(mesh, shape)[0]
-    return 0
 
 
 def _read_results(graph: Graph, func: FuncOp, op: ReturnOp) -> None:

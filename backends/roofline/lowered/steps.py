@@ -11,12 +11,12 @@ from __future__ import annotations
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
-from npuc.backends.roofline.iteration.graph import samples_of
 from npuc.backends.roofline.iteration.repeats import written_out
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep
 from npuc.backends.roofline.lowered.memory import Memory
 from npuc.backends.roofline.lowered.units import Unit, is_unused, units_of
 from npuc.compiler.analysis.nest.elements import element_bits
+from npuc.compiler.analysis.sharding.samples import samples_of
 from npuc.dialects.npu.resident import block_residency
 from npuc.dialects.provenance import is_recomputed, layer_of, location_text, repeat_of, role_of, source_of
 from npuc.dialects.train.signature import results_of

@@ -13,7 +13,7 @@ from npuc.studies.base import STUDIES
 
 TABLES = ("npuc.sweep/1", "npuc.report/1", "npuc.comparison/1")
 """What has rows to choose axes for."""
-HINT = "it draws what sweep, compile, run, map, reuse, machine, design, flexibility and network write by --json"
+HINT = "it draws what sweep, compile, run, map, reuse, machine, design, flexibility, network and training write by --json"
 
 
 def schema_of(data: bytes, path: str) -> str:
@@ -126,6 +126,12 @@ def _design(data: bytes, kind: str) -> bytes:
     return draw_file(data, kind)
 
 
+def _training(data: bytes, kind: str) -> bytes:
+    from npuc.compiler.explore.training.picture import draw_file
+
+    return draw_file(data, kind)
+
+
 def _flexibility(data: bytes, kind: str) -> bytes:
     from npuc.compiler.explore.flexibility.picture import draw_file
 
@@ -148,5 +154,6 @@ DRAWN: Mapping[str, Callable[[bytes, str], bytes]] = {
     "npuc.design/1": _design,
     "npuc.flexibility/1": _flexibility,
     "npuc.network/1": _network,
+    "npuc.training/1": _training,
 }
 """What draws each result as its verb does."""

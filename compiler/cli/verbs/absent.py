@@ -12,6 +12,7 @@ from dataclasses import fields
 from npuc.compiler.cli.groups import Group
 
 _ONE_POINT = "a sweep has many programs; npuc compile shows the passes of one"
+_SEVERAL_PROGRAMS = "a training has several programs; npuc compile shows the passes of one"
 _TEXT = "its result is the text that it prints"
 _CHECKED = "every pass is verified before it is checked"
 _NO_SCORE = "what is executed is not scored"
@@ -64,6 +65,13 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         **_COLLECTIVES,
         "output": "it sets several mappings of each contraction side by side; npuc map -o writes the best one",
         "backend": "its mappings are those of the backend maestro",
+    },
+    "training": {
+        **dict.fromkeys(
+            (*_PASSES, "verify_each"), "a training has several programs; npuc compile shows the passes of one"
+        ),
+        "only": "a step is priced as a whole",
+        "output": "programs are written by npuc compile -o",
     },
     "opt": {
         "mapping": "it scores nothing; the pass map of -p sets mappings",

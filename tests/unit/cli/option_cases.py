@@ -52,6 +52,7 @@ REFUSES = (
             "map",
             "design",
             "network",
+            "training",
             "opt",
         )
     ),
@@ -125,6 +126,7 @@ _DEEP = {
     "sweep": "sweep deep.dsl --csv s.csv --vary batch=4,8",
     "map": "map deep.dsl --hw nvdla --budget 4",
     "design": f"design deep.dsl {DESIGN}",
+    "training": "training deep.dsl --phases phases.toml",
     "flexibility": "flexibility deep.dsl --hw nvdla --budget 4",
 }
 """Commands on a network of which something can be run again."""
@@ -146,6 +148,7 @@ BASE = {
     "design": f"design net.dsl {DESIGN}",
     "flexibility": "flexibility net.dsl --hw nvdla --budget 4",
     "network": f"network net.dsl {SPLIT} --devices 4",
+    "training": "training net.dsl --phases phases.toml",
     "study": "study crosscheck --preset os --network net.dsl",
     "machine": "machine gemmini",
     "list": "list passes",
@@ -304,6 +307,10 @@ OWN = {
     "map --mapping": Case("--mapping rs"),
     "map --budget": Case("--budget 8", command="map net.dsl --hw nvdla"),
     "map --mapper": Case("--mapper exhaustive", "--levels 1 --budget 4000 --only logits", "map net.dsl --hw nvdla"),
+    "training --precision": Case("--precision f32", command="training net.dsl --phases phases.toml --hw tpu-v4"),
+    "training --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "training --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "training --phases": Case("--phases low.toml"),
     "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
     "map --spread": Case("--spread 2", LARGER, "map net.dsl --hw nvdla"),
     "map --tiles": Case("--tiles any", LARGER, "map net.dsl --hw nvdla"),
@@ -366,6 +373,7 @@ OF_GRAPHS = {
     "design": f"design {GRAPH} {DESIGN}",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
     "flexibility": f"flexibility {GRAPH} --hw nvdla --budget 4",
+    "training": f"training {GRAPH} --phases phases.toml",
     "network": f"network {GRAPH} {SPLIT} --mesh 2 --parallel joint --json r.json",
     "opt": f"opt {GRAPH} -p autodiff",
 }

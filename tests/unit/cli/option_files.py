@@ -54,6 +54,11 @@ levels = [
 ]
 """
 FILES = {
+    "phases.toml": "samples_per_epoch = 40\n[[phases]]\nepochs = 3\n",
+    "low.toml": (
+        "samples_per_epoch = 40\n[[programs]]\nname = 'low'\nprecision = 'bf16'\n"
+        "[[phases]]\nepochs = 3\nprogram = 'low'\n"
+    ),
     "net.dsl": NETWORK,
     "forward.dsl": NETWORK.replace("  optimizer sgd(lr=0.1, momentum=0.9)\n", ""),
     "wide.dsl": NETWORK.replace("  input", "   input"),

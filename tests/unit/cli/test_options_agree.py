@@ -36,6 +36,7 @@ SAID_OTHERWISE: Said = {
         "flexibility": "mappings know other objectives than schedules",
     },
     "json": {
+        "training": "whole trainings",
         "explain": "a plan or a name, not a report",
         "sweep": "points",
         "map": "the result of the search",
@@ -44,6 +45,7 @@ SAID_OTHERWISE: Said = {
         "design": "the machines",
     },
     "csv": {
+        "training": "a row for each program of a phase",
         "sweep": "a row a point, and resumed",
         "map": "a row a contraction",
         "design": "a row a machine",
@@ -51,6 +53,7 @@ SAID_OTHERWISE: Said = {
         "reuse": "a row a scope",
     },
     "plot": {
+        "training": "epochs over time",
         "compile": "the step",
         "explain": "a layer",
         "sweep": "points",

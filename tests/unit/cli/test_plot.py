@@ -46,6 +46,7 @@ OTHERS = {
     "front": ("design", "net.dsl", "--area-mm2", "4", "--budget", "300", "--hw", "nvdla", "--goals", "time,area"),
     "flexibility": ("flexibility", "net.dsl", "--budget", "20", "--hw", "nvdla"),
     "network": tuple("network net.dsl --devices 4 --parallel dp --hw cluster.toml --shapes --total-gb-per-s 9".split()),
+    "training": ("training", "net.dsl", "--phases", "large-batch"),
 }
 """Verbs whose results are no tables, and are drawn as their verbs draw them."""
 

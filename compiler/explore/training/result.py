@@ -1,0 +1,155 @@
+"""
+What a whole training costs, as plain data, JSON (`npuc.training/1`) and CSV.
+
+Seconds, joules and bytes of programs are those of one step, of phases and trainings those of all their steps. Energy
+and bytes are of all devices together, None where the backend does not know them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+
+from npuc.compiler.explore.training.phases import Unit
+from npuc.compiler.report.as_csv import csv_text
+
+SCHEMA = "npuc.training/1"
+HOUR = 3600.0
+
+
+@dataclass(frozen=True)
+class ProgramCost:
+    """A step of a program: what it costs, and the samples that it takes, 0 where its source does not say."""
+
+    name: str
+    seconds: float
+    energy_j: float | None
+    dram_bytes: int | None
+    peak_bytes: int | None
+    samples: int
+
+
+@dataclass(frozen=True)
+class PhaseCost:
+    """A phase, from `first` to below `end` in its unit, and its steps of each program."""
+
+    name: str
+    first: int
+    end: int
+    steps: Mapping[str, int]
+    seconds: float
+    energy_j: float | None
+    dram_bytes: int | None
+
+
+@dataclass(frozen=True)
+class TrainingCost:
+    """
+    The cost of a training on `devices`.
+
+    `plain_seconds` is what the same epochs or steps take with the program of the call alone.
+    """
+
+    name: str
+    unit: Unit
+    programs: tuple[ProgramCost, ...]
+    phases: tuple[PhaseCost, ...]
+    plain_seconds: float
+    devices: int
+    usd_per_hour: float | None
+
+    @property
+    def length(self) -> int:
+        """Its epochs or steps."""
+        return self.phases[-1].end
+
+    @property
+    def steps(self) -> int:
+        """Its steps."""
+        return sum(sum(one.steps.values()) for one in self.phases)
+
+    @property
+    def seconds(self) -> float:
+        """Its time."""
+        return fsum(one.seconds for one in self.phases)
+
+    @property
+    def energy_j(self) -> float | None:
+        """Its energy."""
+        return total(one.energy_j for one in self.phases)
+
+    @property
+    def dram_bytes(self) -> int | None:
+        """What it moves from and to DRAM."""
+        known = [one.dram_bytes for one in self.phases if one.dram_bytes is not None]
+        return sum(known) if len(known) == len(self.phases) else None
+
+    @property
+    def device_hours(self) -> float:
+        """The hours of all devices together."""
+        return self.seconds / HOUR * self.devices
+
+    @property
+    def usd(self) -> float | None:
+        """What these hours are charged; None where a device has no price."""
+        return None if self.usd_per_hour is None else self.device_hours * self.usd_per_hour
+
+    @property
+    def gain(self) -> float:
+        """How many times as fast as the plain training it is."""
+        return self.plain_seconds / self.seconds if self.seconds else 1.0
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Trainings of one network on one machine."""
+
+    title: str
+    source: str
+    hardware: str
+    backend: str
+    trainings: tuple[TrainingCost, ...]
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of values that are all known, else None."""
+    known = list(values)
+    return None if None in known else fsum(one for one in known if one is not None)
+
+
+def to_json(result: TrainingResult, version: str) -> str:
+    """The result as JSON."""
+    facts = {
+        "schema": SCHEMA,
+        "npuc": version,
+        "source": result.source,
+        "network": result.title,
+        "hardware": result.hardware,
+        "backend": result.backend,
+        "trainings": [_facts(one) for one in result.trainings],
+    }
+    return json.dumps(facts, indent=1, allow_nan=False) + "\n"
+
+
+def _facts(one: TrainingCost) -> dict[str, object]:
+    sums = ("seconds", "energy_j", "dram_bytes", "device_hours", "usd", "gain", "steps")
+    return {**asdict(one), **{name: getattr(one, name) for name in sums}}
+
+
+NAMES = ("training", "phase", "unit", "first", "end", "program", "steps", "step_seconds", "seconds")
+
+
+def to_csv(result: TrainingResult) -> str:
+    """A row for each program of each phase."""
+    return csv_text(NAMES, *[row for one in result.trainings for row in _rows(one)])
+
+
+def _rows(training: TrainingCost) -> Sequence[tuple[object, ...]]:
+    times = {one.name: one.seconds for one in training.programs}
+    return [
+        (training.name, one.name, training.unit, one.first, one.end, name, steps, times[name], steps * times[name])
+        for one in training.phases
+        for name, steps in one.steps.items()
+    ]
