@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from npuc.compiler import compile_file, training_file
 from npuc.compiler.core.errors import NpucError, UsageError
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.training.phases import steps_by_program
 from npuc.compiler.explore.training.phases_file import parse_phases
+from npuc.compiler.report import Totals
 
 NET = """network net(batch=8) {
   input x: f32[batch, 12]
@@ -23,7 +25,7 @@ NET = """network net(batch=8) {
   optimizer sgd(lr=0.1)
 }
 """
-SMALL: dict[str, Any] = {"array.rows": 8, "array.cols": 8, "memory.spm_kib": 64, "energy.dram_pj_per_byte": 10.0}
+SAME: CompileKeywords = {"hardware": "igo-small", "overrides": {"array.rows": 8, "array.cols": 8}}
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 6), min_size=1), st.integers(0, 60))
@@ -74,9 +76,10 @@ def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key} = {_written(one)}" for key, one in value.items()) + "}"
+        entries = cast("dict[str, object]", value).items()
+        return "{" + ", ".join(f"{key} = {_written(one)}" for key, one in entries) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
+        return "[" + ", ".join(map(_written, cast("list[object]", value))) + "]"
     return f"'{value}'" if isinstance(value, str) else str(value)
 
 
@@ -100,6 +103,10 @@ def test_any_text_is_phases_or_one_message(text: str) -> None:
         parse_phases(text, "t.toml")
 
 
+def _moved(totals: Totals) -> int:
+    return int(totals["dram_read_bytes"]) + int(totals["dram_write_bytes"])
+
+
 def test_a_training_costs_the_sum_of_its_steps(tmp_path: Path) -> None:
     source, phases = tmp_path / "net.dsl", tmp_path / "p.toml"
     source.write_text(NET)
@@ -108,19 +115,17 @@ def test_a_training_costs_the_sum_of_its_steps(tmp_path: Path) -> None:
         "[[programs]]\nname = 'large'\ndefines = {batch = 16}\n"
         "[[phases]]\nepochs = 3\nmix = {forward = 2, step = 1}\n[[phases]]\nepochs = 2\nprogram = 'large'\n"
     )
-    (found,) = training_file(source, [phases], hardware="igo-small", overrides=SMALL).trainings
-    step, forward, large = (
-        compile_file(source, hardware="igo-small", overrides=SMALL, **options).totals
-        for options in ({}, {"inference": True}, {"defines": {"batch": 16}})
-    )
+    (found,) = training_file(source, [phases], **SAME).trainings
+    forms: tuple[CompileKeywords, ...] = ({}, {"inference": True}, {"defines": {"batch": 16}})
+    step, forward, large = (compile_file(source, **{**SAME, **own}).totals for own in forms)
     # 7 steps of 8 samples an epoch: 21 in turns of three; 4 of 16 samples: 8.
     assert [dict(one.steps) for one in found.phases] == [{"forward": 14, "step": 7}, {"large": 8}]
     for name, value in (("seconds", found.seconds), ("energy_j", found.energy_j)):
         parts = [Fraction(one[name]) * count for one, count in ((forward, 14), (step, 7), (large, 8))]
         assert value == pytest.approx(float(sum(parts)), rel=1e-15)
-    moved = [one.dram_read_bytes + one.dram_write_bytes for one in (forward, step, large)]
+    moved = [_moved(one) for one in (forward, step, large)]
     assert found.dram_bytes == moved[0] * 14 + moved[1] * 7 + moved[2] * 8
-    assert found.plain_seconds == pytest.approx(35 * step.seconds, rel=1e-15)
+    assert found.plain_seconds == pytest.approx(35 * step["seconds"], rel=1e-15)
     assert found.gain == pytest.approx(found.plain_seconds / found.seconds)
     assert (found.device_hours, found.usd) == (found.seconds / 3600, None)
 
@@ -135,8 +140,8 @@ def test_devices_and_money(tmp_path: Path) -> None:
         for devices in (1, 4)
     )
     step = compile_file(source, hardware="hypar16", devices=4).totals
-    assert four.seconds == pytest.approx(10 * step.seconds)
+    assert four.seconds == pytest.approx(10 * step["seconds"])
     assert four.usd == pytest.approx(four.seconds * 4 / 100)
     assert one.usd == pytest.approx(one.seconds / 100)
     assert four.programs[0].samples == one.programs[0].samples == 8
-    assert four.dram_bytes == 10 * 4 * (step.dram_read_bytes + step.dram_write_bytes)
+    assert four.dram_bytes == 10 * 4 * _moved(step)

@@ -44,7 +44,7 @@ def training_file(
     Each program of their phases is priced once on a backend, as `compile_file` does with what the file says of it and
     else with these options; seconds, J and bytes are of all steps together. Raises `NpucError`s.
     """
-    names = argument("phases", phases, Sequence[str | os.PathLike[str]])
+    names: Sequence[str | os.PathLike[str]] = argument("phases", phases, Sequence[str | os.PathLike[str]])
     source = open_source(path)
     name = argument("backend", backend, str | None) or backend_for(source)
     get_backend(name)

@@ -67,7 +67,7 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
     [
         (
             ("fmt", "net.dsl", "--zero"),
-            "npuc compile, explain, run, check, opt, sweep, map, flexibility, design and network take it",
+            "npuc compile, explain, run, check, opt, sweep, map, flexibility, design, network and training take it",
         ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (
@@ -88,7 +88,7 @@ def test_an_option_of_another_verb_names_it(npuc: Npuc, arguments: tuple[str, ..
 
 def test_a_reason_comes_with_the_verbs_that_take_an_option(npuc: Npuc) -> None:
     err = npuc("map", "net.dsl", "-O", "2").err
-    assert "share the scratchpad; npuc compile, explain, run, check, opt, sweep and network take it" in err
+    assert "share the scratchpad; npuc compile, explain, run, check, opt, sweep, network and training take it" in err
 
 
 def test_help_is_quick(tmp_path: Path) -> None:
