@@ -13,7 +13,9 @@ from npuc.studies.base import STUDIES
 
 TABLES = ("npuc.sweep/1", "npuc.report/1", "npuc.comparison/1")
 """What has rows to choose axes for."""
-HINT = "it draws what sweep, compile, run, map, reuse, machine, design, flexibility, network and training write by --json"
+HINT = (
+    "it draws what sweep, compile, run, map, reuse, machine, design, flexibility, network and training write by --json"
+)
 
 
 def schema_of(data: bytes, path: str) -> str:
