@@ -4,35 +4,31 @@ The report's rows of communication: the cost of each exchange between devices on
     all_reduce of dW   fc1   comm   bytes that a device sends, seconds, energy
 
 A backend costs the work of one device; these rows are added to its own. On a machine without a network they have no
-time, and the report says so. What moves in chunks (`dist.chunks`) takes the time of their events.
+time, and the report says so.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from itertools import accumulate
 from math import fsum
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.utils.hints import isa
 
+from npuc.backends.exchanges import FREE, Exchange, exchanges, followed, in_order
 from npuc.backends.operations import place_of
-from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost, chunked_cost
-from npuc.compiler.analysis.interconnect.collectives import Cost, collective_cost, collective_of, messages_cost
+from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost
+from npuc.compiler.analysis.interconnect.collectives import Cost
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
-from npuc.compiler.analysis.nest.elements import size_bytes
-from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
+from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged, moved_elements
 from npuc.compiler.analysis.sharding.search.planning import PLAN
-from npuc.compiler.layers.base import elements
 from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.sections import (
+    BucketFacts,
     CommunicationBytes,
     CommunicationTime,
     ExchangeChunks,
@@ -42,22 +38,10 @@ from npuc.compiler.report.sections import (
     columns,
 )
 from npuc.compiler.report.text.quantities import time_text
-from npuc.dialects.distributed import (
-    AddendOp,
-    CopyOp,
-    DistOp,
-    OnceOp,
-    PlaceOp,
-    SendReceiveOp,
-    SliceOp,
-    chunks_of,
-    levels_of,
-)
+from npuc.dialects.distributed import DistOp, levels_of
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
-from npuc.dialects.npu import ConstantOp, ViewOp
-from npuc.dialects.provenance import Role, layer_of, role_of
-from npuc.dialects.train.base import ints
-from npuc.hardware.network import latency_of, network_of
+from npuc.dialects.provenance import Role, role_of
+from npuc.hardware.network import network_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -66,17 +50,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-3
 """What planned seconds may be off without a word."""
-FREE = (SliceOp, CopyOp, OnceOp, AddendOp, PlaceOp)
-"""What moves nothing between devices."""
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """A movement between devices: the operation, the bytes of a device's operand, and what it costs, if known."""
-
-    op: DistOp
-    size: int
-    cost: Cost | None
 
 
 def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> Report:
@@ -148,7 +121,7 @@ def _goes_on(op: DistOp) -> bool:
 def _read(exchange: Exchange, mesh: Mesh) -> Fraction:
     """The bytes that one device reads of others, on average."""
     elements_read = 2 * sum(exchanged(exchange.op, mesh).values(), Fraction(0)) / mesh.devices
-    return elements_read * exchange.size / max(1, elements(exchange.op.x))
+    return elements_read * exchange.size / max(1, moved_elements(exchange.op))
 
 
 def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str], *, chunked: bool) -> None:
@@ -189,72 +162,6 @@ def overlapped(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -
     return max(work, network)
 
 
-def in_order(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> list[Exchange | OpRow]:
-    """Rows of work and exchanges as the program has them one after the other."""
-    order = {op: number for number, op in enumerate(func.walk())}
-    events: list[tuple[int, int, Exchange | OpRow]] = [(order[exchange.op], 1, exchange) for exchange in moved]
-    events += [(place, 0, row) for place, row in zip(_places(order, rows), rows, strict=True)]
-    return [event for _, _, event in sorted(events, key=lambda event: event[:2])]
-
-
-def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
-    """
-    Where in the program each row of work is done.
-
-    That is at its operation, if as many of a layer, phase and name have a row; else if as many of a layer and phase
-    have one; else at the last of these.
-    """
-    named: dict[tuple[str, str, str], list[int]] = {}
-    known: dict[tuple[str, str], list[int]] = {}
-    for op, place in order.items():
-        if not isinstance(op, DistOp | ViewOp | ConstantOp):
-            layer, role = layer_of(op), role_of(op).value
-            named.setdefault((layer, role, op.name), []).append(place)
-            known.setdefault((layer, role), []).append(place)
-    wanted: dict[tuple[str, str, str], list[int]] = {}
-    for number, row in enumerate(rows):
-        wanted.setdefault((row.name, row.phase, row.op), []).append(number)
-    places = [0] * len(rows)
-    for (name, phase, op_name), numbers in wanted.items():
-        found = named.get((name, phase, op_name), [])
-        if len(found) != len(numbers):
-            roles = ("dxdw", "dx", "dw") if phase == "dxdw" else (phase,)
-            found = sorted(place for role in roles for place in known.get((name, role), ()))
-        for n, number in enumerate(numbers):
-            places[number] = (found[n] if len(found) == len(numbers) else found[-1]) if found else 0
-    return places
-
-
-def followed(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> list[int | None]:
-    """The index of the last row of work that comes before each exchange in the program; None where none does."""
-    order = {op: number for number, op in enumerate(func.walk())}
-    placed = sorted(zip(_places(order, rows), (row.index for row in rows), strict=True))
-    places, last = [place for place, _ in placed], list(accumulate((index for _, index in placed), max))
-    before = [bisect_left(places, order[exchange.op]) for exchange in moved]
-    return [last[count - 1] if count else None for count in before]
-
-
-def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) -> Iterator[Exchange]:
-    """The exchanges between devices, in program order."""
-    facts = machine.get("memory.element_bytes", int)
-    for op in func.walk():
-        if isinstance(op, DistOp) and not isinstance(op, FREE):
-            size = size_bytes(op.x.type, elements(op.x), facts)
-            yield Exchange(op, size, None if placement is None else exchange_cost(op, size, placement, machine))
-
-
-def exchange_cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware | None = None) -> Cost:
-    """What a movement of `size` bytes a device costs; without a machine, whose latencies count, no chunks do."""
-    if isinstance(op, SendReceiveOp):
-        (level,) = levels_of(op)
-        return messages_cost(size, placement, level, ints(op.source), ints(op.target))
-    kind, chunks = collective_of(op), chunks_of(op)
-    assert kind is not None, "what is no message and not free is a collective"
-    if chunks is None or machine is None:
-        return collective_cost(kind, size, placement, levels_of(op))
-    return chunked_cost(kind, size, placement, levels_of(op), chunks, latency_of(machine))
-
-
 def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str]) -> MeshPlacement | None:
     if machine.get("network.levels") is None:
         warnings.append(
@@ -267,9 +174,12 @@ def _placement(mesh: Mesh, machine: Hardware, backend: str, warnings: list[str])
 def _row(exchange: Exchange, index: int, after: int | None) -> OpRow:
     op, cost = exchange.op, exchange.cost
     energy = None if cost is None else cost.picojoules
+    place = place_of(op)
+    if exchange.bucket is not None:
+        place["name"] = f"bucket {exchange.bucket}"
     return OpRow(
         index=index,
-        **place_of(op),
+        **place,
         op=op.name,
         phase="comm",
         kind="comm",
@@ -284,6 +194,7 @@ def _row(exchange: Exchange, index: int, after: int | None) -> OpRow:
                 levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
                 after=after,
             ),
+            None if exchange.bucket is None else BucketFacts(bucket=exchange.bucket, bucket_sums=exchange.sums),
             None if cost is None else _stages(cost),
             _chunks(cost) if isinstance(cost, ChunkedCost) else None,
         ),

@@ -216,6 +216,15 @@ class Devices(Group):
             help="Chunks of each collective (default: 1, of themis-* 64, of exact 4).",
         ),
     ] = None
+    bucket_mib: Annotated[
+        float | None,
+        typer.Option(
+            "--bucket-mib",
+            metavar="N",
+            parser=real(),
+            help="Sum gradients in buckets of N MiB, beside the backward pass.",
+        ),
+    ] = None
 
     def keywords(self) -> CompileKeywords:
         """Those alone that were given: a switch that is not set says nothing."""

@@ -43,6 +43,8 @@ CHUNK_POLICIES: tuple[ChunkPolicy, ...] = get_args(ChunkPolicy)
 """In which orders the chunks of a collective cross the levels of a network (pass `schedule-collectives`)."""
 DEFAULT_CHUNKS: Mapping[ChunkPolicy, int] = {"baseline": 1, "themis-fifo": 64, "themis-scf": 64, "exact": 4}
 """The chunks of a collective by each policy, where nobody says: of Themis's those that its authors use."""
+DEFAULT_BUCKET_MIB = 25
+"""The MiB of gradients that are summed together, where buckets are asked for without a size: that of PyTorch's."""
 Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
 SHOWN_CHANGES = ("full", "diff")
 """How the program is shown after a pass that changed it."""
@@ -129,6 +131,7 @@ class ProgramKeywords(TypedDict, total=False):
     zero: bool | int
     collectives: str
     chunks: int | None
+    bucket_mib: float | None
     recompute: str | None
     load: Sequence[str]
     before: Sequence[str]
@@ -156,7 +159,8 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `recompute` a text as in `RECOMPUTE`.
-    `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
+    `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`. `bucket_mib` None sums each
+    gradient alone, before other work goes on.
     """
 
     hardware: HardwareLike | None = None
@@ -183,6 +187,7 @@ class Options:
     zero: int = 0
     collectives: str = CHUNK_POLICIES[0]
     chunks: int | None = None
+    bucket_mib: float | None = None
     recompute: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()

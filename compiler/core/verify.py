@@ -20,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.core.errors import Location, NpucError, SourceError, SourceErrors
 from npuc.compiler.core.foreign import summary
+from npuc.dialects.distributed.buckets import bucket_problems
 from npuc.dialects.distributed.signature import sharding_problems
 from npuc.dialects.npu.resident import ElsewhereError
 from npuc.dialects.provenance import layer_of, provenance_problem
@@ -158,8 +159,8 @@ def undefined_text(op: Operation, number: int) -> str:
 
 
 def _problems(func: FuncOp) -> list[str]:
-    """What is wrong with the signature of a function."""
-    return [*signature_problems(func)] or [*sharding_problems(func)]
+    """What is wrong with the signature of a function, or between its operations."""
+    return [*signature_problems(func)] or [*sharding_problems(func)] or [*bucket_problems(func)]
 
 
 def name_signatures(module: ModuleOp, sources: SourceTexts) -> None:

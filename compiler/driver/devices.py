@@ -45,9 +45,12 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
 
     Raises `UsageError` for a policy that needs a network which the machine does not describe.
     """
+    from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
     from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
 
     for step in passes:
+        if isinstance(step, BucketGradientsPass):
+            stamp_network(module, machine)
         if isinstance(step, ScheduleCollectivesPass):
             stamp_network(module, machine)
             if step.policy != CHUNK_POLICIES[0] and NETWORK not in module.attributes:

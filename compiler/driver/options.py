@@ -39,9 +39,11 @@ from npuc.compiler.core.options import (
 )
 from npuc.compiler.driver.devices import PARALLELIZE
 from npuc.compiler.driver.levels.asked import (
+    BUCKET_GRADIENTS,
     RECOMPUTE,
     SCHEDULE_COLLECTIVES,
     SHARD_UPDATES,
+    buckets_pass,
     collectives_pass,
     recompute_pass,
 )
@@ -72,6 +74,7 @@ PLAN_OPTIONS: Mapping[str, object] = {
     "zero": 0,
     "collectives": CHUNK_POLICIES[0],
     "chunks": None,
+    "bucket_mib": None,
 }
 
 
@@ -134,6 +137,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
     if options.get("recompute") is not None:
         recompute_pass(options["recompute"])
     collectives_pass(options.get("collectives", CHUNK_POLICIES[0]), options.get("chunks"))
+    buckets_pass(options.get("bucket_mib"))
     _check_devices(options)
     _check_asked(options)
 
@@ -199,6 +203,7 @@ def _check_asked(options: Mapping[str, Any]) -> None:
         ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
         ("--collectives", options.get("collectives", CHUNK_POLICIES[0]) != CHUNK_POLICIES[0], SCHEDULE_COLLECTIVES),
         ("--chunks", options.get("chunks") is not None, SCHEDULE_COLLECTIVES),
+        ("--bucket-mib", options.get("bucket_mib") is not None, BUCKET_GRADIENTS),
     ):
         if asked and step in named:
             raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
@@ -251,5 +256,6 @@ def check_passes(options: Options, *, leveled: bool = False) -> None:
 def needs_devices(name: str, value: object) -> UsageError:
     """The error of an option of `PLAN_OPTIONS` where there is one device."""
     bare = value is True or (name == "zero" and value == ZERO_STAGES[-1])
-    shown = f"--{name.replace('_', '-')}" + ("" if bare else f"{'=' if name == 'zero' else ' '}{value}")
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    shown = f"--{name.replace('_', '-')}" + ("" if bare else f"{'=' if name == 'zero' else ' '}{text}")
     return UsageError(f"{shown} needs --devices N", hint="--devices 16")

@@ -69,6 +69,7 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
 def whole_step_for(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
     """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
     from npuc.compiler.transforms.autodiff import whole_step
+    from npuc.compiler.transforms.bucket_gradients import bucket_derived
     from npuc.compiler.transforms.schedule_collectives import schedule_derived
     from npuc.dialects.distributed import mesh_of
     from npuc.dialects.train.signature import training_functions
@@ -78,6 +79,7 @@ def whole_step_for(module: ModuleOp, model: Backend, machine: Hardware) -> Modul
     step = whole_step(module) if shared and model.derives_backward else module
     if step is not module:
         stamp_network(step, machine)
+        bucket_derived(step)
         schedule_derived(step)
     return step
 

@@ -67,6 +67,7 @@ class Session:
             zero=0,
             collectives=CHUNK_POLICIES[0],
             chunks=None,
+            bucket_mib=None,
             recompute=None,
             exact_plan=False,
             only=None,

@@ -6,6 +6,7 @@ Why a collective of a step takes its time: its chunks, their orders, and when ea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -41,7 +42,7 @@ from npuc.compiler.report.explained import (
     ExplainedCollective,
     OtherCollective,
 )
-from npuc.dialects.distributed import Chunks, DistOp, Route, chunks_of, levels_of, mesh_of
+from npuc.dialects.distributed import Chunks, DistOp, Route, bucket_of, buckets_of, chunks_of, levels_of, mesh_of
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.hardware.network import latency_of, network_of
 
@@ -54,13 +55,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class _Placed:
-    """A collective on a network: its operation, and what its cost depends on."""
+    """A collective on a network: its operation, of a bucket the last one, and what its cost depends on."""
 
     op: DistOp
+    sums: Sequence[DistOp]
     kind: Collective
     size: int
     placement: MeshPlacement
     latency: Latency
+
+    @property
+    def name(self) -> str:
+        """The layer, or the bucket as reports name it."""
+        number = bucket_of(self.op)
+        return layer_of(self.op) if number is None else f"bucket {number}"
+
+    @property
+    def elements(self) -> int:
+        """The elements of the operands of a device."""
+        return sum(elements(op.x) for op in self.sums)
 
     @property
     def chunks(self) -> Chunks:
@@ -110,7 +123,7 @@ def explain_collective(
             f"--collective {name} needs network.levels, which {machine.name} does not say", hint="--hw hypar16"
         )
     every = [one for func in step.ops if isinstance(func, FuncOp) for one in _placed(func, machine, model.name)]
-    named = [one for one in every if fnmatchcase(layer_of(one.op), name)]
+    named = [one for one in every if fnmatchcase(one.name, name)]
     found = [one for one in named if phase in (None, role_of(one.op).value)]
     if not found:
         raise _none_found(name, phase, every, named)
@@ -126,7 +139,7 @@ def _none_found(name: str, phase: str | None, every: list[_Placed], named: list[
     if named:
         known = ", ".join(dict.fromkeys(role_of(one.op).value for one in named))
         return UsageError(f"--collective {name} --phase {phase}: no such collective", hint=f"it has some of {known}")
-    layers = list(dict.fromkeys(layer_of(one.op) for one in every))
+    layers = list(dict.fromkeys(one.name for one in every))
     return UsageError(f"--collective {name}: there is no such collective", hint=did_you_mean(name, layers))
 
 
@@ -137,12 +150,14 @@ def _placed(func: FuncOp, machine: Hardware, backend: str) -> list[_Placed]:
         return []
     placement, latency = network_of(machine, backend=backend).place(mesh.sizes), latency_of(machine)
     width = machine.get("memory.element_bytes", int)
+    closing = {members[-1]: members for members in buckets_of(func).values()}
     found: list[_Placed] = []
     for op in func.walk():
         kind = collective_of(op) if isinstance(op, DistOp) else None
         if isinstance(op, DistOp) and kind is not None:
-            size = size_bytes(op.x.type, elements(op.x), width)
-            found.append(_Placed(op, kind, size, placement, latency))
+            sums = closing.get(op, (op,) if bucket_of(op) is None else ())
+            size = sum(size_bytes(one.x.type, elements(one.x), width) for one in sums)
+            found += [_Placed(op, sums, kind, size, placement, latency)] if sums else []
     return found
 
 
@@ -153,7 +168,7 @@ def _explained(one: _Placed, source: str, hardware: str, others: list[OtherColle
         source=source,
         hardware=hardware,
         devices=one.placement.devices,
-        layer=layer_of(one.op),
+        layer=one.name,
         of=role_of(one.op).value,
         op=one.op.name,
         operand_bytes=one.size,
@@ -236,7 +251,7 @@ def _policies(one: _Placed) -> list[CollectivePolicy]:
     """What other orders take: whole, and in as many chunks as the collective has, or in those of Themis's authors."""
     count = len(one.chunks.routes)
     if count == 1:
-        count = min(DEFAULT_CHUNKS["themis-scf"], elements(one.op.x))
+        count = min(DEFAULT_CHUNKS["themis-scf"], one.elements)
     over = levels_of(one.op)
     found = [CollectivePolicy(policy="whole", chunks=1, seconds=_seconds(one, baseline_chunks(one.kind, over, 1)))]
     for policy in POLICIES:

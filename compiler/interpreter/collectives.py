@@ -2,17 +2,19 @@
 The operations of the dist dialect on numpy: each takes and returns one array per device.
 
 A device reads the data of another only through a `Wire`, which counts the elements. Data move in the chunks that an
-operation has, one after the other, each over the levels in its own order.
+operation has, one after the other, each over the levels in its own order. A bucket is one sum of all its members.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import accumulate
+from math import prod
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from npuc.compiler.interpreter.digits import Digit, digit_of
 from npuc.compiler.layers.base import Array
 from npuc.dialects.distributed import (
     AddendOp,
@@ -59,52 +61,6 @@ class Wire:
         return np.concatenate(parts).reshape(array.shape)
 
 
-@dataclass(frozen=True)
-class _Digit:
-    """
-    The digit of a level in an axis that is not sharded at it: it has `parts` values, the digits before it `outside`.
-
-    Each of the `segments` of the axis has this digit.
-    """
-
-    axis: int
-    outside: int
-    parts: int
-    segments: tuple[int, ...] = ()
-
-    def split(self, array: Array) -> list[Array]:
-        """The part of an array for each value of the digit."""
-        pieces = [self._split(piece) for piece in self._pieces(array)]
-        return [np.concatenate(same, self.axis) for same in zip(*pieces, strict=True)]
-
-    def join(self, arrays: Arrays) -> Array:
-        """The array with these parts: the inverse of `split`."""
-        pieces = [self._pieces(array) for array in arrays]
-        return np.concatenate([self._join(same) for same in zip(*pieces, strict=True)], self.axis)
-
-    def _pieces(self, array: Array) -> list[Array]:
-        """The part of an array in each segment."""
-        if not self.segments:
-            return [array]
-        of = sum(self.segments) // array.shape[self.axis]
-        return np.split(array, [end // of for end in accumulate(self.segments[:-1])], self.axis)
-
-    def _split(self, array: Array) -> list[Array]:
-        shape, axis = array.shape, self.axis
-        digits = array.reshape(*shape[:axis], self.outside, self.parts, -1, *shape[axis + 1 :])
-        local = (*shape[:axis], shape[axis] // self.parts, *shape[axis + 1 :])
-        return [digits.take(part, axis + 1).reshape(local) for part in range(self.parts)]
-
-    def _join(self, arrays: Arrays) -> Array:
-        shape, axis = arrays[0].shape, self.axis
-        digits = [array.reshape(*shape[:axis], self.outside, -1, *shape[axis + 1 :]) for array in arrays]
-        return np.stack(digits, axis + 1).reshape(*shape[:axis], shape[axis] * self.parts, *shape[axis + 1 :])
-
-
-def _digit(mesh: Mesh, level: int, axis: int, within: Sequence[int], segments: tuple[int, ...]) -> _Digit:
-    return _Digit(axis, mesh.outside(level, within), mesh.sizes[level], segments)
-
-
 def _total(arrays: Arrays) -> Array:
     """The sum of addends, in their order."""
     return reduce(np.add, arrays)
@@ -115,9 +71,45 @@ def exchange(op: DistOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     return _MEANINGS[type(op)](op, mesh, arrays, wire)
 
 
+def exchange_bucket(members: Sequence[DistOp], mesh: Mesh, operands: Sequence[Arrays], wire: Wire) -> list[list[Array]]:
+    """
+    The results of the members of a bucket, each on every device, from their operands: of one sum of all of them.
+
+    The last member says in which chunks. Parts of several axes are put side by side, so that a device gets those that
+    are its own.
+    """
+    last = members[-1]
+    if isinstance(last, AllReduceOp):
+        flat = [np.concatenate([array.reshape(-1) for array in own]) for own in zip(*operands, strict=True)]
+        whole = [[arrays[0].shape for arrays in operands]] * mesh.devices
+        return _apart(_all_reduced(last, mesh, flat, wire), whole)
+    (level,) = levels_of(last)
+    digits: list[Digit] = []
+    for op in members:
+        assert isinstance(op, ReduceScatterOp), "a bucket has sums of one kind"
+        digits.append(digit_of(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments)))
+    parts: list[list[Array]] = []
+    shapes: list[list[tuple[int, ...]]] = []
+    for device, own in enumerate(zip(*operands, strict=True)):
+        split = [digit.split(array) for digit, array in zip(digits, own, strict=True)]
+        parts.append([np.concatenate([part.reshape(-1) for part in same]) for same in zip(*split, strict=True)])
+        shapes.append([pieces[mesh.coordinates(device)[level]].shape for pieces in split])
+    return _apart(_scattered(mesh, level, parts, wire, len(routes_of(last))), shapes)
+
+
+def _apart(flat: Arrays, shapes: Sequence[Sequence[tuple[int, ...]]]) -> list[list[Array]]:
+    """Flat arrays of each device, cut into arrays of its shapes: for each shape one on every device."""
+    found: list[list[Array]] = []
+    for array, own in zip(flat, shapes, strict=True):
+        ends = list(accumulate(prod(shape) for shape in own))
+        pieces = np.split(array, ends[:-1])
+        found.append([piece.reshape(shape) for piece, shape in zip(pieces, own, strict=True)])
+    return [list(same) for same in zip(*found, strict=True)]
+
+
 def _slice(op: SliceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+    digit = digit_of(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
     return [digit.split(array)[mesh.coordinates(device)[level]] for device, array in enumerate(arrays)]
 
 
@@ -132,7 +124,7 @@ def _in_groups(mesh: Mesh, level: int, made: Callable[[int, int, tuple[int, ...]
 
 def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+    digit = digit_of(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
     chunks = len(routes_of(op))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
@@ -143,8 +135,8 @@ def _all_gather(op: AllGatherOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list
 
 def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    split = _digit(mesh, level, op.split.value.data, ints(op.split_within), ints(op.split_segments))
-    concat = _digit(mesh, level, op.concat.value.data, ints(op.concat_within), ints(op.concat_segments))
+    split = digit_of(mesh, level, op.split.value.data, ints(op.split_within), ints(op.split_segments))
+    concat = digit_of(mesh, level, op.concat.value.data, ints(op.concat_within), ints(op.concat_segments))
     parts, chunks = [split.split(array) for array in arrays], len(routes_of(op))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
@@ -156,7 +148,7 @@ def _all_to_all(op: AllToAllOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[
 
 def _reduce_scatter(op: ReduceScatterOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+    digit = digit_of(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
     return _scattered(mesh, level, [digit.split(array) for array in arrays], wire, len(routes_of(op)))
 
 
@@ -174,18 +166,23 @@ Pieces: TypeAlias = dict[tuple[int, ...], Array]
 
 
 def _all_reduce(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
+    return [own.reshape(arrays[0].shape) for own in _all_reduced(op, mesh, [a.reshape(-1) for a in arrays], wire)]
+
+
+def _all_reduced(op: AllReduceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     """
-    A reduce-scatter from the innermost level out, then an all-gather back; in chunks, in the order of each.
+    Of flat arrays a reduce-scatter from the innermost level out, then an all-gather back; in chunks, in the order of
+    each.
 
     A device reads each element once in each phase, whatever the number of levels. Parts need not be equal.
     """
     routes = routes_of(op)
-    split = [np.array_split(array.reshape(-1), len(routes)) for array in arrays]
+    split = [np.array_split(array, len(routes)) for array in arrays]
     addends = 1 if op.mean is None else mesh.parts(levels_of(op))
     moved = [
         _reduced(mesh, route, own, addends, wire) for route, own in zip(routes, zip(*split, strict=True), strict=True)
     ]
-    return [np.concatenate(own).reshape(arrays[0].shape) for own in zip(*moved, strict=True)]
+    return [np.concatenate(own) for own in zip(*moved, strict=True)]
 
 
 def _reduced(mesh: Mesh, route: Route, arrays: Arrays, addends: int, wire: Wire) -> list[Array]:
@@ -230,7 +227,7 @@ def _addend(op: AddendOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]
 
 def _place(op: PlaceOp, mesh: Mesh, arrays: Arrays, wire: Wire) -> list[Array]:
     (level,) = levels_of(op)
-    digit = _digit(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
+    digit = digit_of(mesh, level, op.axis.value.data, ints(op.within), ints(op.segments))
 
     def made(device: int, part: int, group: tuple[int, ...]) -> Array:
         own = arrays[device]

@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.compiler.core.errors import Location, SourceError
 from npuc.compiler.core.verify import location_of
-from npuc.compiler.interpreter.collectives import Arrays, Wire, exchange
+from npuc.compiler.interpreter.collectives import Arrays, Wire, exchange, exchange_bucket
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers.base import Array
@@ -31,6 +31,8 @@ from npuc.dialects.distributed import (
     SliceOp,
     argument_sharding,
     argument_shardings,
+    bucket_of,
+    buckets_of,
     levels_of,
     result_shardings,
 )
@@ -44,6 +46,7 @@ class Exchanged:
     The elements that devices read from others in one operation at one of its levels.
 
     `elements` counts one direction: half of what all devices read, which between two devices is what one of them reads.
+    A bucket is one operation, its last member.
     """
 
     op: str
@@ -122,9 +125,11 @@ def run_on_devices(
         for interpreter, part in zip(interpreters, shard(mesh, sharding, value), strict=True):
             interpreter.set_values([(argument, part)])
     rows: list[Exchanged] = []
+    closing = {members[-1]: members for members in buckets_of(func).values()}
     for op in block.ops:
         if isinstance(op, DistOp):
-            rows += _together(op, mesh, interpreters, numbers)
+            members = closing.get(op, (op,) if bucket_of(op) is None else ())
+            rows += _together(members, mesh, interpreters, numbers) if members else []
         elif not isinstance(op, ReturnOp):
             for interpreter in interpreters:
                 _alone(op, interpreter)
@@ -148,17 +153,23 @@ def _alone(op: Operation, interpreter: Interpreter) -> None:
     interpreter.set_values(zip(op.results, results, strict=True))
 
 
-def _together(op: DistOp, mesh: Mesh, interpreters: Sequence[Interpreter], numbers: Numbers) -> list[Exchanged]:
-    """Run an operation on all devices; returns the elements moved at each of its levels."""
-    wire = Wire()
-    arrays = numbers.operands(tuple(_values(op.x, interpreters)))
+def _together(
+    members: Sequence[DistOp], mesh: Mesh, interpreters: Sequence[Interpreter], numbers: Numbers
+) -> list[Exchanged]:
+    """Run an operation, or all of a bucket, on all devices; returns the elements moved at each of its levels."""
+    wire, last = Wire(), members[-1]
+    operands = [numbers.operands(tuple(_values(op.x, interpreters))) for op in members]
     with np.errstate(all="ignore"):
-        found = exchange(op, mesh, arrays, wire)
-    for interpreter, array in zip(interpreters, found, strict=True):
-        interpreter.set_values(zip(op.results, numbers.results(op, (array,)), strict=True))
+        if len(members) == 1:
+            found = [exchange(last, mesh, operands[0], wire)]
+        else:
+            found = exchange_bucket(members, mesh, operands, wire)
+    for op, arrays in zip(members, found, strict=True):
+        for interpreter, array in zip(interpreters, arrays, strict=True):
+            interpreter.set_values(zip(op.results, numbers.results(op, (array,)), strict=True))
     return [
-        Exchanged(op.name, layer_of(op), role_of(op), level, Fraction(wire.read.get(level, 0), 2))
-        for level in levels_of(op)
+        Exchanged(last.name, layer_of(last), role_of(last), level, Fraction(wire.read.get(level, 0), 2))
+        for level in levels_of(last)
     ]
 
 

@@ -191,6 +191,13 @@ class ExchangeChunks(Section, frozen=True):
     bound_seconds: float
 
 
+class BucketFacts(Section, frozen=True):
+    """Of sums of gradients that are one collective: the number of their bucket, and how many they are."""
+
+    bucket: int
+    bucket_sums: int
+
+
 class ProgramFacts(Section, frozen=True):
     """Of a report: whether its iteration was made of the forward graph or of the lowered program."""
 

@@ -2,7 +2,8 @@
 
 from xdsl.ir import Dialect
 
-from npuc.dialects.distributed.base import DistOp, chunks_of, levels_of, on_mesh, routes_of
+from npuc.dialects.distributed.base import BUCKET, DistOp, bucket_of, chunks_of, levels_of, on_mesh, routes_of
+from npuc.dialects.distributed.buckets import Buckets, bucket_problems, buckets_of, moved_by
 from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, Route
 from npuc.dialects.distributed.collective import AllGatherOp, AllReduceOp, AllToAllOp, ReduceScatterOp, SendReceiveOp
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr, mesh_around, mesh_of
@@ -18,6 +19,7 @@ from npuc.dialects.distributed.signature import (
 )
 
 __all__ = [
+    "BUCKET",
     "CHUNKS",
     "DIST",
     "MESH",
@@ -27,6 +29,7 @@ __all__ = [
     "AllGatherOp",
     "AllReduceOp",
     "AllToAllOp",
+    "Buckets",
     "Chunks",
     "ChunksAttr",
     "CopyOp",
@@ -43,11 +46,15 @@ __all__ = [
     "SliceOp",
     "argument_sharding",
     "argument_shardings",
+    "bucket_of",
+    "bucket_problems",
+    "buckets_of",
     "chunks_of",
     "global_type",
     "levels_of",
     "mesh_around",
     "mesh_of",
+    "moved_by",
     "on_mesh",
     "result_sharding",
     "result_shardings",

@@ -3,10 +3,11 @@
 from typing import ClassVar, Protocol, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from npuc.dialects.distributed.chunks import CHUNKS, Chunks, ChunksAttr, Route, check_chunks
 from npuc.dialects.distributed.mesh import Mesh, mesh_around
@@ -16,6 +17,8 @@ from npuc.dialects.train.base import Param, TrainOp, Types, decode, encode, ints
 from npuc.dialects.train.rules import same_element
 
 OpT = TypeVar("OpT", bound="DistOp")
+BUCKET = "dist.bucket"
+"""The attribute of a sum that holds the number of the bucket in which it moves; without it it moves alone."""
 INTEGERS = DenseArrayBase.constr(i64)
 NOWHERE = encode(())
 
@@ -39,6 +42,8 @@ class DistOp(TrainOp):
     """Whether the operand may move in chunks."""
     COMES_BACK: ClassVar[bool] = False
     """Whether chunks cross the levels twice, there and back."""
+    TAKES_BUCKET: ClassVar[bool] = False
+    """Whether several may move together, in a bucket."""
 
     x = operand_def(TensorType)
     out = result_def(TensorType)
@@ -65,6 +70,16 @@ class DistOp(TrainOp):
             if not self.TAKES_CHUNKS:
                 raise VerifyException(f"has {CHUNKS}, expected it on collectives only")
             check_chunks(self.attributes[CHUNKS], levels_of(self), returns=self.COMES_BACK)
+        if BUCKET in self.attributes:
+            _check_bucket(self.attributes[BUCKET], takes=self.TAKES_BUCKET)
+
+
+def _check_bucket(attr: Attribute, *, takes: bool) -> None:
+    """Raise `VerifyException` for what is no number of a bucket, or on an operation that is no sum."""
+    if not isa(attr, IntegerAttr) or attr.value.data < 1:
+        raise VerifyException(f"{BUCKET} is {attr}, expected an integer from 1 on")
+    if not takes:
+        raise VerifyException(f"has {BUCKET}, expected it on sums only: all_reduce and reduce_scatter")
 
 
 def result_shape(kind: type[DistOp], mesh: Mesh, shape: Shape, **params: Param) -> Shape:
@@ -108,3 +123,9 @@ def routes_of(op: DistOp) -> tuple[Route, ...]:
     """The route of each chunk of a collective; what moves whole goes from the innermost level outwards, and back."""
     chunks = chunks_of(op)
     return (Route.and_back(levels_of(op)[::-1]),) if chunks is None else chunks.routes
+
+
+def bucket_of(op: DistOp) -> int | None:
+    """The number of the bucket in which a sum moves; None: it moves alone."""
+    attr = op.attributes.get(BUCKET)
+    return attr.value.data if isa(attr, IntegerAttr) else None

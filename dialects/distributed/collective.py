@@ -8,7 +8,8 @@ Types are those of one device. `over` names the levels of the mesh that an opera
 several, other operations one. Devices whose coordinates differ at these levels only form a group, and exchange data
 within it. A level shards the same digit of an axis in every operation (`sharding.py`), so that an operation has to know
 the other levels that shard its axis: these are `within`. Where the segments of an axis are sharded separately,
-`segments` has their global sizes. The attribute `dist.chunks` says in which chunks the operand moves (`chunks.py`).
+`segments` has their global sizes. The attribute `dist.chunks` says in which chunks the operand moves (`chunks.py`), and
+`dist.bucket` with which other sums (`buckets.py`).
 """
 
 from typing import ClassVar
@@ -130,6 +131,7 @@ class AllReduceOp(DistOp):
     name = "dist.all_reduce"
     TAKES_CHUNKS: ClassVar = True
     COMES_BACK: ClassVar = True
+    TAKES_BUCKET: ClassVar = True
 
     over = prop_def(INTEGERS)
     mean = opt_prop_def(UnitAttr)
@@ -159,6 +161,7 @@ class ReduceScatterOp(CuttingOp):
 
     name = "dist.reduce_scatter"
     TAKES_CHUNKS: ClassVar = True
+    TAKES_BUCKET: ClassVar = True
 
     @staticmethod
     def infer(x: Tensor, results: Types, **params: Param) -> Types:

@@ -35,6 +35,7 @@ VARIED: Mapping[str, Sequence[str]] = {
     "zero": tuple(map(str, ZERO_STAGES)),
     "collectives": CHUNK_POLICIES,
     "chunks": (),
+    "bucket_mib": (),
 }
 """Options that a sweep varies, besides those whose values are names of the program."""
 

@@ -52,6 +52,7 @@ def _check_equal(options: Options) -> None:
         "-p": options.pipeline,
         "--collectives": options.collectives != CHUNK_POLICIES[0],
         "--chunks": options.chunks,
+        "--bucket-mib": options.bucket_mib,
         "--plan-objective": options.plan_objective != PLAN_OBJECTIVES[0],
     }
     for name, value in given.items():
@@ -86,9 +87,9 @@ def show_plan(
         raise UsageError(
             "--zero changes no movement, which is all that this plan is about", hint="add --plan-objective memory"
         )
-    elif asked.collectives != CHUNK_POLICIES[0] or asked.chunks is not None:
+    elif asked.collectives != CHUNK_POLICIES[0] or asked.chunks is not None or asked.bucket_mib is not None:
         raise UsageError(
-            "--collectives and --chunks change no movement, which is all that this plan is about",
+            "--collectives, --chunks and --bucket-mib change no movement, which is all that this plan is about",
             hint="add -b cycle, which explains what the step of a device costs",
         )
     shown: PlanRows | None = next((known for known in ROWS if known == (rows or "folded")), None)

@@ -78,7 +78,7 @@ def command(
             help={"objective": "What the split minimises: time (default) or time-cost, the product of both."},
         ),
     ],
-    devices: Annotated[Devices, Takes(without=("collectives", "chunks"))],
+    devices: Annotated[Devices, Takes(without=("collectives", "chunks", "bucket_mib"))],
     output: Annotated[
         Output,
         Takes(

@@ -18,7 +18,8 @@ _CHECKED = "every pass is verified before it is checked"
 _NO_SCORE = "what is executed is not scored"
 _SEARCHED = "mappings take the place of schedules, which it sets"
 _COLLECTIVES = dict.fromkeys(
-    ("collectives", "chunks"), "collectives are costed beside mappings; npuc compile -b maestro costs both"
+    ("collectives", "chunks", "bucket_mib"),
+    "collectives are costed beside mappings; npuc compile -b maestro costs both",
 )
 _PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
 

@@ -1,6 +1,6 @@
 """
 The passes that options ask for beside those of -O or -p: to share the step, to shard its update, to run activations
-again, to move data between devices in chunks.
+again, to sum gradients in buckets, to move data between devices in chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
     from npuc.hardware import Hardware
 
-RECOMPUTE, SHARD_UPDATES, SCHEDULE_COLLECTIVES = "recompute", "shard-updates", "schedule-collectives"
-ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, SCHEDULE_COLLECTIVES)
+RECOMPUTE, SHARD_UPDATES = "recompute", "shard-updates"
+BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES = "bucket-gradients", "schedule-collectives"
+ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES)
 """What options ask for, and so is told of, as what is named."""
 _GIB = 1024
 """MiB in one."""
@@ -65,10 +66,25 @@ def collectives_pass(policy: str, chunks: int | None) -> str | None:
     return f"{SCHEDULE_COLLECTIVES}{{policy={policy}{'' if chunks is None else f' chunks={chunks}'}}}"
 
 
+def buckets_pass(mib: object) -> str | None:
+    """The pass that `--bucket-mib` asks for; None: each gradient is summed alone. Raises `UsageError` for a size."""
+    if mib is None:
+        return None
+    if isinstance(mib, bool) or not isinstance(mib, int | float):
+        raise UsageError(f"--bucket-mib {mib}: expected a number of MiB")
+    from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
+
+    try:
+        return str(BucketGradientsPass(mib))
+    except ValueError as error:
+        raise UsageError(f"--bucket-mib {mib}: {error}") from None
+
+
 def orders_collectives(options: Options) -> bool:
-    """Whether a pass orders collectives, by the network of the machine."""
-    asked = options.devices > 1 and collectives_pass(options.collectives, options.chunks) is not None
-    return asked or SCHEDULE_COLLECTIVES in passes_by_hand(options)
+    """Whether a pass gathers or orders collectives, by the network of the machine."""
+    passes = (buckets_pass(options.bucket_mib), collectives_pass(options.collectives, options.chunks))
+    asked = options.devices > 1 and any(step is not None for step in passes)
+    return asked or not {BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES}.isdisjoint(passes_by_hand(options))
 
 
 def with_asked(steps: Sequence[str], options: Options, machine: Hardware) -> list[str]:
@@ -92,8 +108,9 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     names = _names(steps)
     below = names.index(LOWER) if LOWER in names else len(names)
     whole = max((n + 1 for n, name in enumerate(names) if name in (AUTODIFF, PARALLELIZE)), default=below)
-    last = collectives_pass(options.collectives, options.chunks) if options.devices > 1 else None
-    return [*steps[:whole], *added, *steps[whole:], *([] if last is None else [last])]
+    moved = (buckets_pass(options.bucket_mib), collectives_pass(options.collectives, options.chunks))
+    last = [step for step in moved if step is not None] if options.devices > 1 else []
+    return [*steps[:whole], *added, *steps[whole:], *last]
 
 
 def asks_passes(options: Options) -> bool:

@@ -3,23 +3,23 @@ The tasks of a scored step, in program order: the work of operations and the exc
 row of the report and the tasks whose values it reads.
 
 Views, constants and what moves nothing between devices are no tasks: who reads their results waits for the tasks
-before them.
+before them. A bucket of sums is one task, which waits for all its gradients.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from npuc.backends.communication import FREE
+from npuc.backends.exchanges import FREE
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report
-from npuc.dialects.distributed import DistOp
+from npuc.dialects.distributed import DistOp, buckets_of
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.npu import ConstantOp, ViewOp
 from npuc.dialects.provenance import layer_of, role_of
@@ -82,14 +82,16 @@ def mesh_of_program(module: ModuleOp) -> Mesh | None:
 def _add_tasks(func: FuncOp, rows: _Rows, tasks: list[TracedTask]) -> None:
     """The tasks of a function, behind those that are there."""
     sources: dict[SSAValue, frozenset[int]] = {}
+    closing: dict[Operation, Sequence[Operation]] = {members[-1]: members for members in buckets_of(func).values()}
     for op in func.body.block.ops:
-        reads = frozenset[int]().union(*(sources.get(value, ()) for value in _read_by(op)))
+        together = closing.get(op, (op,))
+        reads = frozenset[int]().union(*(sources.get(value, ()) for one in together for value in _read_by(one)))
         row = rows.take(op)
         if row is not None:
             tasks.append(TracedTask(row, tuple(sorted(reads)), op if isinstance(op, DistOp) else None))
             reads = frozenset([len(tasks) - 1])
-        for result in op.results:
-            sources[result] = reads
+        for one in together:
+            sources.update(dict.fromkeys(one.results, reads))
 
 
 def _read_by(op: Operation) -> Iterator[SSAValue]:
@@ -112,7 +114,10 @@ class _Rows:
                         hint="-b cycle has one for every operation",
                     )
                 self._work.setdefault((row.name, row.phase, row.op), deque()).append(row)
-        ops = [op for func in funcs for op in func.body.block.ops if not isinstance(op, _NO_TASKS)]
+        buckets = (members for func in funcs for members in buckets_of(func).values())
+        self._gathered = {op for members in buckets for op in members[:-1]}
+        """Members of buckets, of which the last one has the row."""
+        ops = [op for func in funcs for op in func.body.block.ops if self._is_task(op)]
         work = Counter(_key(op) for op in ops if not isinstance(op, DistOp))
         exchanges = sum(isinstance(op, DistOp) for op in ops)
         if exchanges != len(self._exchanges) or work != {key: len(found) for key, found in self._work.items()}:
@@ -120,9 +125,12 @@ class _Rows:
 
     def take(self, op: Operation) -> OpRow | None:
         """The row of an operation; None for one that is no task."""
-        if isinstance(op, _NO_TASKS):
+        if not self._is_task(op):
             return None
         return (self._exchanges if isinstance(op, DistOp) else self._work[_key(op)]).popleft()
+
+    def _is_task(self, op: Operation) -> bool:
+        return not isinstance(op, _NO_TASKS) and op not in self._gathered
 
 
 def _key(op: Operation) -> tuple[str, str, str]:

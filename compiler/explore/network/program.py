@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from npuc.backends.communication import Exchange, exchange_cost, exchanges, in_order
+from npuc.backends.exchanges import Exchange, exchange_cost, exchanges, in_order
 from npuc.compiler.analysis.bandwidth.traffic import LevelBytes, Moment, StepTraffic, step_traffic
 from npuc.compiler.analysis.interconnect.collectives import Cost
 from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLevel

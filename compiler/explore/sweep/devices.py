@@ -31,6 +31,7 @@ FLAGS: Mapping[str, str] = {
     "zero": "--zero",
     "collectives": "--collectives",
     "chunks": "--chunks",
+    "bucket_mib": "--bucket-mib",
 }
 """The keywords of the options of several devices, with their names on the command line."""
 MOVED = (
@@ -64,6 +65,10 @@ def check_shared(target: str, value: object) -> None:
         if isinstance(value, bool) or not isinstance(value, int):
             raise UsageError(f"found {value}, expected a number of chunks")
         check_options({"devices": 2, "chunks": value})
+    elif target == "bucket_mib":
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UsageError(f"found {value}, expected a number of MiB")
+        check_options({"devices": 2, "bucket_mib": value})
     else:
         check_options({"devices": 2, "plan_objective": str(value)})
 

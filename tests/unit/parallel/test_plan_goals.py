@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.communication import exchanges
+from npuc.backends.exchanges import exchanges
 from npuc.compiler import compile_source
 from npuc.compiler.analysis.interconnect.topology import KINDS, NetworkLevel
 from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, layout_of, physical_terms

@@ -10,8 +10,8 @@ devices they are what one of them reads. With D devices, L elements of the opera
 
 An all-reduce over levels of p_1, …, p_k parts, outermost first, is a reduce-scatter from the innermost level out and an
 all-gather back. It reads D L (p_i - 1) / (p_i p_(i+1) … p_k) at level i, which adds up to D L (P - 1) / P for P parts
-together, even where they do not divide L. In chunks each of them does, over the levels in its own order. All results
-are exact.
+together, even where they do not divide L. In chunks each of them does, over the levels in its own order. What moves in
+a bucket is counted where its last member stands. All results are exact.
 """
 
 from collections import Counter
@@ -30,6 +30,7 @@ from npuc.dialects.distributed import (
     SendReceiveOp,
     levels_of,
     mesh_around,
+    moved_by,
     routes_of,
 )
 from npuc.dialects.train.base import ints
@@ -70,10 +71,15 @@ def reduced(devices: int, local: int, sizes: Sequence[int], routes: Sequence[Rou
     return found
 
 
+def moved_elements(op: DistOp) -> int:
+    """The elements that each device hands in where an operation stands: those of its bucket at the last member."""
+    return sum(elements(member.x) for member in moved_by(op))
+
+
 def exchanged(op: DistOp, mesh: Mesh | None = None) -> dict[int, Fraction]:
     """The elements that devices read in an operation at each of its levels; by default on its function's mesh."""
     mesh = mesh_around(op) if mesh is None else mesh
-    devices, local, over = mesh.devices, elements(op.x), levels_of(op)
+    devices, local, over = mesh.devices, moved_elements(op), levels_of(op)
     parts = [mesh.sizes[level] for level in over]
     match op:
         case AllReduceOp():

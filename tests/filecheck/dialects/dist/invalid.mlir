@@ -279,3 +279,19 @@ func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} 
   // CHECK: dist.chunks is 3 : i64, expected #dist.chunks<…>
   func.return
 }
+
+// -----
+
+func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} {
+  %r = dist.all_reduce %a over [0] {dist.bucket = 0 : i64} : (tensor<12x12xf32>) -> tensor<12x12xf32>
+  // CHECK: dist.bucket is 0 : i64, expected an integer from 1 on
+  func.return
+}
+
+// -----
+
+func.func @f(%a: tensor<12x12xf32>) attributes {dist.mesh = #dist.mesh<[2, 3]>} {
+  %r = dist.all_gather %a axis 0 over [0] {dist.bucket = 1 : i64} : (tensor<12x12xf32>) -> tensor<24x12xf32>
+  // CHECK: has dist.bucket, expected it on sums only: all_reduce and reduce_scatter
+  func.return
+}

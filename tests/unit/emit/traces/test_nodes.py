@@ -8,7 +8,7 @@ import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from npuc.backends.communication import FREE
+from npuc.backends.exchanges import FREE
 from npuc.compiler.driver.compile import Compilation
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.npu import ContractOp, InterleaveOp, MoveOp, VectorOp

@@ -1,0 +1,123 @@
+"""Gradients in buckets in whole steps: what they compute, what they cost, and what is said of it."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from npuc.compiler import compile_source, run_source
+from npuc.compiler.cli import run_command
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.report import Report
+from npuc.compiler.report.sections import BucketFacts, ExchangeChunks, ExchangeFacts
+from tests.chakra_traces import read_trace
+from tests.unit.devices.test_collectives import NETWORK, TWO, compiled, messages
+
+INPUTS = {"x": np.random.default_rng(0).integers(-3, 4, size=(8, 64)).astype(float), "y": np.arange(8)}
+MIB = 1 << 20
+
+
+def gradients(report: Report) -> list[Any]:
+    return [row for row in messages(report) if BucketFacts.found_in(row) is not None]
+
+
+@pytest.mark.parametrize("zero", [0, 1, 2, 3])
+@pytest.mark.parametrize("level", ["train", "npu", "tiles"])
+@pytest.mark.parametrize("mib", [0, 0.01, 25])
+def test_a_step_in_buckets_computes_the_same(zero: int, level: str, mib: float) -> None:
+    options: Any = {"devices": 8, "parallel": "dp", "overrides": NETWORK, "level": level, "dtype": "float64"}
+    options |= {"zero": zero, "inputs": INPUTS, "steps": 2}
+    plain, gathered = run_source(TWO, **options), run_source(TWO, **options, bucket_mib=mib)
+    assert plain.traffic is not None
+    assert gathered.traffic is not None
+    for name, value in plain.updated.items():
+        assert np.array_equal(gathered.updated[name], value), name
+    assert [plain.traffic.of_level(n) for n in (0, 1)] == [gathered.traffic.of_level(n) for n in (0, 1)]
+
+
+@pytest.mark.parametrize("policy", ["baseline", "themis-scf", "exact"])
+def test_a_bucket_moves_in_chunks(policy: str) -> None:
+    options: Any = {"devices": 8, "parallel": "dp", "overrides": NETWORK, "inputs": INPUTS, "dtype": "float64"}
+    plain = run_source(TWO, **options)
+    chunked = run_source(TWO, **options, bucket_mib=25, collectives=policy, chunks=3)
+    for name, value in plain.updated.items():
+        np.testing.assert_allclose(chunked.updated[name], value, rtol=1e-12)
+    report = compiled(bucket_mib=25, collectives=policy, chunks=3)
+    (row,) = gradients(report)
+    facts = ExchangeChunks.found_in(row)
+    assert facts is not None
+    assert facts.chunks == 3
+
+
+@pytest.mark.parametrize(
+    ("backend", "zero"), [("cycle", 0), ("cycle", 2), ("cycle", 3), ("roofline", 0), ("roofline", 3)]
+)
+def test_a_bucket_is_one_collective_of_all_its_bytes(backend: str, zero: int) -> None:
+    options: Any = {"backend": backend, "zero": zero}
+    options["overrides"] = {**NETWORK, "compute.tflops": 1.0, "dram.gb_per_s": 100.0, "memory.cache_mib": 4}
+    plain, gathered = compiled(**options), compiled(**options, bucket_mib=25)
+    of_weights = [row for row in messages(plain) if row.native["of"] == "dw"]
+    rows = gradients(gathered)
+    assert len(rows) < len(of_weights)
+    assert [row.name for row in rows] == [f"bucket {n}" for n in range(1, len(rows) + 1)]
+    assert sum(row.native["bucket_sums"] for row in rows) == len(of_weights)
+    for key in ("operand_bytes", "sent_bytes"):
+        assert sum(row.native[key] for row in rows) == pytest.approx(sum(row.native[key] for row in of_weights))
+    for key in ("gradient_operand_bytes", "gradient_read_bytes", "other_operand_bytes", "other_read_bytes"):
+        assert gathered.native[key] == plain.native[key], key
+
+
+def test_a_bucket_is_full_when_it_has_reached_its_size() -> None:
+    """Of 64 x 64, 64 and 64 x 64 floats of two bytes, as the backward pass makes them: logits, the bias of a, a."""
+    sizes: dict[float, list[int]] = {}
+    for mib in (0, 8192 / MIB, 8200 / MIB, 1):
+        sizes[mib] = [row.native["bucket_sums"] for row in gradients(compiled(bucket_mib=mib))]
+    assert list(sizes.values()) == [[1, 1, 1], [1, 2], [2, 1], [3]]
+
+
+def test_traces_have_one_node_for_a_bucket(tmp_path: Path) -> None:
+    source = tmp_path / "two.dsl"
+    source.write_text(TWO, encoding="utf-8")
+    command = ["compile", str(source), "--devices", "8", "--parallel", "dp", "--bucket-mib", "1", "-O0", "--quiet"]
+    assert run_command([*command, "--hw", "hypar16", "--emit", "chakra", "-o", str(tmp_path / "traces")]) == 0
+    (file,) = (tmp_path / "traces").glob("*.0.et")
+    nodes = read_trace(file.read_bytes()).nodes
+    (bucket,) = (node for node in nodes if node.name == "bucket 1 all_reduce")
+    assert {nodes[number].name for number in bucket.data_deps} == {"logits dw", "a dw"}
+    updates = [node for node in nodes if node.name.endswith(" update")]
+    assert len(updates) == 3
+    assert all(bucket.id in node.data_deps for node in updates)
+
+
+def test_a_bucket_is_explained_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "two.dsl"
+    source.write_text(TWO, encoding="utf-8")
+    command = ["explain", str(source), "--devices", "8", "--parallel", "dp", "--bucket-mib", "1", "-O0", "--quiet"]
+    assert run_command([*command, "--hw", "hypar16", "-b", "cycle", "--collective", "bucket 1"]) == 0
+    assert "bucket 1" in capsys.readouterr().out
+
+
+def test_an_early_reader_in_a_program_is_an_error() -> None:
+    text = """
+func.func @f(%x: tensor<4xf32> {train.input = "x"}, %y: tensor<4xf32> {train.input = "y"})
+    -> (tensor<4xf32> {train.output = "a"}, tensor<4xf32> {train.output = "b"})
+    attributes {dist.mesh = #dist.mesh<[2]>} {
+  %0 = dist.all_reduce %x over [0] {dist.bucket = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = train.relu %0 {layer = "early"} : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = dist.all_reduce %y over [0] {dist.bucket = 1 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+"""
+    with pytest.raises(NpucError, match=r"bucket 1: train\.relu of early reads a sum before the last member has run"):
+        run_source(text, "mlir", level="train")
+
+
+def test_buckets_need_several_devices_and_gradients() -> None:
+    report = compile_source(TWO, pipeline="autodiff,lower-to-npu,bucket-gradients")
+    assert isinstance(report, Report)
+    assert any("the program is of one device" in warning for warning in report.warnings)
+    report = compiled(bucket_mib=1, inference=True)
+    assert any("no gradients of weights are summed" in warning for warning in report.warnings)
+    facts = [ExchangeFacts.found_in(row) for row in messages(report)]
+    assert all(one is not None and one.of == "forward" for one in facts)
