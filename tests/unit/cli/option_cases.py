@@ -313,6 +313,9 @@ OWN = {
     "map --mapper": Case("--mapper exhaustive", "--levels 1 --budget 4000 --only logits", "map net.dsl --hw nvdla"),
     "training --precision": Case("--precision f32", command="training net.dsl --phases phases.toml --hw tpu-v4"),
     "training --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "training --bucket-mib": Case(
+        "--bucket-mib 1", f"{_CLUSTER} --set network.levels=[{{kind='ring',size=4,gb_per_s=50,latency_ns=1000}}]"
+    ),
     "training --quiet": Case("-q", "--set maestro.num_pes=2"),
     "training --phases": Case("--phases low.toml"),
     "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
