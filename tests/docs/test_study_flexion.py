@@ -7,7 +7,7 @@ import pytest
 from npuc.studies.flexion.settings import EVALUATIONS, MACHINES, MACHINES_EACH, NETWORKS, PUBLISHED_GAIN
 from npuc.studies.flexion.study import MEAN, geometric_mean, plan_study, run_study
 from tests.docs.pages import read_page
-from tests.docs.study_flexion import tables
+from tests.docs.study_flexion import PUBLISHED_RATIOS, machine_rows, tables
 from tests.docs.tables import begin, end
 
 PAGE = read_page("study-flexion")
@@ -29,6 +29,14 @@ def numbers_of(name: str) -> dict[str, list[float]]:
 def test_all_tables_are_up_to_date() -> None:
     for name, rows in tables(run_study(plan_study())).items():
         assert list(rows)[2:] == lines_of(name), "run: python -m tests.docs.study_flexion"
+
+
+@pytest.mark.slow
+def test_machines_under_constraints_are_up_to_date() -> None:
+    found = list(machine_rows())[2:]
+    assert found == lines_of("constrained"), "run: python -m tests.docs.study_flexion machines"
+    for row in found[-2 * len(PUBLISHED_RATIOS) :]:  # the other way, as the page says
+        assert all(float(cell) < 1 for cell in row.split("|")[3:-1])
 
 
 @pytest.mark.parametrize("name", ["small", "large"])
