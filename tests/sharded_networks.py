@@ -19,6 +19,8 @@ from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize import plan_graph_for
+from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.parallelize.place_rows import PlaceRows
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.set_precision import SetPrecisionPass
 from npuc.dialects.distributed import DistOp
@@ -50,6 +52,24 @@ network attention(batch=8) {
   f = linear(gelu(linear(r, 32)), 16)
   logits = linear(f + r, 8)
   loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.01, momentum=0.9)
+}
+"""
+TABLES = """
+network tables(batch=8) {
+  input x: f32[batch, 8]
+  input i: i32[3, batch]
+  input bags: i32[batch, 4]
+  input y: f32[batch, 8]
+  a, b, c = unbind(i)
+  shared = param([8, 16])
+  first = embedding(a, weight=shared)
+  second = embedding(b, weight=shared)
+  third = relu(embedding(c, 24, 8, padding_idx=3))
+  bag = embedding_bag(bags, 16, 8, mode=sum)
+  features = [linear(x, 8), linear(first + second, 8), third, bag]
+  top = linear(concat(features, axis=1), 8)
+  loss mse(top, y)
   optimizer sgd(lr=0.01, momentum=0.9)
 }
 """
@@ -200,6 +220,8 @@ def spread_by(
 ) -> tuple[PlanGraph, PlanEdges, tuple[TypeSequence, ...]]:
     """Rewrite a forward module for a mesh by a random plan, and derive the step."""
     func = the_function(module)
+    if plan.draw(st.booleans(), label="tables by rows"):
+        sweep(func.body, PlaceRows(prod(sizes)))
     graph, edges = plan_graph_for(func, plan.draw(st.sampled_from((None, prod(sizes)))))
     sequences = plan.draw(plans(graph, len(sizes)))
     partition_spmd(func, graph, edges, sequences, Mesh(sizes))

@@ -20,6 +20,7 @@ from npuc.compiler.layers.arguments import (
 from npuc.compiler.layers.arithmetic import mul
 from npuc.compiler.layers.base import (
     Array,
+    Combine,
     Cut,
     Emit,
     Gradients,
@@ -39,52 +40,86 @@ from npuc.dialects.tensors import shape_of, shape_text, tensor_type
 from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
 
 
+def _entries(op: EmbeddingOp | EmbeddingDwOp, rows: int) -> int:
+    """How many rows ids may name: those of the whole table, of which an operation may have blocks."""
+    return int(op.of.value.data) or rows
+
+
+def _found(
+    op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array | None
+) -> tuple[Array, Array | bool]:
+    """The row of each id in a table of so many rows, and whether the table has it (without blocks always)."""
+    ids = checked_indices(op, "ids", ids, _entries(op, rows))
+    if blocks is None:
+        return ids, True
+    size = rows // len(blocks)
+    place = np.searchsorted(blocks, ids // size).clip(max=len(blocks) - 1)
+    return place * size + ids % size, blocks[place] == ids // size
+
+
+def _share(op: EmbeddingOp | EmbeddingDwOp, rows: int, count: int) -> int:
+    """How many of `count` elements are of rows that a table of so many rows has, if all rows are named as often."""
+    return -(-count * rows // _entries(op, rows))
+
+
 class EmbeddingLayer(Layer[EmbeddingOp]):
-    """Rows of the table by index; only the rows that are looked up are read."""
+    """
+    Rows of the table by index; only the rows that are looked up are read.
+
+    Of a table that has blocks of the rows its share of them is read, as if all rows were looked up equally often.
+    """
 
     op = EmbeddingOp
     kind = Kind.DATA
 
     def evaluate(self, op: EmbeddingOp, *arrays: Array) -> tuple[Array, ...]:
-        ids, table = arrays
-        return (table[checked_indices(op, "ids", ids, table.shape[0])],)
+        ids, table, *blocks = arrays
+        rows, has = _found(op, table.shape[0], ids, *(blocks or [None]))
+        return (table[rows] if has is True else np.where(np.expand_dims(has, -1), table[rows], 0),)
 
     def vjp(
         self, op: EmbeddingOp, grads: Sequence[SSAValue | None], needs: Sequence[bool], emit: Emit[Any]
     ) -> Gradients:
         (g,) = grads
         assert g is not None
-        return [None, emit(derivative(EmbeddingDwOp, op, g, op.ids, results=[op.table.type])).dtable]
+        blocks = () if op.blocks is None else (op.blocks,)
+        dtable = emit(derivative(EmbeddingDwOp, op, g, op.ids, *blocks, results=[op.table.type])).dtable
+        return [None, dtable, *(None for _ in blocks)]
 
     def work(self, op: EmbeddingOp) -> Work:
-        return Work(reads=(elements(op.ids), result_elements(op)), writes=(result_elements(op),))
+        blocks = () if op.blocks is None else (elements(op.blocks),)
+        looked_up = _share(op, shape_of(op.table)[0], result_elements(op))
+        return Work(reads=(elements(op.ids), looked_up, *blocks), writes=(result_elements(op),))
 
     def index_limit(self, op: EmbeddingOp, operand: int) -> int | None:
-        return shape_of(op.table)[0] if operand == 0 else None
+        return _entries(op, shape_of(op.table)[0]) if operand == 0 else None
 
     def cuts(self, op: EmbeddingOp) -> Sequence[Cut]:
         rank, width = len(shape_of(op.ids)), shape_of(op.table)[1]
-        columns = [Cut((None, 1), (rank,))] if width > 1 else []
-        return row_cuts(op, rank) + columns
+        blocks = () if op.blocks is None else (None,)
+        columns = [Cut((None, 1, *blocks), (rank,))] if width > 1 else []
+        # a part has to know which rows it has
+        listed = op.blocks is not None and shape_of(op.blocks)[0] > 1
+        rows = [Cut((None, 0, 0), (Combine.SUM,))] if listed else []
+        return row_cuts(op, rank) + columns + rows
 
 
 class EmbeddingDwLayer(Layer[EmbeddingDwOp]):
-    """Rows of dy added into the rows of the table; the whole table is written."""
+    """Rows of dy added into the rows of the table, those that it has; the whole table is written."""
 
     op = EmbeddingDwOp
 
     def evaluate(self, op: EmbeddingDwOp, *arrays: Array) -> tuple[Array, ...]:
-        dy, ids = arrays
+        dy, ids, *blocks = arrays
         table = np.zeros(shape_of(op.dtable), dtype=dy.dtype)
-        rows = checked_indices(op, "ids", ids, table.shape[0]).reshape(-1)
-        np.add.at(table, rows, dy.reshape(-1, table.shape[1]))
+        rows, has = _found(op, table.shape[0], ids, *(blocks or [None]))
         padding = int(op.padding_idx.value.data)
-        if padding >= 0:
-            table[padding] = 0
+        added = np.logical_and(ids != padding, has)
+        np.add.at(table, rows[added], dy[added])
         return (table,)
 
     def work(self, op: EmbeddingDwOp) -> Work:
-        return Work(vector_ops=elements(op.dy))
+        return Work(vector_ops=_share(op, shape_of(op.dtable)[0], elements(op.dy)))
 
 
 def embedding(

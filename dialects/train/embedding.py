@@ -2,8 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import IntegerAttr, TensorType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.dialects.builtin import IntegerAttr, TensorType, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
@@ -12,13 +12,23 @@ from npuc.dialects.train.base import TrainOp, Types, encode
 from npuc.dialects.train.index import check_indices, check_lookup
 
 _NONE = encode(-1)
+_WHOLE = encode(0)
 
 
-def _check(ids: Tensor, table: Tensor, padding_idx: int) -> None:
+def _check(ids: Tensor, table: Tensor, blocks: Tensor | None, padding_idx: int, of: int) -> None:
     check_indices(ids)
     if len(table.get_shape()) != 2:
         raise VerifyException(f"the table must be [entries, width], got {shape_text(table)}")
-    entries = table.get_shape()[0]
+    rows = table.get_shape()[0]
+    if (blocks is None) != (of == 0):
+        raise VerifyException(f"of is {of}, expected the rows of the whole table with blocks, 0 without")
+    if blocks is not None:
+        if len(blocks.get_shape()) != 1 or blocks.element_type != i32:
+            raise VerifyException(f"blocks are {blocks}, expected a vector of i32")
+        count = blocks.get_shape()[0]
+        if rows % count or of % (rows // count) or of < rows:
+            raise VerifyException(f"found {rows} rows in {count} blocks of {of} rows, expected equal blocks")
+    entries = rows if blocks is None else of
     if not -1 <= padding_idx < entries:
         raise VerifyException(f"padding_idx is {padding_idx}, expected 0 to {entries - 1}, or -1 for none")
 
@@ -30,6 +40,9 @@ class EmbeddingOp(TrainOp):
 
     The row of index `padding_idx` gets no gradient; -1 is no such index.
 
+    `train.embedding %ids, %table, %blocks of 24`: the table has some rows of one of 24. These are cut into equal blocks,
+    of which `blocks` lists those that the table has, ascending. An index of a row that it has not gives zeros.
+
         %y = train.embedding %ids, %table : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
     """
 
@@ -37,14 +50,16 @@ class EmbeddingOp(TrainOp):
 
     ids = operand_def(TensorType)
     table = operand_def(TensorType)
+    blocks = opt_operand_def(TensorType)
     padding_idx = prop_def(IntegerAttr, default_value=_NONE)
+    of = prop_def(IntegerAttr, default_value=_WHOLE)
     out = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(ids: Tensor, table: Tensor, padding_idx: int = -1) -> Types:
+    def infer(ids: Tensor, table: Tensor, blocks: Tensor | None = None, padding_idx: int = -1, of: int = 0) -> Types:
         """The shape of the indices with the width appended."""
-        _check(ids, table, padding_idx)
+        _check(ids, table, blocks, padding_idx, of)
         return (tensor_of(table.element_type, (*ids.get_shape(), table.get_shape()[1])),)
 
 
@@ -52,6 +67,8 @@ class EmbeddingOp(TrainOp):
 class EmbeddingDwOp(TrainOp):
     """
     The gradient of the table: each row of dy added to the row of its index, but for the index `padding_idx`.
+
+    With blocks `of` a whole table the gradient of those rows alone that the table has.
 
         %dtable = train.embedding_dw %dy, %ids : (tensor<5x3xf32>, tensor<5xi32>) -> tensor<2x3xf32>
     """
@@ -61,15 +78,19 @@ class EmbeddingDwOp(TrainOp):
 
     dy = operand_def(TensorType)
     ids = operand_def(TensorType)
+    blocks = opt_operand_def(TensorType)
     padding_idx = prop_def(IntegerAttr, default_value=_NONE)
+    of = prop_def(IntegerAttr, default_value=_WHOLE)
     dtable = result_def(TensorType)
     traits = traits_def(Pure())
 
     @staticmethod
-    def infer(dy: Tensor, ids: Tensor, results: Types, padding_idx: int = -1) -> Types:
+    def infer(
+        dy: Tensor, ids: Tensor, blocks: Tensor | None = None, *, results: Types, padding_idx: int = -1, of: int = 0
+    ) -> Types:
         """Looking the indices up in the result gives dy's type."""
         (table,) = results
-        _check(ids, table, padding_idx)
+        _check(ids, table, blocks, padding_idx, of)
         expected = (*ids.get_shape(), table.get_shape()[1])
         check_lookup(dy, expected)
         return (tensor_of(dy.element_type, table.get_shape()),)

@@ -24,6 +24,7 @@ from tests.sharded_networks import (
     MESHES,
     PICKS,
     SUMS,
+    TABLES,
     WORDS,
     bytes_modelled,
     bytes_moved,
@@ -71,8 +72,8 @@ def test_any_plan_computes_what_one_device_does_to_the_bit(
 
 @pytest.mark.parametrize(
     "text",
-    [ATTENTION, IMAGES, WORDS, PICKS, BLOCK, SUMS, GATES],
-    ids=["attention", "images", "words", "picks", "block", "sums", "gates"],
+    [ATTENTION, IMAGES, WORDS, PICKS, BLOCK, SUMS, GATES, TABLES],
+    ids=["attention", "images", "words", "picks", "block", "sums", "gates", "tables"],
 )
 @settings(max_examples=12)
 @given(sizes=st.sampled_from(MESHES), plan=st.data(), seed=st.integers(0, 99))

@@ -62,12 +62,14 @@ from npuc.dialects.train.signature import (
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue]) -> set[SSAValue]:
-    """The float values that depend on one of the seeds."""
+def _reached(
+    block_ops: Iterable[Operation], seeds: Iterable[SSAValue], *, integers: bool = False
+) -> set[SSAValue]:
+    """The float values that depend on one of the seeds by floats alone; with `integers` by any values."""
     reached = set(seeds)
     for op in block_ops:
         if any(operand in reached for operand in op.operands):
-            reached.update(r for r in op.results if is_float(r))
+            reached.update(r for r in op.results if integers or is_float(r))
     return reached
 
 
@@ -75,7 +77,7 @@ def _backward(
     step: Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
 ) -> None:
     """Emit the derivatives of `loss` with respect to the trained parameters."""
-    active, fed = _reached(forward, trained), _reached(forward, inputs)
+    active, fed = _reached(forward, trained), _reached(forward, inputs, integers=True)
     types = gradient_types(forward, trained, fed.__contains__)
     if loss not in active:
         return

@@ -31,6 +31,7 @@ from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.distributed import (
     AddendOp,
     AllReduceOp,
+    ReduceScatterOp,
     on_mesh,
 )
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr
@@ -89,7 +90,7 @@ class _SpmdPartitioner:
                 # the producer of a value stands before its reshard point, the first consumer of weights after it
                 beside = made.get(task.operands[0], source)
                 operand = self._fetch(number, 0, beside or last)
-                layout = self._produced_layout(number, task, 0)
+                layout = self._produced_layout(number, 0)
                 self.local[task.results[0]] = Local(operand, layout, self._segments(task.results[0]))
                 continue
             assert source is not None
@@ -116,9 +117,16 @@ class _SpmdPartitioner:
         sharding = self.edges.shardings[number]
         return [sharding.cuts[TYPE_NUMBER[type]] for type in self._sequence(sharding.group)]
 
-    def _produced_layout(self, number: int, task: Task, place: int) -> Layout:
-        """The form in which a task makes a result."""
-        return layout_of_result(self._cuts(number), place)
+    def _produced_layout(self, number: int, place: int) -> Layout:
+        """The form in which a task makes a result, partial sums reduced or scattered."""
+        sharding = self.edges.shardings[number]
+        return layout_of(sharding.produced(place), self._sequence(sharding.group))
+
+    def _scattered_levels(self, number: int, place: int) -> tuple[int, ...]:
+        """The levels at which devices get parts of the sum of their partial sums, innermost first."""
+        sharding = self.edges.shardings[number]
+        scattered = layout_of(sharding.scatters(place), self._sequence(sharding.group))
+        return tuple(h for h in reversed(self.mesh.levels) if scattered[h] is not None)
 
     def _segments(self, value: int) -> Segments:
         """The segments of a value's axes."""
@@ -163,13 +171,15 @@ class _SpmdPartitioner:
                     value if self._addends_of(own) else self._as_addend(op, value, addends)
                     for own, value in zip(task.operands, operands, strict=True)
                 ]
-            layouts = [self._produced_layout(number, task, place) for place in range(len(op.results))]
+            layouts = [layout_of_result(cuts, place) for place in range(len(op.results))]
             new = self._emit(op, part_of(op, operands, layouts, cuts, self.mesh))
         for place, (value, result) in enumerate(zip(task.results, new.results, strict=True)):
             result.name_hint = op.results[place].name_hint
             deferred = self._deferred_levels(value)
-            summed = self._summed(op, result, cuts, place, deferred)
-            layout = self._produced_layout(number, task, place)
+            layout = self._produced_layout(number, place)
+            scattered = self._scattered_levels(number, place)
+            summed = self._summed(op, result, cuts, place, (*deferred, *scattered))
+            summed = self._scattered(op, summed, layout, scattered)
             self.local[value] = Local(summed, layout, self._segments(value), (*addends, *deferred))
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
@@ -203,13 +213,27 @@ class _SpmdPartitioner:
         takes = levels_where(own.deferred, consumer)
         return tuple(h for h in takes if own.adds[TYPE_NUMBER[sequence[h]]] is not None)
 
+    def _scattered(self, source: Operation, value: SSAValue, layout: Layout, levels: tuple[int, ...]) -> SSAValue:
+        """The part of a sum that each device gets in a layout, from partial sums at some levels of it."""
+        left = list(levels)
+        for level in levels:
+            left.remove(level)
+            axis = layout[level]
+            within = tuple(h for h, own in enumerate(layout) if own == axis and h != level and h not in left)
+            assert axis is not None
+            listed: dict[str, tuple[int, ...]] = {"within": within} if within else {}
+            value = self._emit(
+                source, on_mesh(ReduceScatterOp, self.mesh, value, axis=axis, over=(level,), **listed)
+            ).out
+        return value
+
     def _summed(
-        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, deferred: tuple[int, ...]
+        self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, others: tuple[int, ...]
     ) -> SSAValue:
-        """A result with its partial sums reduced, except at the levels at which that is deferred."""
+        """A result with its partial sums reduced, except at other levels, at which that is deferred or a scatter."""
         for how in Combine:
             levels = tuple(
-                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in deferred
+                h for h, cut in enumerate(cuts) if cut is not None and cut.results[place] is how and h not in others
             )
             if levels:
                 reduced = on_mesh(

@@ -8,6 +8,7 @@ which the producer shards the tensor, and the numbers of levels that take a slic
     swaps       swaps / 2 / 2^(cut + slices)             and as much for the gradient
     gathers     (2^gathers - 1) / 2^(cut + slices)       and as much for a gradient that is scattered
     reductions  2 (1 - 2^-partial) / 2^required          of the gradient of a value read whole at `partial` levels
+    scatters    (1 - 2^-scatters) / 2^produced           of partial sums, and as much for the gradient
     deferred    0                                        partial sums that are kept or taken, but for their size
 
 of D elements on D devices (`resharding.py` has the steps, `cost_terms.py` the amounts of each level). Under the papers'
@@ -129,12 +130,15 @@ def _closed(rate: Rate, count: Callable[[Cells], Numbers], levels: int) -> Numbe
 
 
 def _sum(rate: ReductionRate, count: Callable[[Cells], Numbers], levels: int) -> Numbers:
-    """The reduction of partial sums at the levels at which it is not deferred."""
+    """The reduction of partial sums at the levels at which it is not deferred, and its half where it is a scatter."""
     whole = 2 * levels + 1 - count(_by_maker([axis is not None for axis in rate.produced]))
-    deferred = _by_reader(list(rate.deferred))
-    found = np.zeros_like(whole)
+    scattered = _by_maker([axis is not None for axis in rate.scatters])
+    others = _by_reader(list(rate.deferred)) | scattered
+    found = _power(whole) - _power(whole - count(scattered))
+    if not rate.active:
+        found //= 2
     for how in Combine:
-        found += _power(whole) - _power(whole - count(_by_maker([own is how for own in rate.adds]) & ~deferred))
+        found += _power(whole) - _power(whole - count(_by_maker([own is how for own in rate.adds]) & ~others))
     return found
 
 

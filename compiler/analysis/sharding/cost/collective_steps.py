@@ -4,7 +4,8 @@ The collectives by which devices move the data of a plan's cost terms: the opera
     edge        the steps of its reshard, each along one level; where the value has a gradient, their transposes on the
                 way back, and an all-reduce of the partial sums of the gradient
     reduction   an all-reduce over the levels with partial sums, and one over those whose mean is taken; none where the
-                reduction is deferred to the consumer
+                reduction is deferred to the consumer; reduce-scatters where devices get parts of the sum, and
+                all-gathers of its gradient
 
 `reshard_amounts` and `reduce_amounts` have the elements that they move; their time depends on the network
 (`step_time`).
@@ -40,7 +41,12 @@ def steps_of(
     """The collectives of a cost term whose layer groups have these type sequences."""
     if isinstance(rate, ReductionRate):
         cut = part_count(layout_of(rate.produced, sequences[0]), sizes)
-        return tuple(CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(sequences))
+        found = [CollectiveStep("all_reduce", levels, cut) for levels in rate.levels(sequences)]
+        for level in sorted(rate.scattered(sequences[0]), reverse=True):
+            found.append(CollectiveStep("reduce_scatter", (level,), cut))
+            cut *= sizes[level]
+            found += [CollectiveStep("all_gather", (level,), cut, back=True)] if rate.active else []
+        return tuple(found)
     return _steps(rate.reshard(*rate.sides(sequences, sizes)), sizes, back=rate.active)
 
 

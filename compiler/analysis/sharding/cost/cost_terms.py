@@ -13,10 +13,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from npuc.compiler.analysis.sharding.cost.resharding import Amounts, Layout, Reshard, reduce_amounts, reshard_amounts
+from npuc.compiler.analysis.sharding.cost.resharding import (
+    Amounts,
+    Layout,
+    Reshard,
+    reduce_amounts,
+    reshard_amounts,
+    scatter_amounts,
+)
 from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER, Edge, PlanEdges
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
-from npuc.compiler.analysis.sharding.graph.placement import NO_TYPES, AxisByType
+from npuc.compiler.analysis.sharding.graph.placement import NO_TYPES, UNSHARDED, AxisByType
 from npuc.compiler.analysis.sharding.graph.tasks import Value
 from npuc.compiler.layers.base import Combine
 
@@ -138,30 +145,42 @@ class ReductionRate:
     """
     The rate of a reduction: by type, the sharded axis and how partial sums combine.
 
-    A second layer group takes the partial sums under its types `deferred`; at those levels nothing is reduced yet.
+    A second layer group takes the partial sums under its types `deferred`; at those levels nothing is reduced yet. Under
+    the types that `scatters` has an axis for, each device gets its part of the sum, and the gradient, if the value is
+    `active`, is gathered.
     """
 
     produced: AxisByType
     adds: tuple[Combine | None, ...]
     deferred: tuple[bool, ...] = NO_TYPES
+    scatters: AxisByType = UNSHARDED
+    active: bool = False
 
     def amounts(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
         """The sequences are those of the group that produces the partial sums, and of the one that may take them."""
         producer, *_ = sequences
         layout = layout_of(self.produced, producer)
         rows = [reduce_amounts(layout, levels, sizes) for levels in self.levels(sequences)]
-        return tuple(map(sum, zip(*rows, strict=True))) if rows else (0,) * len(sizes)
+        rows += [scatter_amounts(layout, self.scattered(producer), sizes), self.gradient(sequences, sizes)]
+        return tuple(map(sum, zip(*rows, strict=True)))
 
     def gradient(self, sequences: tuple[TypeSequence, ...], sizes: Sizes) -> Amounts:
-        """Zero: every device has the gradient of a sum already."""
-        return (0,) * len(sizes)
+        """The gathers of the gradient of what is scattered; every device has the gradient of another sum already."""
+        producer, *_ = sequences
+        levels = self.scattered(producer) if self.active else ()
+        return scatter_amounts(layout_of(self.produced, producer), levels, sizes)
+
+    def scattered(self, producer: TypeSequence) -> tuple[int, ...]:
+        """The levels at which partial sums are scattered."""
+        return tuple(h for h, type in enumerate(producer) if self.scatters[TYPE_NUMBER[type]] is not None)
 
     def levels(self, sequences: tuple[TypeSequence, ...]) -> list[tuple[int, ...]]:
         """The levels of each all-reduce: of partial sums that are added, and of those whose mean is taken."""
         producer, *consumer = sequences
         deferred = levels_where(self.deferred, consumer[0]) if consumer else ()
+        others = (*deferred, *self.scattered(producer))
         found = [
-            tuple(h for h, type in enumerate(producer) if self.adds[TYPE_NUMBER[type]] is how and h not in deferred)
+            tuple(h for h, type in enumerate(producer) if self.adds[TYPE_NUMBER[type]] is how and h not in others)
             for how in Combine
         ]
         return [levels for levels in found if levels]
@@ -190,7 +209,6 @@ def physical_terms(edges: PlanEdges) -> list[CostTerm]:
         found.append(CostTerm(edge.value, edge.elements, groups, rate_of(edge), "read"))
     for own in edges.reductions:
         groups = (own.group,) if own.deferred_to is None else (own.group, own.deferred_to)
-        found.append(
-            CostTerm(own.value, own.elements, groups, ReductionRate(own.produced, own.adds, own.deferred), "sum")
-        )
+        rate = ReductionRate(own.produced, own.adds, own.deferred, own.scatters, own.active)
+        found.append(CostTerm(own.value, own.elements, groups, rate, "sum"))
     return found

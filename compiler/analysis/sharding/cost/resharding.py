@@ -142,6 +142,12 @@ def reduce_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Am
     return tuple(_reduced(part_count(layout, sizes), levels, sizes))
 
 
+@lru_cache(maxsize=1 << 16)
+def scatter_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Amounts:
+    """The amounts of a reduce-scatter over some levels, from the innermost out; those of an all-gather back are equal."""
+    return tuple(amount // 2 for amount in _reduced(part_count(layout, sizes), levels, sizes))
+
+
 def _reduced(cut: int, levels: Levels, sizes: tuple[int, ...]) -> list[int]:
     found = [0] * len(sizes)
     devices = prod(sizes)

@@ -65,7 +65,9 @@ class Reduction:
     """
     A result of which a layer group produces partial sums under some types: its sharded axis and reduction by type.
 
-    `deferred_to` is the layer group of the sum that takes the partial sums unreduced, under its types `deferred`.
+    `deferred_to` is the layer group of the sum that takes the partial sums unreduced, under its types `deferred`. Under
+    the types that `scatters` has an axis for, they are scattered along it instead of reduced for every device; where
+    the value is `active`, its gradient is gathered.
     """
 
     value: int
@@ -75,6 +77,8 @@ class Reduction:
     adds: tuple[Combine | None, ...]
     deferred_to: int | None = None
     deferred: TypeFlags = NO_TYPES
+    scatters: AxisByType = UNSHARDED
+    active: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,9 +170,18 @@ class _Builder:
         graph, sharding = self.graph, self.placements.shardings[task]
         adds = tuple(axis if isinstance(axis, Combine) else None for axis in sharding.results(place))
         if any(adds) and sharding.group is not None:
-            elements, target = graph.program.values[result].elements, graph.deferred_reductions.get(result)
-            own = Reduction(result, elements, sharding.group, sharding.produced(place), adds)
-            if target is not None:
+            value, target = graph.program.values[result], graph.deferred_reductions.get(result)
+            scatters = sharding.scatters(place)
+            own = Reduction(
+                result,
+                value.elements,
+                sharding.group,
+                sharding.computed(place),
+                adds,
+                scatters=scatters,
+                active=value.active,
+            )
+            if target is not None and scatters == UNSHARDED:
                 deferred = self.placements.requirement(target.task, target.place).partial_value
                 own = replace(own, deferred_to=graph.group_of[target.task], deferred=deferred)
             self.reductions.append(own)

@@ -16,6 +16,9 @@ axis of the first input, and from the first axis as long of every other input; t
 layer with weights. Values that are computed without data, from constants such as initial states, have the axis along
 which a task with a batch reads them. Behind a layer of type II every device has the whole output, unless the layer is
 depthwise or an embedding table.
+
+A table whose rows are its input channels (`Task.placed`) is looked up for the whole batch by every device, in its part
+of the rows. These partial sums are scattered where they are reduced: behind the table type II splits the batch.
 """
 
 from __future__ import annotations
@@ -39,12 +42,14 @@ class TaskCuts:
     """
     The number of the cut by which each task is split under each partition type; None: not split.
 
-    `batch` and `channels` have the axis of each value that counts the batch and the channels.
+    `batch` and `channels` have the axis of each value that counts the batch and the channels. `scattered` has the axis
+    along which partial sums of a value are scattered, where they are.
     """
 
     cut_of: Mapping[PartitionType, tuple[int | None, ...]]
     batch: Axes
     channels: Axes
+    scattered: Axes
 
 
 def task_cuts(program: TaskGraph, deferred_reductions: Collection[int] = ()) -> TaskCuts:
@@ -53,6 +58,7 @@ def task_cuts(program: TaskGraph, deferred_reductions: Collection[int] = ()) -> 
     batch |= _constant_axes(program, batch)
     channels: dict[int, int] = {}
     behind: dict[int, int] = {}
+    scattered: dict[int, int] = {}
     found: dict[PartitionType, list[int | None]] = {type: [] for type in PARTITION_TYPES}
     read_by = _reshard_channels(program)
     for number, task in enumerate(program.tasks):
@@ -75,9 +81,12 @@ def task_cuts(program: TaskGraph, deferred_reductions: Collection[int] = ()) -> 
         else:
             found["II"].append(_input_cut(task))
             found["III"].append(_output_cut(task))
-            _mark(task, found["II"][-1], behind)
+            if task.placed and task.results[0] in batch:
+                scattered[task.results[0]] = behind[task.results[0]] = batch[task.results[0]]
+            else:
+                _mark(task, found["II"][-1], behind)
             _mark(task, found["III"][-1], channels)
-    return TaskCuts({type: tuple(numbers) for type, numbers in found.items()}, batch, channels)
+    return TaskCuts({type: tuple(numbers) for type, numbers in found.items()}, batch, channels, scattered)
 
 
 def _reshard_channels(program: TaskGraph) -> dict[int, int]:

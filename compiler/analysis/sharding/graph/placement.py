@@ -41,10 +41,15 @@ class Placement:
 
 @dataclass(frozen=True)
 class TaskSharding:
-    """The sharding of a task: the layer group whose types determine it (None: replicated), and its cut by type."""
+    """
+    The sharding of a task: the layer group whose types determine it (None: replicated), and its cut by type.
+
+    Partial sums of its results are scattered along the axis `scattered` when they are reduced, if that is given.
+    """
 
     group: int | None
     cuts: tuple[Cut | None, ...]
+    scattered: int | None = None
 
     def required(self, place: int) -> AxisByType:
         """By type, the axis along which an operand has to be sharded."""
@@ -54,9 +59,18 @@ class TaskSharding:
         """By type, the axis along which a result is sharded, or how its partial sums combine; None: whole."""
         return tuple(None if cut is None else cut.results[place] for cut in self.cuts)
 
+    def computed(self, place: int) -> AxisByType:
+        """By type, the axis along which a result is sharded before its partial sums are reduced."""
+        return tuple(axis if isinstance(axis, int) else None for axis in self.results(place))
+
+    def scatters(self, place: int) -> AxisByType:
+        """By type, the axis along which partial sums of a result are scattered."""
+        return tuple(self.scattered if isinstance(axis, Combine) else None for axis in self.results(place))
+
     def produced(self, place: int) -> AxisByType:
         """By type, the axis along which a result is sharded."""
-        return tuple(axis if isinstance(axis, int) else None for axis in self.results(place))
+        both = zip(self.computed(place), self.scatters(place), strict=True)
+        return tuple(axis if scattered is None else scattered for axis, scattered in both)
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,9 @@ def _task_sharding(graph: PlanGraph, number: int) -> TaskSharding:
     """The sharding of a task as part of its layer group."""
     task, cut_of = graph.program.tasks[number], graph.task_cuts.cut_of
     chosen = [cut_of[type][number] for type in PARTITION_TYPES]
-    return TaskSharding(graph.group_of[number], tuple(None if cut is None else task.cuts[cut] for cut in chosen))
+    cuts = tuple(None if cut is None else task.cuts[cut] for cut in chosen)
+    scattered = graph.task_cuts.scattered.get(task.results[0]) if task.results else None
+    return TaskSharding(graph.group_of[number], cuts, scattered)
 
 
 def _produced(

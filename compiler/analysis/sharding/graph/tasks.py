@@ -90,7 +90,8 @@ class Task:
     multiply-accumulates of its forward product. `gradients`: for each operand whether the task contributes to its
     gradient. `axes` are those along which the consumers of a `reshard_point` of weights split them. `linear` are the
     operands in which the result is linear with all others fixed; it is linear in several together if one of the cuts
-    takes partial sums. `parts`: the results are parts of the operand, or all of it in another type.
+    takes partial sums. `parts`: the results are parts of the operand, or all of it in another type. `placed`: the weights
+    are a table of which type II cuts the rows.
     """
 
     layer: str
@@ -105,6 +106,7 @@ class Task:
     axes: tuple[int, ...] = ()
     linear: tuple[int, ...] = ()
     parts: bool = False
+    placed: bool = False
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ class _Reader:
         weight = _weight(op, read)
         kind = None if weight is None else _kind(op)
         parts = isinstance(op, SliceOp | SplitOp | UnbindOp | CastOp)
-        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), parts=parts)
+        placed = weight is not None and isinstance(op, EmbeddingOp) and op.blocks is not None
+        return Task(layer_of(op), operands, results, cuts, weight, kind, macs=_macs(op), parts=parts, placed=placed)
 
 
 def _without_gradient(op: Operation) -> tuple[int, ...]:

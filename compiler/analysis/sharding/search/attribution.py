@@ -157,7 +157,8 @@ class Explainer:
             forward = rate.forward(sequences, whole) if rate.active else whole
             return [("forward", forward), ("gradient", _minus(whole, forward))]
         if not isinstance(rate, EdgeRate):
-            return [("outputs", whole)]
+            back = rate.gradient(sequences, self.sizes)
+            return [("outputs", _minus(whole, back)), ("gradient", back)]
         there, back, summed = rate.split(sequences, self.sizes)
         if is_data(self.graph, term.value):
             return [("forward", there), ("gradient", back), ("input_gradients", summed)]
