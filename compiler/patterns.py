@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         UseKnownSums,
     )
     from npuc.compiler.transforms.map.patterns import MapByName
-    from npuc.compiler.transforms.parallelize.patterns import MergeSlices, PlaceDropout, SplitBatchNorm
+    from npuc.compiler.transforms.parallelize.patterns import MergeSlices, PlaceDropout, PlaceRows, SplitBatchNorm
     from npuc.compiler.transforms.partition.patterns import CutOverCores, CutOverTime
     from npuc.compiler.transforms.rearrange.patterns import OneNest, PermuteLoops
     from npuc.compiler.transforms.recompute.patterns import RunAgain
@@ -77,6 +77,7 @@ _HOMES = {
     "PartsOfWhole": "canonicalize",
     "PermuteLoops": "rearrange",
     "PlaceDropout": "parallelize",
+    "PlaceRows": "parallelize",
     "Repeated": "canonicalize",
     "Residency": "keep_resident",
     "RoundRobin": "interleave",
@@ -126,6 +127,7 @@ __all__ = [
     "PartsOfWhole",
     "PermuteLoops",
     "PlaceDropout",
+    "PlaceRows",
     "Repeated",
     "Residency",
     "RoundRobin",

@@ -18,8 +18,8 @@ from npuc.compiler.analysis.sharding.search.planning import bytes_of
 from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.interpreter.execute import the_function
 from npuc.compiler.transforms.autodiff import differentiate
-from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.parallelize import plan_graph_for
 from npuc.compiler.transforms.parallelize.place_rows import PlaceRows
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.set_precision import SetPrecisionPass

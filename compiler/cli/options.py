@@ -18,6 +18,7 @@ from npuc.compiler.core.options import (
     PRECISIONS,
     RECOMPUTE,
     STRATEGIES,
+    TABLE_PLACEMENTS,
     CompileKeywords,
 )
 
@@ -197,6 +198,14 @@ class Devices(Group):
             parser=whole(),
             help="Keep parts of what all devices have (ZeRO): 1 optimizer states, 2 gradients, too, 3 (bare --zero) "
             "parameters, too, 0 none.",
+        ),
+    ] = None
+    tables: Annotated[
+        str | None,
+        typer.Option(
+            "--tables",
+            metavar="|".join(TABLE_PLACEMENTS),
+            help="How embedding tables are shared (default: as the strategy has it).",
         ),
     ] = None
     collectives: Annotated[

@@ -106,6 +106,10 @@ def uses_mp(strategy: str) -> bool:
     return strategy != "dp" and not names_three_types(strategy)
 
 
+TABLE_PLACEMENTS = ("rows",)
+"""How devices share an embedding table, if not as a strategy has it."""
+
+
 class ProgramKeywords(TypedDict, total=False):
     """The keywords that compilations and runs have in common; what is left out has the default of `Options`."""
 
@@ -129,6 +133,7 @@ class ProgramKeywords(TypedDict, total=False):
     plan_objective: str
     exact_plan: bool
     zero: bool | int
+    tables: str | None
     collectives: str
     chunks: int | None
     bucket_mib: float | None
@@ -158,9 +163,9 @@ class Options:
     `hardware` is a preset's name, a path or a mapping (None: the backend's default), `overrides` are keys of it.
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
-    training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `recompute` a text as in `RECOMPUTE`.
-    `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`. `bucket_mib` None sums each
-    gradient alone, before other work goes on.
+    training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
+    a text as in `RECOMPUTE`. `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
+    `bucket_mib` None sums each gradient alone, before other work goes on.
     """
 
     hardware: HardwareLike | None = None
@@ -185,6 +190,7 @@ class Options:
     plan_objective: str = PLAN_OBJECTIVES[0]
     exact_plan: bool = False
     zero: int = 0
+    tables: str | None = None
     collectives: str = CHUNK_POLICIES[0]
     chunks: int | None = None
     bucket_mib: float | None = None

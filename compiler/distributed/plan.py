@@ -33,6 +33,8 @@ TYPES_SHOWN: dict[str, str] = {"I": "dp", "II": "mp", "III": "mp"}
 """The types of layers with weights by the names of the strategies that have two."""
 CUTS_SHOWN: dict[str, str] = {"II": "input", "III": "output"}
 """Along which channels a layer in mp is cut."""
+TABLE_TYPE = "II"
+"""The type under which a table is cut otherwise than by columns."""
 
 
 def plan_of_program(module: ModuleOp) -> Parallel | None:
@@ -52,15 +54,14 @@ def plan_of_program(module: ModuleOp) -> Parallel | None:
 def _read(plan: DictionaryAttr, sizes: tuple[int, ...] | None) -> Parallel:
     """A plan from its attribute, for a mesh of those sizes."""
 
-    words, entries = _texts(plan), plan.data.get("layers")
-    types = _texts(entries) if isinstance(entries, DictionaryAttr) else {}
+    words, types, tables = _texts(plan), _entries(plan, "layers"), _entries(plan, "tables")
     levels = [Fraction(amount) for amount in words.get("elements", "").split()]
     layers = {name: tuple(text.split()) for name, text in types.items()}
     bound = Fraction(words["bound"]) if "bound" in words else None
     moved = Fraction(words["bytes"]) if "bytes" in words else None
     strategy, convention = words.get("strategy", ""), words.get("convention", "")
     cuts = has_cuts(strategy, convention, words.get("objective", "bytes"))
-    report = plan_report(layers, levels, bound, strategy, convention, sizes, moved, cuts=cuts)
+    report = plan_report(layers, levels, bound, strategy, convention, sizes, moved, cuts=cuts, tables=tables)
     return replace(report, planned=_planned(plan), training="forward" not in plan.data)
 
 
@@ -71,6 +72,12 @@ def _planned(plan: DictionaryAttr) -> PlanCost | None:
         return None
     name = "time" if objective.data == "time" else "memory"
     return PlanCost(objective=name, value=cost.value.data, lower_bound=bound.value.data)
+
+
+def _entries(plan: DictionaryAttr, name: str) -> dict[str, str]:
+    """The texts of an entry of a plan that has some; none without it."""
+    found = plan.data.get(name)
+    return _texts(found) if isinstance(found, DictionaryAttr) else {}
 
 
 def _texts(entries: DictionaryAttr) -> dict[str, str]:
@@ -88,10 +95,12 @@ def plan_report(
     moved: Fraction | None = None,
     *,
     cuts: bool = False,
+    tables: Mapping[str, str] | None = None,
 ) -> Parallel:
     """
     The report's object; `layers` has the type of each layer at each level, `sizes` the parts of each (None: two),
-    `moved` is in bytes, one direction (None: `ELEMENT_BYTES` an element). With `cuts` it says how layers in mp are cut.
+    `moved` is in bytes, one direction (None: `ELEMENT_BYTES` an element). With `cuts` it says how layers in mp are cut,
+    and always how `tables` are, whose cut it has by layer.
     """
     parts = (2,) * len(amounts) if sizes is None else sizes
     three = names_three_types(strategy)
@@ -99,7 +108,7 @@ def plan_report(
         ParallelLevel(
             level=f"H{h + 1}",
             choices={name: types[h] if three else TYPES_SHOWN[types[h]] for name, types in layers.items()},
-            cuts=_cuts(layers, h) if cuts else None,
+            cuts=_cuts(layers, h, tables or {}, channels=cuts) if cuts or tables else None,
             elements=exact_number(amount),
             parts=parts[h],
         )
@@ -116,9 +125,14 @@ def plan_report(
     )
 
 
-def _cuts(layers: Mapping[str, Sequence[str]], level: int) -> dict[str, str]:
-    """Along which channels the layers in mp are cut at a level."""
-    return {name: CUTS_SHOWN[types[level]] for name, types in layers.items() if types[level] in CUTS_SHOWN}
+def _cuts(
+    layers: Mapping[str, Sequence[str]], level: int, tables: Mapping[str, str], *, channels: bool
+) -> dict[str, str]:
+    """How tables are cut at a level, and along which channels the other layers in mp, if that is to be said."""
+    found = {
+        name: CUTS_SHOWN[types[level]] for name, types in layers.items() if channels and types[level] in CUTS_SHOWN
+    }
+    return found | {name: own for name, own in tables.items() if layers[name][level] == TABLE_TYPE}
 
 
 def movement(elements: Fraction, moved: Fraction | None) -> ParallelTotal:

@@ -70,6 +70,7 @@ def parallel_passes(options: Options, machine: Hardware) -> list[str]:
     text = f"strategy={strategy} {size} convention={options.convention}"
     text += "" if options.plan_objective == "bytes" else f" objective={options.plan_objective}"
     text += " zero=true" if options.zero == ZERO_STAGES[-1] else ""
+    text += "" if options.tables is None else f" tables={options.tables}"
     text += " exact=true" if options.exact_plan else ""
     text += f" memory_mib={capacity:g}" if is_limited else ""
     return [f"{PARALLELIZE}{{{text}}}"]

@@ -27,6 +27,7 @@ from npuc.compiler.core.options import (
     PRECISIONS,
     SHOWN_CHANGES,
     STRATEGIES,
+    TABLE_PLACEMENTS,
     ZERO_STAGES,
     CompileKeywords,
     Convention,
@@ -61,6 +62,7 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("convention", "convention", CONVENTIONS),
     ("plan_objective", "objective of a plan", PLAN_OBJECTIVES),
     ("zero", "stage of ZeRO", ZERO_STAGES),
+    ("tables", "placement of tables", (None, *TABLE_PLACEMENTS)),
     ("collectives", "policy of collectives", CHUNK_POLICIES),
 )
 
@@ -72,6 +74,7 @@ PLAN_OPTIONS: Mapping[str, object] = {
     "plan_objective": PLAN_OBJECTIVES[0],
     "exact_plan": False,
     "zero": 0,
+    "tables": None,
     "collectives": CHUNK_POLICIES[0],
     "chunks": None,
     "bucket_mib": None,

@@ -45,9 +45,7 @@ def _entries(op: EmbeddingOp | EmbeddingDwOp, rows: int) -> int:
     return int(op.of.value.data) or rows
 
 
-def _found(
-    op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array | None
-) -> tuple[Array, Array | bool]:
+def _found(op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array | None) -> tuple[Array, Array | bool]:
     """The row of each id in a table of so many rows, and whether the table has it (without blocks always)."""
     ids = checked_indices(op, "ids", ids, _entries(op, rows))
     if blocks is None:

@@ -37,7 +37,7 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     One level of the tree of devices: the type of each layer, and the elements that one pair reads in one direction.
 
     `cuts` holds for each layer in `mp` the channels along which it is split, `input` or `output`, under conventions
-    that leave the choice open; null under the others.
+    that leave the choice open; null under the others. Of an embedding table it may say `rows`, always.
 
     With heterogeneous devices `pairs` lists all different pairs, and the rest is that of the first. Where a level
     splits into more than two `parts`, elements are half of those that all parts read from each other.
@@ -52,7 +52,7 @@ class ParallelLevel(ByName, frozen=True, kw_only=True, omit_defaults=True):
     cuts: dict[str, str] | None = None
     """
     of layers in `mp` the channels along which they are split, `input` or `output`; null where the convention leaves no
-    choice
+    choice; of tables that are cut by rows `rows`
     """
     shares: dict[str, str] | None = None
     """with heterogeneous devices the part of each layer that the first side of the first pair computes"""

@@ -40,8 +40,8 @@ class EmbeddingOp(TrainOp):
 
     The row of index `padding_idx` gets no gradient; -1 is no such index.
 
-    `train.embedding %ids, %table, %blocks of 24`: the table has some rows of one of 24. These are cut into equal blocks,
-    of which `blocks` lists those that the table has, ascending. An index of a row that it has not gives zeros.
+    `train.embedding %ids, %table, %blocks of 24`: the table has some rows of one of 24. These are cut into equal
+    blocks, of which `blocks` lists those that the table has, ascending. An index of a row that it has not gives zeros.
 
         %y = train.embedding %ids, %table : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
     """

@@ -17,6 +17,7 @@ from npuc.compiler.core.options import (
     PLAN_OBJECTIVES,
     PRECISIONS,
     STRATEGIES,
+    TABLE_PLACEMENTS,
     ZERO_STAGES,
 )
 
@@ -33,6 +34,7 @@ VARIED: Mapping[str, Sequence[str]] = {
     "convention": CONVENTIONS,
     "plan_objective": PLAN_OBJECTIVES,
     "zero": tuple(map(str, ZERO_STAGES)),
+    "tables": TABLE_PLACEMENTS,
     "collectives": CHUNK_POLICIES,
     "chunks": (),
     "bucket_mib": (),
@@ -181,6 +183,7 @@ VALUES: Mapping[str, Completer] = {
     "-O": chosen(*map(str, LEVELS)),
     "--objective": chosen(*OBJECTIVES),
     "--zero": chosen(*map(str, ZERO_STAGES)),
+    "--tables": chosen(*TABLE_PLACEMENTS),
     "--collectives": chosen(*CHUNK_POLICIES),
     "--recompute": chosen("none", "full", "every=", "optimal="),
     "--pipeline": pipeline,

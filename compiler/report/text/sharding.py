@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
+CUT_WORDS = {"output": "out", "rows": "rows"}
+"""What is said of a cut beside the type."""
 ROUNDING = 1e-9
 """The tolerance of sums of seconds."""
 CUT_NOTE = "mp cuts a layer along its input's channels, mp out along its output's"
@@ -68,8 +70,10 @@ def _rows(levels: list[ParallelLevel]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def type_text(choice: str, cut: str | None) -> str:
-    """A type; `mp out` where the output's channels are split instead of the input's."""
-    return f"{choice} out" if cut == "output" else choice
+    """
+    A type; `mp out` where the output's channels are split instead of the input's, `mp rows` where rows of a table.
+    """
+    return f"{choice} {CUT_WORDS[cut]}" if cut in CUT_WORDS else choice
 
 
 def short_amount(amount: Fraction) -> str:

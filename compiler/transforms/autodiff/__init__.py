@@ -62,9 +62,7 @@ from npuc.dialects.train.signature import (
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def _reached(
-    block_ops: Iterable[Operation], seeds: Iterable[SSAValue], *, integers: bool = False
-) -> set[SSAValue]:
+def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue], *, integers: bool = False) -> set[SSAValue]:
     """The float values that depend on one of the seeds by floats alone; with `integers` by any values."""
     reached = set(seeds)
     for op in block_ops:

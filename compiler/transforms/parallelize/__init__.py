@@ -16,29 +16,33 @@ Patterns rewrite batch normalisations, dropouts and slices first, so that the ba
 each value follows from the whole plan: for that the function is written anew, not by patterns.
 """
 
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, ModuleOp, StringAttr, UnitAttr, f64
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.machine.facts import machine_of
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_from
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges, edges_of
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, plan_graph_of
+from npuc.compiler.analysis.sharding.graph.layer_groups import (
+    PlanGraph,
+    plan_graph_of,
+    with_tables_shared,
+)
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
-from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of, unique_names
+from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of
 from npuc.compiler.core.options import (
     CONVENTIONS,
     PLAN_OBJECTIVES,
     STRATEGIES,
+    TABLE_PLACEMENTS,
     Convention,
     PlanObjective,
     Strategy,
@@ -55,6 +59,8 @@ from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.parallelize.divisible import divisible_types
 from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_within_memory, room_of
 from npuc.compiler.transforms.parallelize.merge_slices import MergeSlices
+from npuc.compiler.transforms.parallelize.place_rows import drop_whole_lists, place_rows, shareable, tables_asked
+from npuc.compiler.transforms.parallelize.plan_attribute import plan_attr
 from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, SplitBatchNorm
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.unused import remark_unused
@@ -72,9 +78,10 @@ class ParallelizePass(ModulePass):
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
     it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
     (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
-    (ZeRO). With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device within
-    that. The joint strategies take only types with divisible cuts. `exact` has an integer program go on
-    where a plan is not proved to be the best.
+    (ZeRO). With `tables=rows` all embedding tables are cut by rows, whatever the strategy; without it strategies that
+    choose cut those for which less moves then under `physical`. With `memory_mib` a joint strategy keeps parameters,
+    gradients, states and activations of a device within that. The joint strategies take only types with divisible cuts.
+    `exact` has an integer program go on where a plan is not proved to be the best.
     """
 
     name = "parallelize"
@@ -92,6 +99,8 @@ class ParallelizePass(ModulePass):
     """Whether parameters, gradients and states are kept in parts (ZeRO)."""
     memory_mib: int | float | None = None
     """The most memory of a device, for a joint strategy."""
+    tables: str | None = None
+    """How embedding tables are placed: rows, or as the strategy does."""
     mesh: str | None = None
     """The devices by level, outermost first: `4x3`."""
     exact: bool = False
@@ -104,6 +113,8 @@ class ParallelizePass(ModulePass):
             raise ValueError(f"convention is '{self.convention}', expected {', '.join(CONVENTIONS)}")
         if self.objective not in PLAN_OBJECTIVES:
             raise ValueError(f"objective is '{self.objective}', expected {', '.join(PLAN_OBJECTIVES)}")
+        if self.tables not in (None, *TABLE_PLACEMENTS):
+            raise ValueError(f"tables is '{self.tables}', expected {', '.join(TABLE_PLACEMENTS)}")
         if self.devices is not None and (self.devices < 2 or (self.mesh is None and self.devices & (self.devices - 1))):
             raise ValueError(f"devices is {self.devices}, expected a power of two, at least 2")
         if self.devices not in (None, prod(self.sizes)):
@@ -144,6 +155,7 @@ class ParallelizePass(ModulePass):
         terms = terms_of(graph, edges, planned.convention)
         moved = bytes_of(graph, terms, planned.sequences, planned.sizes, width)
         partition_spmd(func, graph, edges, planned.sequences, Mesh(planned.sizes))
+        drop_whole_lists(func)
         if not keeps_parts(func):
             norms = not updates_by_element(func)
             why = "the optimizer takes norms of whole parameters" if norms else "no parameter is read by all devices"
@@ -158,6 +170,27 @@ class ParallelizePass(ModulePass):
 
         Statistics of a batch are computed in two steps from now on.
         """
+        graph, edges, planned = self._planned(func, width)
+        if not self._chooses_tables(func):
+            return graph, edges, planned
+        devices, other = prod(self.sizes), func.clone()
+        place_rows(other, shareable(other, devices), devices)
+        with_rows = self._planned(other, width)
+        bounds = [own.bound for own in (planned, with_rows[2]) if own.bound is not None]
+        if with_rows[2].total >= planned.total:
+            return graph, edges, replace(planned, bound=min(bounds, default=None))
+        place_rows(func, shareable(func, devices), devices)
+        graph, edges, planned = with_rows
+        return graph, edges, replace(planned, bound=min(bounds, default=None))
+
+    def _chooses_tables(self, func: FuncOp) -> bool:
+        """Whether tables by rows are tried, too: by a strategy with a choice, for what the program moves."""
+        free = self.tables is None and not self.rule.has_one_plan and self.memory_mib is None
+        charged = self.convention == "physical" and self._objective == "bytes"
+        return free and charged and updates_by_element(func) and bool(shareable(func, prod(self.sizes)))
+
+    def _planned(self, func: FuncOp, width: int | None) -> tuple[PlanGraph, PlanEdges, Planned]:
+        """The plan for a function as it stands."""
         graph, edges = self.graph_to_plan(func)
         times = self._times(func, graph)
         limit = None if self.memory_mib is None else int(self.memory_mib * MIB)
@@ -197,7 +230,13 @@ class ParallelizePass(ModulePass):
         and so does each strategy that may split the channels of the input or the output.
         """
         devices = prod(self.sizes)
+        if self.tables is not None:
+            if not updates_by_element(func):
+                found = "the optimizer takes norms of whole parameters, so that no table is cut by rows"
+                raise refused(func, found, self.name)
+            place_rows(func, tables_asked(func, devices, self.name), devices)
         graph, edges = plan_graph_for(func, devices if self.zero else None)
+        graph = graph if self.tables is None else with_tables_shared(graph)
         if is_joint(self.chosen_strategy):
             return divisible_types(func, graph, devices), edges
         cuts = has_cuts(self.strategy, self.convention)
@@ -247,37 +286,6 @@ def float_bytes_of(module: ModuleOp) -> int | None:
     """The bytes of every float on the machine that a module is for; None: those of its type."""
     machine = machine_of(module)
     return None if machine is None else machine.element_bytes
-
-
-def plan_attr(graph: PlanGraph, planned: Planned, moved: Fraction) -> DictionaryAttr:
-    """
-    What was chosen, for whoever reads the program: the types of each layer with weights from the top level down.
-
-    `elements` is what one pair moves at each level by the convention, `bytes` what all move (`moved`), one direction,
-    `bound` what no plan goes below in elements. With another objective than movement, `cost` and `cost_bound` are
-    seconds or bytes. `forward`: it is the plan of a forward pass.
-    """
-    both = zip(graph.groups, planned.sequences, strict=True)
-    layers = [(group.name, type) for group, type in both if group.kind is not None]
-    names = unique_names([name for name, _ in layers])
-    entries: dict[str, Attribute] = {
-        "strategy": StringAttr(planned.strategy),
-        "convention": StringAttr(planned.convention),
-        "layers": DictionaryAttr(
-            {name: StringAttr(" ".join(type)) for name, (_, type) in zip(names, layers, strict=True)}
-        ),
-        "elements": StringAttr(" ".join(map(str, planned.levels))),
-        "bytes": StringAttr(str(moved)),
-    }
-    if not graph.program.trains:
-        entries["forward"] = UnitAttr()
-    if planned.bound is not None:
-        entries["bound"] = StringAttr(str(planned.bound))
-    if planned.cost is not None and planned.cost_bound is not None:
-        entries["objective"] = StringAttr(planned.objective)
-        entries["cost"] = FloatAttr(planned.cost, f64)
-        entries["cost_bound"] = FloatAttr(planned.cost_bound, f64)
-    return DictionaryAttr(entries)
 
 
 def plan_graph_for(func: FuncOp, scatter_over: int | None = None) -> tuple[PlanGraph, PlanEdges]:

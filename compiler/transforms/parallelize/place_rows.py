@@ -1,20 +1,26 @@
 """Embedding tables whose rows are shared among devices: each is told which blocks of the rows it has."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from xdsl.dialects.builtin import i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
-from npuc.compiler.transforms.named_pattern import NamedPattern, replace_by_several
-from npuc.dialects.provenance import derive
+from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.stages import remark
+from npuc.compiler.core.verify import location_of, refused
+from npuc.compiler.layers.base import params_of
+from npuc.compiler.transforms.named_pattern import NamedPattern, apply_pattern, replace_by_several
+from npuc.dialects.provenance import derive, layer_of
 from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.train.arithmetic import CastOp
+from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.constant import ArangeOp
 from npuc.dialects.train.embedding import EmbeddingOp
-from npuc.compiler.layers.base import params_of
+from npuc.dialects.train.signature import ArgumentKind, arguments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +35,14 @@ class PlaceRows(NamedPattern):
           : (tensor<5xi32>, tensor<8x3xf32>, tensor<2xi32>) -> tensor<5x3xf32>
 
     Values and gradients stay as they are to the bit. The embeddings of a block share the list. Checks that there is
-    none yet, and that as many blocks divide the rows.
+    none yet, and that so many blocks divide the rows.
     """
 
     name: ClassVar[str] = "place-rows"
 
     blocks: int
     """The number of blocks of rows, a multiple of the number of devices."""
-    _known: dict[Block | None, SSAValue] = field(
-        default_factory=dict[Block | None, SSAValue], init=False, repr=False
-    )
+    _known: dict[Block | None, SSAValue] = field(default_factory=dict[Block | None, SSAValue], init=False, repr=False)
 
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: EmbeddingOp, rewriter: PatternRewriter, /) -> None:
@@ -50,3 +54,99 @@ class PlaceRows(NamedPattern):
         blocks = self._known.setdefault(op.parent, listed.out)
         new = derive(op, EmbeddingOp(op.ids, op.table, blocks, **params_of(op) | {"of": rows}))
         replace_by_several(rewriter, op, [*steps, new], [new.out])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A parameter that embeddings look up, itself or cast: these, and what else reads it."""
+
+    name: str
+    argument: BlockArgument
+    lookups: tuple[EmbeddingOp, ...]
+    others: tuple[TrainOp, ...]
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return shape_of(self.argument)[0]
+
+
+def tables_of(func: FuncOp) -> list[Table]:
+    """The embedding tables of a forward function."""
+    found: list[Table] = []
+    for own in arguments_of(func):
+        argument = func.body.block.args[own.index]
+        if own.kind is ArgumentKind.PARAM:
+            lookups, others = list[EmbeddingOp](), list[TrainOp]()
+            for value, user in _readers(argument):
+                is_lookup = isinstance(user, EmbeddingOp) and user.table is value
+                lookups.append(user) if is_lookup else others.append(user)
+            if lookups:
+                found.append(Table(own.name, argument, tuple(lookups), tuple(others)))
+    return found
+
+
+def _readers(value: SSAValue) -> Iterator[tuple[SSAValue, TrainOp]]:
+    """The operations that read a value itself or cast, each with what it reads."""
+    for use in value.uses:
+        if isinstance(use.operation, CastOp):
+            yield from _readers(use.operation.out)
+        elif isinstance(use.operation, TrainOp):
+            yield value, use.operation
+
+
+def place_rows(func: FuncOp, tables: Sequence[Table], devices: int) -> None:
+    """Tell the embeddings of some tables which rows they look up, so that devices can share them."""
+    chosen: Collection[EmbeddingOp] = [op for table in tables for op in table.lookups]
+    pattern = PlaceRows(devices)
+    for op in list(func.body.block.ops):
+        if op in chosen:
+            apply_pattern(pattern, op)
+
+
+def shareable(func: FuncOp, devices: int) -> list[Table]:
+    """The tables whose rows devices may share: those that only embeddings read, with as many rows for each device."""
+    return [table for table in tables_of(func) if not table.others and table.rows % devices == 0]
+
+
+def tables_asked(func: FuncOp, devices: int, name: str) -> list[Table]:
+    """
+    The tables whose rows are to be shared: all that only embeddings read.
+
+    Tells which others there are. Raises `SourceError` where there is none, `CapacityError` where the rows of one do not
+    divide. `name` is that of the pass.
+    """
+    found = tables_of(func)
+    for table in found:
+        if table.others:
+            reader = layer_of(table.others[0])
+            why = f"layer '{reader}' reads it, too, which is no embedding"
+            remark(f"pass '{name}': table '{table.name}' is not cut by rows: {why}")
+    own = [table for table in found if not table.others]
+    if not own:
+        raise refused(func, "found no table that embeddings alone read, so that there is none to place", name)
+    for table in own:
+        if table.rows % devices:
+            raise CapacityError(
+                f"table '{table.name}' has {table.rows:,} rows, expected a multiple of {devices:,}, the devices",
+                location=location_of(table.argument) or location_of(func),
+                hint="other sizes (-D), or fewer --devices",
+            )
+    return own
+
+
+def drop_whole_lists(func: FuncOp) -> None:
+    """Take the lists of blocks from the embeddings that have all rows of their tables."""
+    for op in list(func.body.block.ops):
+        if isinstance(op, EmbeddingOp) and op.blocks is not None and op.of.value.data == shape_of(op.table)[0]:
+            blocks, params = op.blocks, params_of(op)
+            del params["of"]
+            new = derive(op, EmbeddingOp(op.ids, op.table, **params))
+            new.out.name_hint = op.out.name_hint
+            func.body.block.insert_op_before(new, op)
+            op.out.replace_all_uses_with(new.out)
+            op.detach()
+            op.erase()
+            if not blocks.uses.get_length() and isinstance(blocks.owner, ArangeOp):
+                blocks.owner.detach()
+                blocks.owner.erase()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -18,6 +18,7 @@ from npuc.dialects.distributed import (
     DistOp,
     OnceOp,
     PlaceOp,
+    ReduceScatterOp,
     SliceOp,
     on_mesh,
 )
@@ -88,6 +89,23 @@ def reshard_op(step: ReshardStep, mesh: Mesh, value: SSAValue, sharding: Shardin
             return on_mesh(OnceOp, mesh, value, over=over)
         case "addend":
             return on_mesh(AddendOp, mesh, value, over=over)
+
+
+def scatters(mesh: Mesh, value: SSAValue, layout: Layout, levels: Sequence[int]) -> Iterator[ReduceScatterOp]:
+    """
+    The operations, each on the result of the one before, that turn partial sums at some levels into parts of the sum.
+
+    The value has this layout at all other levels already, and at all of them in the end.
+    """
+    left = list(levels)
+    for level in levels:
+        left.remove(level)
+        axis = layout[level]
+        assert axis is not None
+        within = tuple(h for h, own in enumerate(layout) if own == axis and h != level and h not in left)
+        op = on_mesh(ReduceScatterOp, mesh, value, axis=axis, over=(level,), **_listed(within=within))
+        value = op.out
+        yield op
 
 
 def _listed(**lists: tuple[int, ...]) -> Mapping[str, tuple[int, ...]]:

@@ -26,12 +26,18 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.dropout import dropout_of_part
 from npuc.compiler.transforms.parallelize.constants import Constants, layout_of_result, part_of
 from npuc.compiler.transforms.parallelize.divisible import check_divides
-from npuc.compiler.transforms.parallelize.sharded_values import Local, Segments, reshard_op, sharding_of, with_shardings
+from npuc.compiler.transforms.parallelize.sharded_values import (
+    Local,
+    Segments,
+    reshard_op,
+    scatters,
+    sharding_of,
+    with_shardings,
+)
 from npuc.dialects.blocks import gather, loose_argument
 from npuc.dialects.distributed import (
     AddendOp,
     AllReduceOp,
-    ReduceScatterOp,
     on_mesh,
 )
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr
@@ -179,7 +185,8 @@ class _SpmdPartitioner:
             layout = self._produced_layout(number, place)
             scattered = self._scattered_levels(number, place)
             summed = self._summed(op, result, cuts, place, (*deferred, *scattered))
-            summed = self._scattered(op, summed, layout, scattered)
+            for scatter in scatters(self.mesh, summed, layout, scattered):
+                summed = self._emit(op, scatter).out
             self.local[value] = Local(summed, layout, self._segments(value), (*addends, *deferred))
 
     def _dropout(self, number: int, op: DropoutOp, cuts: Sequence[Cut | None]) -> DropoutOp:
@@ -212,20 +219,6 @@ class _SpmdPartitioner:
         sequence, consumer = self._sequence(own.group), self._sequence(own.deferred_to)
         takes = levels_where(own.deferred, consumer)
         return tuple(h for h in takes if own.adds[TYPE_NUMBER[sequence[h]]] is not None)
-
-    def _scattered(self, source: Operation, value: SSAValue, layout: Layout, levels: tuple[int, ...]) -> SSAValue:
-        """The part of a sum that each device gets in a layout, from partial sums at some levels of it."""
-        left = list(levels)
-        for level in levels:
-            left.remove(level)
-            axis = layout[level]
-            within = tuple(h for h, own in enumerate(layout) if own == axis and h != level and h not in left)
-            assert axis is not None
-            listed: dict[str, tuple[int, ...]] = {"within": within} if within else {}
-            value = self._emit(
-                source, on_mesh(ReduceScatterOp, self.mesh, value, axis=axis, over=(level,), **listed)
-            ).out
-        return value
 
     def _summed(
         self, source: Operation, value: SSAValue, cuts: Sequence[Cut | None], place: int, others: tuple[int, ...]

@@ -145,9 +145,9 @@ class ReductionRate:
     """
     The rate of a reduction: by type, the sharded axis and how partial sums combine.
 
-    A second layer group takes the partial sums under its types `deferred`; at those levels nothing is reduced yet. Under
-    the types that `scatters` has an axis for, each device gets its part of the sum, and the gradient, if the value is
-    `active`, is gathered.
+    A second layer group takes the partial sums under its types `deferred`; at those levels nothing is reduced yet.
+    Under the types that `scatters` has an axis for, each device gets its part of the sum, and the gradient, if the
+    value is `active`, is gathered.
     """
 
     produced: AxisByType

@@ -144,7 +144,9 @@ def reduce_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Am
 
 @lru_cache(maxsize=1 << 16)
 def scatter_amounts(layout: Layout, levels: Levels, sizes: tuple[int, ...]) -> Amounts:
-    """The amounts of a reduce-scatter over some levels, from the innermost out; those of an all-gather back are equal."""
+    """
+    The amounts of a reduce-scatter over some levels, from the innermost out; those of an all-gather back are equal.
+    """
     return tuple(amount // 2 for amount in _reduced(part_count(layout, sizes), levels, sizes))
 
 

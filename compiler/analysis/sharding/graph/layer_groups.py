@@ -28,7 +28,8 @@ class LayerGroup:
 
     `weights`: it is the reshard point of weights that layers share or read in several layouts. `deferred_gradient` are
     the types under which the gradients of its results stay partial sums: II of a reshard point, and I of work without a
-    batch (a table of positions), which every device does for its part of the batch.
+    batch (a table of positions), which every device does for its part of the batch. `asked`: the types are those that
+    were asked for, whatever a strategy takes.
     """
 
     name: str
@@ -37,6 +38,7 @@ class LayerGroup:
     types: tuple[PartitionType, ...]
     weights: bool = False
     deferred_gradient: tuple[PartitionType, ...] = ()
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,6 +162,23 @@ def _layer_group(
     can: dict[PartitionType, bool] = {"I": not weights, "III": channels, "whole": True, "II": active or taken}
     name = f"{first.layer} (for all readers)" if first.reshard_point else first.layer
     return LayerGroup(name, None, tasks, tuple(type for type, own in can.items() if own), weights, deferred_gradient)
+
+
+def with_tables_shared(graph: PlanGraph) -> PlanGraph:
+    """The network with type II alone for all tables whose rows it cuts."""
+    placed = {group for group in range(len(graph.groups)) if is_placed(graph, group)}
+    return replace(
+        graph,
+        groups=tuple(
+            replace(group, types=("II",), asked=True) if number in placed else group
+            for number, group in enumerate(graph.groups)
+        ),
+    )
+
+
+def is_placed(graph: PlanGraph, group: int) -> bool:
+    """Whether a layer group looks up a table of which type II cuts the rows."""
+    return any(graph.program.tasks[number].placed for number in graph.groups[group].tasks)
 
 
 def with_paper_types(graph: PlanGraph, *, by_batch: bool) -> PlanGraph:

@@ -90,8 +90,8 @@ class Task:
     multiply-accumulates of its forward product. `gradients`: for each operand whether the task contributes to its
     gradient. `axes` are those along which the consumers of a `reshard_point` of weights split them. `linear` are the
     operands in which the result is linear with all others fixed; it is linear in several together if one of the cuts
-    takes partial sums. `parts`: the results are parts of the operand, or all of it in another type. `placed`: the weights
-    are a table of which type II cuts the rows.
+    takes partial sums. `parts`: the results are parts of the operand, or all of it in another type. `placed`: the
+    weights are a table of which type II cuts the rows.
     """
 
     layer: str
@@ -248,6 +248,8 @@ def _weight(op: Operation, read: list[Value]) -> int | None:
     if not isinstance(op, EmbeddingOp) and not (isinstance(op, TrainOp) and get_layer(op).kind is Kind.MATRIX):
         return None
     sources = [value.source for value in read]
+    if isinstance(op, EmbeddingOp) and op.blocks is not None:
+        return 1 if sources[:2] == [Source.DATA, Source.PARAM] else None
     if sorted(sources) != [Source.DATA, Source.PARAM]:
         return None
     return sources.index(Source.PARAM)

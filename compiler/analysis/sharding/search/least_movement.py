@@ -61,6 +61,8 @@ def candidate_types(group: LayerGroup, rule: Rule) -> tuple[PartitionType, ...]:
         wanted: PartitionType = "II" if group.weights else "I"
         return (wanted,) if rule.by_batch and wanted in group.types else group.types
     types = rule.of_kind(group.kind)
+    if group.asked:
+        return group.types
     if len(types) == 1:
         return types
     return tuple(type for type in types if type in group.types) or (group.types if "I" in types else types[:1])
