@@ -25,6 +25,7 @@ from npuc.compiler.layers.base import Array, Combine, Cut, rebuilt
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.tensors import Tensor, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.embedding import EmbeddingOp
 from npuc.dialects.train.signature import arguments_of
 from tests.calls import COUNTED, all_calls
 from tests.calls.values import build, random_values
@@ -164,6 +165,8 @@ def test_parts_of_listed_operations(case: Case, data: st.DataObject) -> None:
 def _values(random: np.random.Generator, op: TrainOp, number: int, share: bool) -> Array:
     """Random values of an operand: integers, of a probability between 0 and 1."""
     type = tensor_type(op.operands[number])
+    if isinstance(op, EmbeddingOp) and op.operands[number] is op.blocks:
+        return np.arange(*type.get_shape())
     if holds_integers(type):
         values = random.integers(0, get_layer(op).index_limit(op, number) or 2, type.get_shape())
         return NUMBERS.hold(values, type.element_type)

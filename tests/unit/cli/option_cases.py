@@ -103,6 +103,7 @@ SHARED = {
     "--plan-objective": Case("--plan-objective memory", "--devices 4 --parallel joint"),
     "--exact-plan": Case("--exact-plan", "--devices 4 --parallel joint"),
     "--zero": Case("--zero", "--devices 4"),
+    "--tables": Case("--tables rows", "--devices 4"),
     "--collectives": Case("--collectives themis-scf", _CLUSTER),
     "--chunks": Case("--chunks 4", _CLUSTER),
     "--bucket-mib": Case("--bucket-mib 1", _CLUSTER),
@@ -133,6 +134,18 @@ _DEEP = {
 """Commands on a network of which something can be run again."""
 SEARCHED_STUDY = "study digamma --preset inference --network net.dsl --evaluations 20"
 _SHARED_STEP = "--devices 4 --statistics"
+_WORDS = {
+    "compile": "compile words.dsl",
+    "explain": "explain words.dsl",
+    "check": "check words.dsl --statistics",
+    "run": "run words.dsl --inputs words.npz --statistics",
+    "sweep": "sweep words.dsl --csv s.csv --vary batch=4,8",
+    "map": "map words.dsl --hw nvdla --budget 4 --statistics",
+    "design": f"design words.dsl {DESIGN} --statistics",
+    "flexibility": "flexibility words.dsl --hw nvdla --budget 4 --statistics",
+    "network": f"network words.dsl {SPLIT} --devices 4",
+}
+"""Commands on a network with a table."""
 
 BASE = {
     "compile": "compile net.dsl",
@@ -179,6 +192,7 @@ OWN = {
     "network --exact-plan": Case("--exact-plan", "--parallel joint"),
     "network --quiet": Case("-q", "--set maestro.num_pes=2"),
     **{f"{verb} --recompute": Case("--recompute full", command=command) for verb, command in _DEEP.items()},
+    **{f"{verb} --tables": Case("--tables rows", "--devices 4", command) for verb, command in _WORDS.items()},
     "run --debug-only": Case("--debug-only lower-to-npu,lower-vector", "-O 0"),
     "run --devices": Case("--devices 4", "--statistics"),
     "run --parallel": Case("--parallel mp", _SHARED_STEP),

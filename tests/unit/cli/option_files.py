@@ -53,12 +53,23 @@ levels = [
     { kind = "fc", size = 2, gb_per_s = 20, link_usd_per_gb_per_s = 2 },
 ]
 """
+TABLES = """\
+network words(batch=4, length=2, hidden=8) {
+  input  x: i32[batch, length]
+  labels y: i32[batch]
+  e = embedding(x, 16, 8)
+  logits = linear(relu(linear(sum(e, axis=1), hidden)), 4)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
 FILES = {
     "phases.toml": "samples_per_epoch = 40\n[[phases]]\nepochs = 3\n",
     "low.toml": (
         "samples_per_epoch = 40\n[[programs]]\nname = 'low'\nprecision = 'bf16'\n"
         "[[phases]]\nepochs = 3\nprogram = 'low'\n"
     ),
+    "words.dsl": TABLES,
     "net.dsl": NETWORK,
     "forward.dsl": NETWORK.replace("  optimizer sgd(lr=0.1, momentum=0.9)\n", ""),
     "wide.dsl": NETWORK.replace("  input", "   input"),

@@ -36,6 +36,7 @@ def run_in(folder: Path, command: str) -> Observed:
         (folder / name).write_text(text)
     (folder / "sweep.json").write_text(SWEEP)
     np.savez(folder / "in.npz", x=np.ones((4, 8), np.float32), y=np.zeros(4, np.int32))
+    np.savez(folder / "words.npz", x=np.ones((4, 2), np.int32), y=np.zeros(4, np.int32))
     np.savez(folder / "graph.npz", x=np.ones((4, 6), np.float32), y=np.zeros(4, np.int32))
     there = {path: path.read_bytes() for path in folder.iterdir()}
     out, err = io.StringIO(), io.StringIO()

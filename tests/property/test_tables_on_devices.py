@@ -1,0 +1,100 @@
+"""Embedding tables shared among devices: results of one device to the bit, and each exchange as its closed form."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xdsl.dialects.builtin import ModuleOp, TensorType, i32
+
+from npuc.compiler.core.builder import Optimizer
+from npuc.compiler.interpreter.execute import Run, execute, the_function
+from npuc.compiler.layers.base import Array
+from npuc.compiler.transforms.autodiff import differentiate
+from npuc.compiler.transforms.parallelize import ParallelizePass
+from npuc.frontends.mlir import make_context
+from tests.networks import Net, dot_loss, integer_data
+
+MESHES = ((2,), (3,), (4,), (2, 2), (2, 3), (2, 2, 2))
+OPTIMIZERS = (Optimizer("sgd", {"lr": 1.0}), Optimizer("sgd", {"lr": 1.0, "momentum": 0.5}))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A network with tables beside a dense layer: the devices of a mesh, and a batch of ids of each table."""
+
+    sizes: tuple[int, ...]
+    batch: int
+    rows: tuple[int, ...]
+    width: int
+    module: ModuleOp
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> Tables:
+    """Few rows, so that a batch names some of them several times, and a product whose gradients stay integers."""
+    sizes = draw(st.sampled_from(MESHES))
+    devices = prod(sizes)
+    batch, width = devices * draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    rows = tuple(devices * draw(st.integers(1, 3)) for _ in range(draw(st.integers(1, 4))))
+    net = Net()
+    x = net.input("x", batch, 2)
+    total = net.call("linear", x, width, bias=False)
+    for number, count in enumerate(rows):
+        ids = net.b.input(f"ids{number}", TensorType(i32, [batch]))
+        weight = net.param(f"weight{number}", count, width)
+        found = net.call("embedding", ids, weight=weight, layer=f"table{number}")
+        total = net.call("add", total, found)
+    module = net.finish(dot_loss(net, total), draw(st.sampled_from(OPTIMIZERS)))
+    return Tables(sizes, batch, rows, width, module)
+
+
+def step_of(module: ModuleOp, sizes: tuple[int, ...], **options: str) -> ModuleOp:
+    """The training step of a forward module on the devices of a mesh."""
+    shared = module.clone()
+    ParallelizePass(mesh="x".join(map(str, sizes)), **options).apply(make_context(), shared)
+    differentiate(the_function(shared))
+    shared.verify()
+    return shared
+
+
+def everything(run: Run) -> dict[str, Array]:
+    """All that a step computes, by name."""
+    found = {"loss": np.asarray(run.loss)}
+    for what, values in (("gradient", run.gradients), ("new", run.updated), ("output", run.outputs)):
+        found |= {f"{what} {name}": value for name, value in values.items()}
+    return found
+
+
+@settings(max_examples=60)
+@given(tables=networks(), strategy=st.sampled_from(("dp", "hypar", "joint")), seed=st.integers(0, 99))
+def test_tables_by_rows_compute_what_one_device_does_to_the_bit(tables: Tables, strategy: str, seed: int) -> None:
+    one = tables.module.clone()
+    differentiate(the_function(one))
+    data = integer_data(one, seed)
+    shared = step_of(tables.module, tables.sizes, strategy=strategy, convention="physical", tables="rows")
+    alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
+    assert alone.keys() == together.keys()
+    assert all(np.array_equal(alone[name], together[name]) for name in alone)
+
+
+@settings(max_examples=30)
+@given(tables=networks())
+def test_each_exchange_of_a_table_by_rows_moves_its_closed_form(tables: Tables) -> None:
+    shared = step_of(tables.module, tables.sizes, strategy="dp", tables="rows")
+    run = execute(shared, integer_data(tables.module), double=True)
+    assert run.traffic is not None
+    devices = prod(tables.sizes)
+    for number in range(len(tables.rows)):
+        rows = [row for row in run.traffic.rows if row.layer == f"table{number}"]
+        # of one direction, which is half of what all devices read
+        vectors = Fraction(devices * tables.batch * tables.width * (devices - 1), 2 * devices)
+        assert sum(row.elements for row in rows if row.op == "dist.reduce_scatter") == vectors
+        assert sum(row.elements for row in rows if row.op == "dist.all_gather") == vectors
+        assert {row.op for row in rows if row.elements} <= {"dist.reduce_scatter", "dist.all_gather"}
+        assert {(row.op, row.role) for row in rows if row.elements} == {
+            ("dist.reduce_scatter", "forward"),
+            ("dist.all_gather", "dx"),
+        }

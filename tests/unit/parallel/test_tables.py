@@ -1,0 +1,110 @@
+"""Embedding tables on many devices: how reports show them, when plans choose them, and what is refused."""
+
+import numpy as np
+import pytest
+from typing_extensions import Unpack
+
+from npuc.compiler import compile_source, run_source
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.report import Report
+
+NET = """
+network net(batch=64, tables=[64, 128, 64, 256], size=16, lookups=1) {
+  input numbers: f32[batch, 8]
+  input categories: i32[len(tables), batch, lookups]
+  input clicked: f32[batch, 1]
+  ids = unbind(categories)
+  features = [linear(numbers, 16)]
+  for i in 0..len(tables) {
+    table = embedding(ids[i], tables[i], size)
+    features = features + [sum(table, axis=1)]
+  }
+  logits = linear(relu(linear(concat(features, axis=1), 32)), 1)
+  loss binary_cross_entropy_with_logits(logits, clicked)
+  optimizer sgd(lr=0.1)
+}
+"""
+TIED = """
+network tied(batch=8) {
+  input t: i32[batch, 4]
+  labels y: i32[batch, 4]
+  word = param([16, 8])
+  x = embedding(t, weight=word)
+  logits = matmul(x, word, transpose_b=true)
+  loss cross_entropy(logits, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+SHARED: CompileKeywords = {"hardware": "igo-small", "opt_level": 0, "mesh": "8", "precision": "f32"}
+
+
+def compiled(**more: Unpack[CompileKeywords]) -> Report:
+    return compile_source(NET, **{**SHARED, **more})
+
+
+def elements(report: Report) -> int:
+    assert report.parallel is not None
+    return int(report.parallel.total.elements)
+
+
+@pytest.mark.parametrize("strategy", ["dp", "mp", "owt", "hypar", "joint", "accpar", "accpar-joint"])
+def test_every_strategy_cuts_the_tables_by_rows_where_that_is_asked(strategy: str) -> None:
+    report = compiled(parallel=strategy, tables="rows")
+    assert report.parallel is not None
+    (level,) = report.parallel.levels
+    own = {name for name in level.choices if name.endswith("table")}
+    assert len(own) == 4
+    assert {level.choices[name] for name in own} == {"II" if "accpar" in strategy else "mp"}
+    assert level.cuts is not None
+    assert {level.cuts[name] for name in own} == {"rows"}
+
+
+def test_a_device_keeps_its_rows_of_tables_gradients_and_states() -> None:
+    whole, rows = compiled(parallel="dp"), compiled(parallel="dp", tables="rows")
+    assert whole.memory is not None
+    assert rows.memory is not None
+    table_bytes, lists = 4 * 16 * (64 + 128 + 64 + 256), 4 * (8 + 1)
+    assert whole.memory.argument_bytes - rows.memory.argument_bytes == table_bytes * 7 // 8 - lists
+
+
+def test_the_tables_gradients_do_not_move() -> None:
+    rows = [row for row in compiled(parallel="dp", tables="rows").ops if row.phase == "comm" and "table" in row.name]
+    assert {row.op for row in rows} == {"dist.all_gather", "dist.reduce_scatter"}
+
+
+def test_plans_that_choose_take_tables_by_rows_only_where_less_moves() -> None:
+    for strategy in ("hypar", "joint"):
+        for size in (16, 12):
+            options: CompileKeywords = {"parallel": strategy, "convention": "physical", "defines": {"size": size}}
+            free, rows = compiled(**options), compiled(**options, tables="rows")
+            assert elements(free) <= elements(rows)
+    # columns do not divide among the devices, and all gradients of the tables are more than all vectors
+    assert elements(free) == elements(rows)
+
+
+def test_what_is_asked_for_is_refused_where_it_cannot_be() -> None:
+    with pytest.raises(CapacityError, match=r"table '0\.table\.weight' has 60 rows, expected a multiple of 8"):
+        compiled(parallel="dp", tables="rows", defines={"tables": [60, 64]})
+    with pytest.raises(SourceError, match="norms of whole parameters, so that no table is cut by rows"):
+        compile_source(NET.replace("sgd", "lamb"), **SHARED, tables="rows")
+    with pytest.raises(SourceError, match="found no table that embeddings alone read"):
+        compile_source(TIED, **SHARED, tables="rows")
+    with pytest.raises(UsageError, match="unknown placement of tables 'cols'"):
+        compiled(parallel="dp", tables="cols")
+    with pytest.raises(NpucError, match="tables is 'cols', expected rows"):
+        compile_source(NET, pipeline="parallelize{tables=cols}")
+
+
+def test_a_table_with_other_readers_is_left_as_it_is_and_told() -> None:
+    text = TIED.replace("x = embedding(t, weight=word)", "x = embedding(t, weight=word) + embedding(t, 16, 8)")
+    report = compile_source(text, **SHARED, parallel="dp", tables="rows")
+    (told,) = [warning for warning in report.warnings if "table" in warning]
+    assert "table 'word' is not cut by rows: layer 'logits' reads it, too, which is no embedding" in told
+
+
+def test_an_index_outside_of_the_whole_table_is_said_as_on_one_device() -> None:
+    ids = np.full((4, 64, 1), 64)
+    data = {"numbers": np.ones((64, 8)), "categories": ids, "clicked": np.ones((64, 1))}
+    with pytest.raises(SourceError, match=r"argument 'ids' holds 64 at .*, expected 0 to 63"):
+        run_source(NET, inputs=data, pipeline='parallelize{strategy=dp mesh="8" tables=rows},autodiff')
