@@ -75,8 +75,8 @@ def _backward(
     step: Step, forward: list[Operation], loss: SSAValue, trained: list[SSAValue], inputs: list[SSAValue]
 ) -> None:
     """Emit the derivatives of `loss` with respect to the trained parameters."""
-    active, fed = _reached(forward, trained), _reached(forward, inputs, integers=True)
-    types = gradient_types(forward, trained, fed.__contains__)
+    active, fed = _reached(forward, trained), _reached(forward, inputs)
+    types = gradient_types(forward, trained, _reached(forward, inputs, integers=True).__contains__)
     if loss not in active:
         return
     assert isinstance(loss.owner, Operation)

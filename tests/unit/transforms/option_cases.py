@@ -16,6 +16,14 @@ network mlp(batch=8, hidden=24) {
   optimizer sgd(lr=0.1, momentum=0.9)
 }
 """
+WORDS = """\
+network words(batch=8) {
+  input  x: i32[batch]
+  labels y: i32[batch]
+  loss cross_entropy(linear(embedding(x, 16, 8), 4), y)
+  optimizer sgd(lr=0.1)
+}
+"""
 IMAGES = """\
 network images(batch=2) {
   input  x: f32[batch, 3, 6, 6]
@@ -97,6 +105,7 @@ EFFECTS = {
     "parallelize devices": Effect("devices=4"),
     "parallelize convention": Effect("convention=physical"),
     "parallelize objective": Effect("objective=memory", beside="strategy=joint"),
+    "parallelize tables": Effect("tables=rows", beside="strategy=dp", network=WORDS),
     "parallelize zero": Effect("zero=true", beside="strategy=dp"),
     "parallelize memory-mib": Effect("memory-mib=0.05", beside="strategy=joint", network=LARGE),
     "parallelize mesh": Effect('mesh="2x2"'),
