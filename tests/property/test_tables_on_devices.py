@@ -51,10 +51,11 @@ def networks(draw: st.DrawFn) -> Tables:
     return Tables(sizes, batch, rows, width, module)
 
 
-def step_of(module: ModuleOp, sizes: tuple[int, ...], **options: str) -> ModuleOp:
+def step_of(module: ModuleOp, sizes: tuple[int, ...], strategy: str, tables: str) -> ModuleOp:
     """The training step of a forward module on the devices of a mesh."""
     shared = module.clone()
-    ParallelizePass(mesh="x".join(map(str, sizes)), **options).apply(make_context(), shared)
+    mesh = "x".join(map(str, sizes))
+    ParallelizePass(strategy, mesh=mesh, convention="physical", tables=tables).apply(make_context(), shared)
     differentiate(the_function(shared))
     shared.verify()
     return shared
@@ -74,7 +75,7 @@ def test_tables_by_rows_compute_what_one_device_does_to_the_bit(tables: Tables, 
     one = tables.module.clone()
     differentiate(the_function(one))
     data = integer_data(one, seed)
-    shared = step_of(tables.module, tables.sizes, strategy=strategy, convention="physical", tables="rows")
+    shared = step_of(tables.module, tables.sizes, strategy, "rows")
     alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
     assert alone.keys() == together.keys()
     assert all(np.array_equal(alone[name], together[name]) for name in alone)
@@ -83,7 +84,7 @@ def test_tables_by_rows_compute_what_one_device_does_to_the_bit(tables: Tables, 
 @settings(max_examples=30)
 @given(tables=networks())
 def test_each_exchange_of_a_table_by_rows_moves_its_closed_form(tables: Tables) -> None:
-    shared = step_of(tables.module, tables.sizes, strategy="dp", tables="rows")
+    shared = step_of(tables.module, tables.sizes, "dp", "rows")
     run = execute(shared, integer_data(tables.module), double=True)
     assert run.traffic is not None
     devices = prod(tables.sizes)

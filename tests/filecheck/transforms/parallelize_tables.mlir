@@ -30,7 +30,7 @@ func.func @net(
 // TWO: %[[SUM:.*]] = train.embedding
 // TWO-NEXT: %[[PART:.*]] = dist.reduce_scatter %[[SUM]] axis 0 over [1] {layer = "e"} : (tensor<8x4xf32>) -> tensor<4x4xf32>
 // TWO-NEXT: %{{.*}} = dist.reduce_scatter %[[PART]] axis 0 over [0] within [1] {layer = "e"} : (tensor<4x4xf32>) -> tensor<2x4xf32>
-// TWO: dist.all_gather %{{.*}} axis 0 over [0] within [1] {layer = "e", role = "dx"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
-// TWO-NEXT: %[[DY:.*]] = dist.all_gather %{{.*}} axis 0 over [1] {layer = "e", role = "dx"} : (tensor<4x4xf32>) -> tensor<8x4xf32>
+// TWO: dist.all_gather %{{.*}} axis 0 over [0] within [1] {layer = "e", role = "dw"} : (tensor<2x4xf32>) -> tensor<4x4xf32>
+// TWO-NEXT: %[[DY:.*]] = dist.all_gather %{{.*}} axis 0 over [1] {layer = "e", role = "dw"} : (tensor<4x4xf32>) -> tensor<8x4xf32>
 // TWO-NEXT: %[[DW:.*]] = train.embedding_dw %[[DY]], %{{.*}}, %{{.*}} of 16 {layer = "e", role = "dw"} : (tensor<8x4xf32>, tensor<8xi32>, tensor<1xi32>) -> tensor<4x4xf32>
 // TWO-NEXT: train.sgd %w, %[[DW]]

@@ -37,6 +37,7 @@ network tied(batch=8) {
 }
 """
 SHARED: CompileKeywords = {"hardware": "igo-small", "opt_level": 0, "mesh": "8", "precision": "f32"}
+BY_ROWS: CompileKeywords = {**SHARED, "parallel": "dp", "tables": "rows"}
 
 
 def compiled(**more: Unpack[CompileKeywords]) -> Report:
@@ -77,7 +78,7 @@ def test_plans_that_choose_take_tables_by_rows_only_where_less_moves() -> None:
     for strategy in ("hypar", "joint"):
         for size in (16, 12):
             options: CompileKeywords = {"parallel": strategy, "convention": "physical", "defines": {"size": size}}
-            free, rows = compiled(**options), compiled(**options, tables="rows")
+            free, rows = compiled(**options), compiled(**{**options, "tables": "rows"})
             assert elements(free) <= elements(rows)
     # columns do not divide among the devices, and all gradients of the tables are more than all vectors
     assert elements(free) == elements(rows)
@@ -87,9 +88,9 @@ def test_what_is_asked_for_is_refused_where_it_cannot_be() -> None:
     with pytest.raises(CapacityError, match=r"table '0\.table\.weight' has 60 rows, expected a multiple of 8"):
         compiled(parallel="dp", tables="rows", defines={"tables": [60, 64]})
     with pytest.raises(SourceError, match="norms of whole parameters, so that no table is cut by rows"):
-        compile_source(NET.replace("sgd", "lamb"), **SHARED, tables="rows")
+        compile_source(NET.replace("sgd", "lamb"), **BY_ROWS)
     with pytest.raises(SourceError, match="found no table that embeddings alone read"):
-        compile_source(TIED, **SHARED, tables="rows")
+        compile_source(TIED, **BY_ROWS)
     with pytest.raises(UsageError, match="unknown placement of tables 'cols'"):
         compiled(parallel="dp", tables="cols")
     with pytest.raises(NpucError, match="tables is 'cols', expected rows"):
@@ -98,7 +99,7 @@ def test_what_is_asked_for_is_refused_where_it_cannot_be() -> None:
 
 def test_a_table_with_other_readers_is_left_as_it_is_and_told() -> None:
     text = TIED.replace("x = embedding(t, weight=word)", "x = embedding(t, weight=word) + embedding(t, 16, 8)")
-    report = compile_source(text, **SHARED, parallel="dp", tables="rows")
+    report = compile_source(text, **BY_ROWS)
     (told,) = [warning for warning in report.warnings if "table" in warning]
     assert "table 'word' is not cut by rows: layer 'logits' reads it, too, which is no embedding" in told
 
