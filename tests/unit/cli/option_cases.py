@@ -143,7 +143,7 @@ _WORDS = {
     "map": "map words.dsl --hw nvdla --budget 4 --statistics",
     "design": f"design words.dsl {DESIGN} --statistics",
     "flexibility": "flexibility words.dsl --hw nvdla --budget 4 --statistics",
-    "network": f"network words.dsl {SPLIT} --devices 4",
+    "network": f"network words.dsl {SPLIT}",
 }
 """Commands on a network with a table."""
 

@@ -28,7 +28,6 @@ MEANINGLESS = {
     "compile net.dsl --zero": "--devices",
     "compile words.dsl --tables rows": "--tables rows needs --devices N",
     "compile words.dsl --devices 4 --tables columns": "unknown placement of tables 'columns'",
-    "compile net.dsl --devices 4 --tables rows": "found no table that embeddings alone read",
     "compile net.dsl --devices 4 -p parallelize,autodiff": "--devices and the pass parallelize of -p say the same",
     "check net.dsl --recompute full -p autodiff,recompute": "--recompute and the pass recompute of -p say the same",
     "run net.dsl --devices 2 --zero=1 -p autodiff,shard-updates": "--zero and the pass shard-updates of -p",
