@@ -144,6 +144,7 @@ _WORDS = {
     "design": f"design words.dsl {DESIGN} --statistics",
     "flexibility": "flexibility words.dsl --hw nvdla --budget 4 --statistics",
     "network": f"network words.dsl {SPLIT}",
+    "training": "training words.dsl --phases phases.toml",
 }
 """Commands on a network with a table."""
 
