@@ -50,7 +50,7 @@ def constrained(network: str, constraints: str) -> Flexibility:
     free = {f"flexibility.{axis}": "any" for axis in ("order", "parallel", "shape")}
     return flexibility_file(
         f"samples:{network}",
-        budget=40,
+        budget=10,
         samples=20_000,
         constraints=constraints,
         hardware=MACHINES[0],

@@ -183,6 +183,14 @@ def test_the_best_of_each_class_is_that_of_all_its_mappings_that_meet_constraint
 
 
 @pytest.mark.parametrize("rows", RULES)
+def test_a_few_mappings_are_enough_to_find_one(rows: Rows) -> None:
+    (one,) = searched(rules(*rows)).prepared
+    budget, free = len(shapes_of(ELEMENTS)), classes()[-1]
+    (best,) = ClassSearch("time", budget, 0).run(one.task, one.choices, one.own, [free], lambda count: None)
+    assert best.cost is not None
+
+
+@pytest.mark.parametrize("rows", RULES)
 def test_what_is_found_meets_the_constraints(rows: Rows) -> None:
     (one,) = searched(rules(*rows)).prepared
     for best in ClassSearch("time", 50, 1).run(one.task, one.choices, one.own, classes(), lambda count: None):

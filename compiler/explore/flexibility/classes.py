@@ -87,6 +87,8 @@ class ClassSearch:
         if not expression.space.fanouts:
             return best
         start = expression.genomes(join(found)) if found else None
+        if start is None and expression.space.constraints is not None:
+            start = expression.smallest()
         mapper = GeneticMapper(expression.space, self.seed, task.capacity, expression=expression, first=start)
         search(
             mapper,

@@ -141,6 +141,22 @@ class ClassExpression(Expression):
         orders = np.array([level.order for level in found.levels])
         return Genomes(chosen, tiles, orders, *spread_genes(space, found))
 
+    def smallest(self) -> Genomes:
+        """
+        Genomes with the smallest tiles that constraints leave, one for each shape of the array: if mappings of some
+        shape fit the buffers, these are likely to.
+        """
+        space = self.space
+        count, dims = len(space.fanouts), len(space.dims)
+        cut = np.array(space.cut, np.int64)
+        return Genomes(
+            np.arange(count),
+            np.ones((space.levels, dims, count)),
+            np.broadcast_to(np.arange(dims)[:, None], (space.levels, dims, count)).copy(),
+            np.broadcast_to(cut[:, None], (space.levels, len(cut), count)).copy(),
+            np.ones((space.levels, count)),
+        )
+
 
 def spread_genes(space: MapSpace, found: Candidates) -> tuple[Ints, Floats]:
     """The genes `spread` and `share` of genomes of which each level spreads the same dimension as a mapping's."""
