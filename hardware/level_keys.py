@@ -9,12 +9,12 @@ same in both, and a loaded one has it in both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
-from npuc.compiler.core.kinds import Scalar, Value
+from npuc.compiler.core.kinds import Entry, Scalar, Value
 from npuc.compiler.core.numbers import as_written
 
 LEVELS, OFF_CHIP = "memory.levels", "DRAM"
@@ -68,7 +68,7 @@ class Disagreement(Exception):
         self.key, self.number, self.field, self.message = key, number, field, message
 
 
-def wrong_rows(rows: list[dict[str, Scalar]]) -> tuple[int, str] | None:
+def wrong_rows(rows: Sequence[Mapping[str, Entry]]) -> tuple[int, str] | None:
     """The first entry of `memory.levels` that does not go with those before it, and why; None where all do."""
     names = [row["name"] for row in rows]
     for number, row in enumerate(rows):

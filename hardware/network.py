@@ -13,7 +13,7 @@ from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES, Latency
 from npuc.compiler.analysis.interconnect.described import NETWORK, level_of_row, network_attr
 from npuc.compiler.analysis.interconnect.topology import Interconnect
 from npuc.compiler.analysis.sharding.heterogeneous.fleet import Device
-from npuc.compiler.core.kinds import Scalar
+from npuc.compiler.core.kinds import Entry, real
 from npuc.compiler.core.numbers import as_written
 from npuc.hardware.description import Hardware
 
@@ -39,8 +39,6 @@ def stamp_network(module: ModuleOp, hardware: Hardware) -> None:
         module.attributes[NETWORK] = network_attr(rows, latency_of(hardware), element_bytes)
 
 
-def groups_of(rows: Sequence[Mapping[str, Scalar]]) -> list[Device]:
+def groups_of(rows: Sequence[Mapping[str, Entry]]) -> list[Device]:
     """The devices of `network.groups`, one of each group, in operations and bytes a second."""
-    return [
-        Device(as_written(float(row["tflops"])) * 10**12, as_written(float(row["gb_per_s"])) * 10**9) for row in rows
-    ]
+    return [Device(as_written(real(row["tflops"])) * 10**12, as_written(real(row["gb_per_s"])) * 10**9) for row in rows]

@@ -16,19 +16,24 @@ from pathlib import Path
 from typing import cast
 
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
-from npuc.compiler.analysis.interconnect.topology import KINDS, PRICES, SWITCH_PRICE, Kind
+from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, PRICES, SWITCH_PRICE, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, ROWS, RULES
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, Key, Real, Rows, Scalar, Text
+from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Entry, Flag, Integer, Integers, Key, Real, Rows, Text
 from npuc.compiler.core.options import PRECISIONS
 from npuc.hardware.level_keys import LEVELS, wrong_rows
 from npuc.hardware.memories import MEMORIES
 from npuc.hardware.technology import LEAST_NODE, MOST_NODE
 
 
-def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
-    """A pair is two, collectives have an algorithm for the kind of level, and only a switch has the price of one."""
+def _wrong_level(row: Mapping[str, Entry]) -> str | None:
+    """
+    A torus or mesh has sizes, others a size; a pair is two, collectives have an algorithm for the kind of level, and
+    only a switch has the price of one.
+    """
+    if (wrong := _wrong_size(row)) is not None:
+        return wrong
     if row["kind"] == "pair" and row["size"] != 2:
         return f"size: expected 2 of a pair (several levels, or kind 'ring', 'fc' or 'switch'), got {row['size']}"
     if "algorithm" in row:
@@ -41,20 +46,30 @@ def _wrong_level(row: Mapping[str, Scalar]) -> str | None:
     return None
 
 
-_PRICE = Real(1e6, zero=True)
+def _wrong_size(row: Mapping[str, Entry]) -> str | None:
+    kind, own, other = row["kind"], *(("sizes", "size") if row["kind"] in GRIDS else ("size", "sizes"))
+    if other in row:
+        example = "sizes = [4, 4, 4]" if own == "sizes" else "size = 64"
+        return f"{other}: a {kind} has {own} in its place, for example {example}"
+    return None if own in row else f"missing key '{own}', which a {kind} has"
 
+
+_PRICE = Real(1e6, zero=True)
+MOST_DEVICES = 1 << 20
+"""Of a level of the network."""
 
 _LEVEL = Rows(
     {
         "kind": Text(KINDS),
-        "size": Integer(2, 1 << 20),
+        "size": Integer(2, MOST_DEVICES),
+        "sizes": Integers(2, MOST_DEVICES, 6),
         "gb_per_s": BANDWIDTH,
         "latency_ns": Real(1e9, zero=True),
         "pj_per_byte": ENERGY,
         "algorithm": Text(),
         **dict.fromkeys(PRICES, _PRICE),
     },
-    needed=("kind", "size", "gb_per_s"),
+    needed=("kind", "gb_per_s"),
     defaults={"latency_ns": 0.0},
     wrong=_wrong_level,
     files="the name of a network file of ASTRA-sim",

@@ -81,6 +81,8 @@ def carry(group: CommunicationGroup, source: int, target: int, size: Fraction) -
             yield Message(size, ((source, target),), 1)
         case "switch":
             yield Message(size, (("up", source), ("down", target)), 1)
+        case "torus" | "mesh":
+            raise AssertionError("those of several dimensions are walked in grid_walk")
         case "ring":
             ways = [around(group.level, source, target, turn, size) for turn in (1, -1)]
             if not group.closed:

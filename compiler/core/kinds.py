@@ -13,7 +13,16 @@ from typing import Literal, cast
 from npuc.compiler.core.options import UNLIMITED
 
 Scalar = bool | int | float | str
-Value = Scalar | list[dict[str, Scalar]]
+Entry = Scalar | list[int]
+"""A value of a table in a list."""
+Value = Scalar | list[dict[str, Entry]]
+
+
+def real(value: Entry) -> float:
+    """A number of a table as a float. Raises `TypeError` for what is none."""
+    if not isinstance(value, int | float):
+        raise TypeError(f"expected a number, got {_found(value)}")
+    return float(value)
 
 
 class WrongValue(Exception):
@@ -150,6 +159,32 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Integers:
+    """A list of one to `count` whole numbers from `least` to `most`, whose product is at most that, too."""
+
+    least: int
+    most: int
+    count: int
+
+    def read(self, value: object) -> list[int]:
+        """`value` as a list of ints. Raises `WrongValue`."""
+        wanted = f"expected a list of 1 to {self.count} integers from {self.least:,} to {self.most:,}"
+        if not isinstance(value, list | tuple):
+            raise WrongValue(f"{wanted}, got {_found(value)}")
+        entries = cast("list[object]", value)
+        if not 1 <= len(entries) <= self.count:
+            raise WrongValue(f"{wanted}, got {len(entries)}")
+        found: list[int] = []
+        for entry in entries:
+            if isinstance(entry, bool) or not isinstance(entry, Integral) or not self.least <= int(entry) <= self.most:
+                raise WrongValue(f"{wanted}, got {show(entry)} in it")
+            found.append(int(entry))
+        if math.prod(found) > self.most:
+            raise WrongValue(f"{wanted} in all, got {math.prod(found):,}")
+        return found
+
+
+@dataclass(frozen=True)
 class Rows:
     """
     A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
@@ -159,11 +194,11 @@ class Rows:
     the name of a file may stand for the list: it is left for whoever reads such files, which `files` says in words.
     """
 
-    keys: Mapping[str, Integer | Real | Text | Flag]
+    keys: Mapping[str, Integer | Integers | Real | Text | Flag]
     needed: tuple[str, ...]
     defaults: Mapping[str, Scalar] = field(default_factory=dict[str, Scalar])
-    wrong: Callable[[Mapping[str, Scalar]], str | None] = lambda row: None
-    wrong_together: Callable[[list[dict[str, Scalar]]], tuple[int, str] | None] = lambda rows: None
+    wrong: Callable[[Mapping[str, Entry]], str | None] = lambda row: None
+    wrong_together: Callable[[list[dict[str, Entry]]], tuple[int, str] | None] = lambda rows: None
     entry: str = "entry"
     files: str = ""
 
@@ -180,7 +215,7 @@ class Rows:
             raise self._wrong_entry(*wrong)
         return rows
 
-    def _row(self, number: int, row: object) -> dict[str, Scalar]:
+    def _row(self, number: int, row: object) -> dict[str, Entry]:
         if not isinstance(row, Mapping):
             raise self._wrong_entry(number, f"expected a table with {', '.join(self.keys)}, got {_found(row)}")
         table = cast("Mapping[object, object]", row)
@@ -190,7 +225,7 @@ class Rows:
         missing = [key for key in self.needed if key not in table]
         if missing:
             raise self._wrong_entry(number, f"missing key '{missing[0]}'")
-        result: dict[str, Scalar] = {}
+        result: dict[str, Entry] = {}
         for key, kind in self.keys.items():
             if key in table:
                 try:

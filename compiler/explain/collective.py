@@ -220,6 +220,7 @@ def _levels(one: _Placed, cost: ChunkedCost) -> list[CollectiveLevel]:
             level=number,
             kind=levels[number].kind,
             size=levels[number].size,
+            sizes=list(levels[number].dimensions),
             gb_per_s=float(levels[number].bytes_per_s / 10**9),
             sent_bytes=float(sent[number]),
             busy_seconds=float(busy[number]),

@@ -14,6 +14,7 @@ from npuc.compiler.analysis.sharding.heterogeneous.workload import workload_of_n
 from npuc.compiler.analysis.sharding.search.planning import unique_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.kinds import real
 from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.distributed.heterogeneous import OPS_PER_MAC, check_heterogeneous, heterogeneous_plan
 from npuc.compiler.driver.options import options_of
@@ -76,8 +77,7 @@ def _explain_heterogeneous(
         network=network_name(module),
         defines=dict(options.defines),
         groups=[
-            DeviceGroup(devices=fleet.each, tflops=float(row["tflops"]), gb_per_s=float(row["gb_per_s"]))
-            for row in rows
+            DeviceGroup(devices=fleet.each, tflops=real(row["tflops"]), gb_per_s=real(row["gb_per_s"])) for row in rows
         ],
         layers=[names[number] for number in shown],
         parallel=heterogeneous_plan(step, names, fleet, found.best),

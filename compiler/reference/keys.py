@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError, did_you_mean
-from npuc.compiler.core.kinds import Flag, Integer, Kind, Limit, OneOf, Real, Rows, Text, Value
+from npuc.compiler.core.kinds import Entry, Flag, Integer, Integers, Kind, Limit, OneOf, Real, Rows, Text, Value
 from npuc.compiler.core.options import UNLIMITED
 from npuc.hardware import KEYS, load_hardware, preset_names
 
@@ -35,21 +35,28 @@ def key_page(name: str) -> KeyPage:
     return KeyPage(name, key.meaning, kind_words(key.kind).replace("`", ""), default, presets)
 
 
-def toml_text(value: Value) -> str:
+def toml_text(value: Value | Entry) -> str:
     """A value as TOML writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        rows = (", ".join(f"{name} = {toml_text(one)}" for name, one in row.items()) for row in value)
-        return f"[{', '.join(f'{{ {row} }}' for row in rows)}]"
+        return f"[{', '.join(map(_in_list, value))}]"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def kind_words(kind: Kind) -> str:
+def _in_list(one: int | Mapping[str, Entry]) -> str:
+    if isinstance(one, int):
+        return str(one)
+    return f"{{ {', '.join(f'{name} = {toml_text(value)}' for name, value in one.items())} }}"
+
+
+def kind_words(kind: Kind | Integers) -> str:
     """What a key may be, in Markdown."""
     match kind:
         case Integer():
             return f"integer, {kind.least:,} to {kind.most:,}"
+        case Integers():
+            return f"list of integers, {kind.least:,} to {kind.most:,}"
         case OneOf():
             return " or ".join(map(str, kind.choices))
         case Real():

@@ -61,16 +61,23 @@ class CollectiveLevel(msgspec.Struct, frozen=True, kw_only=True):
     """
     A level of the network, 0 the outermost: its `kind` and devices, the rate at which a device sends, what it sends.
 
-    `busy_seconds` are those in which the level is occupied, `use` is the part of the collective's time.
+    `sizes` are the devices along each dimension, of which a torus or mesh has several. `busy_seconds` are those in
+    which the level is occupied, `use` is the part of the collective's time.
     """
 
     level: int
     kind: str
     size: int
+    sizes: list[int]
     gb_per_s: float
     sent_bytes: float
     busy_seconds: float
     use: float
+
+    @property
+    def shown(self) -> str:
+        """The level in words: 1: torus of 4 x 4."""
+        return f"{self.level + 1}: {self.kind} of {' x '.join(f'{size:,}' for size in self.sizes)}"
 
 
 class CollectiveOrder(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ import msgspec
 Phase = Literal["forward", "dx", "dw", "dxdw", "update", "comm"]
 Kind = Literal["matrix", "vector", "data", "comm"]
 Scalar = None | bool | int | float | str
-HardwareTable = dict[str, Scalar | list[Scalar | dict[str, Scalar]]]
+HardwareTable = dict[str, Scalar | list[Scalar | dict[str, Scalar | list[int]]]]
 HardwareDict = dict[str, Scalar | HardwareTable]
 
 Define = bool | int | float | str | list[Any] | None

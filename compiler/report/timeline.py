@@ -14,8 +14,9 @@ before an exchange, the tracks of the network have a wait that names the work.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
@@ -144,7 +145,13 @@ def _levels(report: ReportData) -> list[str]:
     if not isinstance(levels, list) or all(ExchangeStages.found_in(row) is None for row in report.ops):
         return []
     shown = [level if isinstance(level, dict) else {} for level in levels]
-    return [f"network level {n} ({level.get('kind')} of {level.get('size')})" for n, level in enumerate(shown, 1)]
+    return [f"network level {n} ({level.get('kind')} of {_size(level)})" for n, level in enumerate(shown, 1)]
+
+
+def _size(level: Mapping[str, object]) -> str:
+    """The devices of a level; those along each dimension of a torus or mesh."""
+    sizes = level.get("sizes")
+    return " x ".join(map(str, cast("list[int]", sizes))) if isinstance(sizes, list) else str(level.get("size"))
 
 
 def _array(core: int) -> int:

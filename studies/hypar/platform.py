@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from npuc.compiler.core.kinds import Scalar
+from npuc.compiler.core.kinds import Entry, real
 from npuc.hardware import Hardware, load_hardware
 from npuc.studies.hypar.settings import Topology
 
@@ -48,12 +48,14 @@ class Platform:
 
     hardware: str
     machine: Hardware
-    link: Mapping[str, Scalar]
+    link: Mapping[str, Entry]
 
     @property
     def gb_per_s(self) -> float:
-        """The rate of one link of an accelerator, in GB/s; a ring has two of them."""
-        rate = float(self.link["gb_per_s"])
+        """The rate of one link of an accelerator, in GB/s; along a ring and each dimension of a torus it has two."""
+        rate, sizes = real(self.link["gb_per_s"]), self.link.get("sizes")
+        if isinstance(sizes, list):
+            return rate / (2 * len(sizes))
         return rate / 2 if self.link["kind"] == "ring" else rate
 
     @property

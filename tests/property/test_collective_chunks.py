@@ -23,7 +23,7 @@ from npuc.compiler.analysis.interconnect.chunks.policies import POLICIES, Policy
 from npuc.compiler.analysis.interconnect.chunks.schedule import ChunkedCollective, scheduled
 from npuc.compiler.analysis.interconnect.chunks.stages import ChunkOrder, LinkLevel, link_level, sent_bytes, stages_of
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost
-from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, Interconnect, NetworkLevel
 
 fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
 delays = st.one_of(st.just(Fraction(0)), fractions)
@@ -96,15 +96,12 @@ def test_sums_are_right_in_any_order_and_bytes_are_the_stages(data: st.DataObjec
 @st.composite
 def networks(draw: st.DrawFn) -> Interconnect:
     levels: list[NetworkLevel] = []
-    for kind in draw(st.lists(st.sampled_from(("pair", "ring", "fc", "switch")), min_size=1, max_size=3)):
-        size, own = (2 if kind == "pair" else draw(st.integers(2, 6))), kind
-        levels.append(NetworkLevel(_kind(own), size, draw(fractions), draw(fractions)))
+    for kind in draw(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3)):
+        count = 3 if kind in GRIDS else 1
+        sizes = (2,) if kind == "pair" else tuple(draw(st.lists(st.integers(2, 6), min_size=1, max_size=count)))
+        own = sizes if kind in GRIDS else ()
+        levels.append(NetworkLevel(kind, prod(sizes), draw(fractions), draw(fractions), sizes=own))
     return Interconnect(tuple(levels))
-
-
-def _kind(name: str) -> Kind:
-    known: dict[str, Kind] = {"pair": "pair", "ring": "ring", "fc": "fc", "switch": "switch"}
-    return known[name]
 
 
 @given(networks(), kinds, fractions, latencies)

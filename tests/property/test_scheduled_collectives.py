@@ -15,7 +15,7 @@ from xdsl.ir import Block
 from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost, baseline_chunks, chunked_cost, chunks_by
 from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES, Latency
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, collective_cost
-from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, MeshPlacement, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import GRIDS, Interconnect, Kind, MeshPlacement, NetworkLevel
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged
 from npuc.compiler.core.options import CHUNK_POLICIES, ChunkPolicy
 from npuc.compiler.interpreter.collectives import Wire, exchange
@@ -100,7 +100,7 @@ def test_other_collectives_give_the_same_in_chunks(
 fractions = st.builds(Fraction, st.integers(1, 12), st.integers(1, 5))
 
 
-LINKS: tuple[Kind, ...] = ("ring", "fc", "switch")
+LINKS: tuple[Kind, ...] = ("ring", "fc", "switch", "torus", "mesh")
 links = st.sampled_from(LINKS)
 
 
@@ -111,7 +111,9 @@ def placements(draw: st.DrawFn) -> MeshPlacement:
     mesh: list[int] = []
     for _ in range(draw(st.integers(1, 3))):
         parts = draw(st.sampled_from(((2,), (4,), (6,), (2, 2), (3, 2), (2, 3), (2, 2, 2), (2, 3, 2))))
-        levels.append(NetworkLevel(draw(links), prod(parts), draw(fractions), draw(fractions), Fraction(1)))
+        kind = draw(links)
+        sizes = draw(st.sampled_from(((prod(parts),), parts))) if kind in GRIDS else ()
+        levels.append(NetworkLevel(kind, prod(parts), draw(fractions), draw(fractions), Fraction(1), sizes=sizes))
         mesh += parts
     return Interconnect(tuple(levels)).place(mesh)
 

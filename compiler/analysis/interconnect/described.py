@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr, f64, i64
 from xdsl.ir import Attribute
 
 from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES, Latency
-from npuc.compiler.analysis.interconnect.topology import KINDS, PRICES, Interconnect, Kind, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, PRICES, Interconnect, Kind, NetworkLevel
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.kinds import Scalar
+from npuc.compiler.core.kinds import Entry, real
 from npuc.compiler.core.numbers import as_written
 from npuc.compiler.core.verify import location_of
 
@@ -35,29 +36,33 @@ class NetworkFacts:
     element_bytes: int | None = None
 
 
-def level_of_row(row: Mapping[str, Scalar]) -> NetworkLevel:
+def level_of_row(row: Mapping[str, Entry]) -> NetworkLevel:
     """A row of `network.levels` in bytes, seconds and USD."""
-    energy, algorithm = row.get("pj_per_byte"), row.get("algorithm")
+    sizes = tuple(cast("list[int]", row.get("sizes", [])))
+    algorithm = row.get("algorithm")
     return NetworkLevel(
         cast("Kind", row["kind"]),
-        int(row["size"]),
-        as_written(float(row["gb_per_s"])) * 10**9,
-        as_written(float(row["latency_ns"])) / 10**9,
-        None if energy is None else as_written(float(energy)),
+        prod(sizes) if sizes else int(_number(row["size"])),
+        _number(row["gb_per_s"]) * 10**9,
+        _number(row["latency_ns"]) / 10**9,
+        _number(row["pj_per_byte"]) if "pj_per_byte" in row else None,
         None if algorithm is None else str(algorithm),
         _price(row),
+        sizes,
     )
 
 
-def _price(row: Mapping[str, Scalar]) -> Fraction | None:
+def _price(row: Mapping[str, Entry]) -> Fraction | None:
     """The price of a byte per second that a device sends: of links, a switch and a NIC, as far as a level has them."""
-    prices = [as_written(float(row[key])) for key in PRICES if key in row]
+    prices = [_number(row[key]) for key in PRICES if key in row]
     return sum(prices, Fraction(0)) / 10**9 if prices else None
 
 
-def network_attr(
-    rows: Sequence[Mapping[str, Scalar]], latency: str, element_bytes: int | None = None
-) -> DictionaryAttr:
+def _number(value: Entry) -> Fraction:
+    return as_written(real(value))
+
+
+def network_attr(rows: Sequence[Mapping[str, Entry]], latency: str, element_bytes: int | None = None) -> DictionaryAttr:
     """The attribute of a network; `rows` are those of `network.levels`."""
     levels = ArrayAttr(DictionaryAttr({key: _value_attr(value) for key, value in row.items()}) for row in rows)
     facts: dict[str, Attribute] = {"latency": StringAttr(latency), "levels": levels}
@@ -87,19 +92,30 @@ def _facts_in(attr: Attribute) -> NetworkFacts:
     rows = cast("ArrayAttr[DictionaryAttr]", facts["levels"])
     levels = [level_of_row({key: _value(one) for key, one in row.data.items()}) for row in rows]
     named: dict[Attribute, Latency] = {StringAttr(known): known for known in LATENCIES}
-    if not levels or any(level.kind not in KINDS or level.size < 2 or level.bytes_per_s <= 0 for level in levels):
+    if not levels or not all(map(_is_level, levels)):
         raise ValueError
     own = facts.get("element_bytes")
-    return NetworkFacts(Interconnect(tuple(levels)), named[facts["latency"]], None if own is None else int(_value(own)))
+    return NetworkFacts(
+        Interconnect(tuple(levels)), named[facts["latency"]], None if own is None else int(_number(_value(own)))
+    )
 
 
-def _value_attr(value: Scalar) -> Attribute:
+def _is_level(level: NetworkLevel) -> bool:
+    own = min(level.dimensions) >= 2 and bool(level.sizes) == (level.kind in GRIDS)
+    return level.kind in KINDS and own and level.bytes_per_s > 0
+
+
+def _value_attr(value: Entry) -> Attribute:
+    if isinstance(value, list):
+        return ArrayAttr(IntegerAttr(one, i64) for one in value)
     if isinstance(value, str):
         return StringAttr(value)
     return IntegerAttr(value, i64) if isinstance(value, int) else FloatAttr(value, f64)
 
 
-def _value(attr: Attribute) -> Scalar:
+def _value(attr: Attribute) -> Entry:
+    if isinstance(attr, ArrayAttr):
+        return [one.value.data for one in cast("ArrayAttr[IntegerAttr]", attr)]
     if isinstance(attr, StringAttr):
         return attr.data
     return attr.value.data if isinstance(attr, IntegerAttr) else cast("FloatAttr", attr).value.data

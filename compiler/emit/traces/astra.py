@@ -53,16 +53,13 @@ def network_files(network: Interconnect, module: ModuleOp, latency: Latency = "s
     """
     The files of a network, as far as the devices of a program use it; all of it for a program on one device.
 
-    `latency` is what a level waits for. Raises `UsageError` for a part of a ring, which is no topology of ASTRA-sim.
+    `latency` is what a level waits for. Raises `UsageError` for a mesh and a part of a ring, which are no topologies of
+    ASTRA-sim.
     """
     mesh = mesh_of_program(module)
-    used = (
-        {number: network.levels[number].size for number in range(len(network.levels) - 1, -1, -1)}
-        if mesh is None
-        else dimensions_of(network.place(mesh.sizes))
-    )
-    levels = {number: network.levels[number] for number in used}
-    dimensions = [_dimension(level, number, used[number]) for number, level in levels.items()]
+    used = _whole(network) if mesh is None else dimensions_of(network.place(mesh.sizes))
+    levels = {number: network.levels[number] for number, _ in used}
+    dimensions = [_dimension(levels[number], number, along, size) for (number, along), size in used.items()]
     chunked = _chunked(module)
     return Emitted(
         {
@@ -70,13 +67,31 @@ def network_files(network: Interconnect, module: ModuleOp, latency: Latency = "s
             "system.json": json.dumps(_system(dimensions, max(_counts(chunked))), indent=2) + "\n",
             "remote_memory.json": json.dumps({"memory-type": "NO_MEMORY_EXPANSION"}) + "\n",
         },
-        (*_warnings(levels, dimensions), *_chunk_warnings(chunked, latency)),
+        (*_warnings(levels, dict(zip(used, dimensions, strict=True))), *_chunk_warnings(chunked, latency)),
     )
 
 
-def _dimension(level: NetworkLevel, number: int, used: int) -> _Dimension:
-    """A level, of which so many devices are used."""
-    topology = _TOPOLOGIES[level.kind]
+def _whole(network: Interconnect) -> dict[tuple[int, int], int]:
+    """All dimensions of a network by level and dimension there, innermost first, with their devices."""
+    found = {
+        (number, along): size
+        for number, level in enumerate(network.levels)
+        for along, size in enumerate(level.dimensions)
+    }
+    return dict(reversed(found.items()))
+
+
+def _dimension(level: NetworkLevel, number: int, along: int, used: int) -> _Dimension:
+    """A level or a dimension of a torus, which is a ring with its part of the bandwidth; so many devices are used."""
+    if level.kind == "torus":
+        size, rate = level.dimensions[along], level.bytes_per_s / len(level.dimensions)
+        level = NetworkLevel("ring", size, rate, level.latency_s)
+    topology = _TOPOLOGIES.get(level.kind)
+    if topology is None:
+        raise UsageError(
+            f"network.levels, level {number + 1}: ASTRA-sim has no topology for the kind '{level.kind}'",
+            hint="it has rings, full connections and switches, and a torus as a ring for each dimension",
+        )
     if topology == RING and used < level.size:
         raise UsageError(
             f"network.levels, level {number + 1}: {used} devices of a ring of {level.size} are no ring, and ASTRA-sim "
@@ -121,15 +136,18 @@ def _system(dimensions: list[_Dimension], chunks: int) -> dict[str, object]:
     }
 
 
-def _warnings(levels: dict[int, NetworkLevel], dimensions: list[_Dimension]) -> Iterator[str]:
+def _warnings(levels: dict[int, NetworkLevel], dimensions: dict[tuple[int, int], _Dimension]) -> Iterator[str]:
     """What is another thing there."""
-    for (number, level), one in zip(levels.items(), dimensions, strict=True):
-        place = f"network.levels, level {number + 1}"
+    first = {number: one for (number, _), one in reversed(dimensions.items())}
+    for number, level in levels.items():
+        place, one = f"network.levels, level {number + 1}", first[number]
+        if level.kind == "torus" and len(level.dimensions) > 1:
+            yield f"{place}: ASTRA-sim goes over the dimensions of a torus one after the other, here all work at once"
         if level.algorithm not in (None, level.kind):
             yield f"{place}: ASTRA-sim has {one.scatter} in place of '{level.algorithm}'"
         elif (level.kind, one.scatter) == ("switch", "direct"):
             yield f"{place}: ASTRA-sim has no halving and doubling of {one.size} devices, and direct in its place"
-    if any(one.topology == RING for one in dimensions):
+    if any(one.topology == RING for one in dimensions.values()):
         yield "ASTRA-sim sends one way around a ring by default, over one of the two links that a device has there"
 
 

@@ -67,10 +67,15 @@ class Communicators:
         return tuple(found)
 
 
-def dimensions_of(placement: MeshPlacement) -> dict[int, int]:
-    """The levels of the network that a mesh uses, by number, innermost first, and how many devices it uses of each."""
-    numbers = sorted({group.number for group in placement.groups}, reverse=True)
-    return {n: prod(group.size for group in placement.groups if group.number == n) for n in numbers}
+def dimensions_of(placement: MeshPlacement) -> dict[tuple[int, int], int]:
+    """
+    The dimensions of the network that a mesh uses, innermost first, and how many devices it uses of each.
+
+    A dimension is the number of a level, and of a dimension of a torus or mesh there.
+    """
+    extents = [group.extents for group in placement.groups]
+    used = sorted({dimension for own in extents for dimension in own}, reverse=True)
+    return {one: prod(own.get(one, 1) for own in extents) for one in used}
 
 
 def involved_dimensions(placement: MeshPlacement, levels: Sequence[int]) -> tuple[bool, ...] | None:
@@ -80,9 +85,8 @@ def involved_dimensions(placement: MeshPlacement, levels: Sequence[int]) -> tupl
     None where it is over a part of a dimension: over one of three halvings of a ring of 8.
     """
     found: list[bool] = []
-    for number, size in dimensions_of(placement).items():
-        own = [level for level, group in enumerate(placement.groups) if group.number == number]
-        taking_part = prod(placement.groups[level].size for level in own if level in levels)
+    for one, size in dimensions_of(placement).items():
+        taking_part = prod(placement.groups[level].extents.get(one, 1) for level in levels)
         if taking_part not in (1, size):
             return None
         found.append(taking_part == size)

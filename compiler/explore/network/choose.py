@@ -57,7 +57,7 @@ def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
         settings,
         step.work,
         tuple(
-            LevelChoice(one.kind, one.size, float(sent), None if one.usd_per_byte_per_s is None else _usd(one))
+            LevelChoice(one.kind, one.size, one.dimensions, float(sent), _usd(one))
             for one, sent in zip(levels, traffic.sent, strict=True)
         ),
         tuple(
@@ -98,9 +98,9 @@ def _solved(step: SharedStep, levels: Sequence[NetworkLevel], settings: NetworkS
     return _Solved(traffic, prices, limits, even, best)
 
 
-def _usd(level: NetworkLevel) -> float:
-    """USD for a GB/s of a device."""
-    return float((level.usd_per_byte_per_s or 0) * 10**9)
+def _usd(level: NetworkLevel) -> float | None:
+    """USD for a GB/s of a device; None where that is not known."""
+    return None if level.usd_per_byte_per_s is None else float(level.usd_per_byte_per_s * 10**9)
 
 
 def traffic_on(step: SharedStep, levels: Sequence[NetworkLevel], settings: NetworkSettings) -> StepTraffic:
@@ -164,13 +164,15 @@ def shapes_of(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[Ne
 def _sized(levels: Sequence[NetworkLevel], devices: int) -> Iterator[tuple[NetworkLevel, ...]]:
     *outer, last = levels
     if not outer:
-        if devices > 1 and (last.kind != "pair" or devices == 2):
-            yield (replace(last, size=devices),)
+        alone = last.resized(devices) if devices > 1 else None
+        if alone is not None:
+            yield (alone,)
         return
     for size in range(2, min(last.size, devices // 2) + 1):
-        if devices % size == 0 and (last.kind != "pair" or size == 2):
+        inner = last.resized(size) if devices % size == 0 else None
+        if inner is not None:
             for rest in _sized(outer, devices // size):
-                yield (*rest, replace(last, size=size))
+                yield (*rest, inner)
 
 
 def with_shapes(
@@ -189,6 +191,7 @@ def with_shapes(
                 ShapeChoice(
                     tuple(one.kind for one in levels),
                     tuple(one.size for one in levels),
+                    tuple(one.dimensions for one in levels),
                     tuple((split / GB).tolist()),
                     best.seconds,
                     None if prices is None else float(prices @ split),

@@ -36,14 +36,15 @@ class NetworkSettings:
 @dataclass(frozen=True)
 class LevelChoice:
     """
-    A level: the bytes of a step at the busiest of a device's links, times its links, and the price of a GB/s of a
-    device, None: not known.
+    A level with its devices, also along each dimension, of which a torus or mesh has several; the bytes of a step at
+    the busiest of a device's links, times its links, and the price of a GB/s of a device, None: not known.
 
     Where links share bytes evenly these are those that the device sends; where a collective crowds some of them, more.
     """
 
     kind: str
     size: int
+    dimensions: tuple[int, ...]
     sent_bytes: float
     usd_per_gb_per_s: float | None
 
@@ -65,10 +66,15 @@ class SplitChoice:
 
 @dataclass(frozen=True)
 class ShapeChoice:
-    """Levels of other sizes for as many devices, outermost first, with the best split of each."""
+    """
+    Levels of other sizes for as many devices, outermost first, with the best split of each.
+
+    `dimensions` are the devices along each dimension of a level.
+    """
 
     kinds: tuple[str, ...]
     sizes: tuple[int, ...]
+    dimensions: tuple[tuple[int, ...], ...]
     gb_per_s: tuple[float, ...]
     seconds: float
     usd: float | None

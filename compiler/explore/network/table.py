@@ -47,7 +47,8 @@ def _levels(result: NetworkResult) -> Iterator[tuple[str, ...]]:
         price = level.usd_per_gb_per_s
         rates = (f"{split[number]:,.4g}" for split in splits)
         cost = "" if price is None else f"{price:g}"
-        yield (f"b{number + 1}", level.kind, f"{level.size:,}", f"{level.sent_bytes / 1e6:,.4g}", cost, *rates)
+        shape = " x ".join(f"{size:,}" for size in level.dimensions)
+        yield (f"b{number + 1}", level.kind, shape, f"{level.sent_bytes / 1e6:,.4g}", cost, *rates)
 
 
 def _splits(result: NetworkResult) -> Iterator[tuple[str, ...]]:
@@ -75,8 +76,13 @@ def _shapes(result: NetworkResult) -> Iterator[tuple[str, ...]]:
     saved = ["", *(f"{100 * (1 - one / before):.1f}" for before, one in pairwise(values))]
     for one, step, share in zip(shapes, steps, saved, strict=True):
         usd = "" if one.usd is None else f"{one.usd:,.0f}"
-        sizes = " x ".join(map(str, one.sizes))
+        sizes = " x ".join(map(_level_size, one.dimensions))
         yield (str(len(one.sizes)), sizes, ", ".join(f"{rate:.4g}" for rate in one.gb_per_s), step, usd, share)
+
+
+def _level_size(dimensions: tuple[int, ...]) -> str:
+    text = " x ".join(map(str, dimensions))
+    return text if len(dimensions) == 1 else f"({text})"
 
 
 def _summary(result: NetworkResult) -> Iterator[tuple[str, str]]:

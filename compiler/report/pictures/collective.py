@@ -36,9 +36,7 @@ def draw_collective(one: ExplainedCollective, kind: str) -> bytes:
                     stage.begin / size + length / 2, lane, f"{stage.chunk + 1}", ha="center", va="center", color=INK
                 )
         axes.axvline(one.bound_seconds / size, color=QUIET, linestyle=(0, (5, 1.8)), label="lower bound")
-        axes.set_yticks(
-            range(len(numbers)), [f"{level.level + 1}: {level.kind} of {level.size:,}" for level in one.levels]
-        )
+        axes.set_yticks(range(len(numbers)), [level.shown for level in one.levels])
         axes.set_ylim(len(numbers) - 0.4, -0.6)
         axes.set_xlim(0, one.seconds / size)
         axes.set_xlabel(unit)

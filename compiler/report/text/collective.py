@@ -58,7 +58,7 @@ def strip(stages: Sequence[CollectiveStage], seconds: float, parts: int) -> str:
 def _rows(one: ExplainedCollective) -> Iterator[Sequence[str]]:
     yield "level", "GB/s", "sends", "works", "use, %"
     for level in one.levels:
-        name = f"{level.level + 1}: {level.kind} of {level.size:,}"
+        name = level.shown
         rate = three_digits(level.gb_per_s)
         yield name, rate, bytes_cell(level.sent_bytes), time_cell(level.busy_seconds), percent_cell(level.use)
 

@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.analysis.interconnect.collectives import Collective, collective_cost
-from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, Interconnect, Kind, NetworkLevel
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.emit.traces.astra import network_files
 from npuc.dialects.distributed.mesh import Mesh, MeshAttr
@@ -198,7 +198,8 @@ def levels() -> st.SearchStrategy[NetworkLevel]:
 
     rates = st.floats(0.1, 5000).map(lambda x: float(f"{x:.4g}"))
     waits = st.floats(0, 5000).map(lambda x: round(x, 3))
-    return st.builds(made, st.sampled_from(get_args(Kind)), st.integers(2, 9), rates, waits)
+    kinds = [kind for kind in KINDS if kind not in GRIDS]
+    return st.builds(made, st.sampled_from(kinds), st.integers(2, 9), rates, waits)
 
 
 @given(found=st.lists(levels(), min_size=1, max_size=4), kind=st.sampled_from(get_args(Collective)))
@@ -216,6 +217,25 @@ def test_what_is_written_is_read_again(found: list[NetworkLevel], kind: Collecti
     cost, same = (collective_cost(kind, 10**6, one.place(sizes), over) for one in (network, again))
     assert cost.seconds == same.seconds
     assert cost.sent_by_level() == same.sent_by_level()
+
+
+def test_a_torus_is_a_ring_for_each_dimension() -> None:
+    torus = NetworkLevel("torus", 32, Fraction(300 * 10**9), Fraction(1, 10**6), sizes=(4, 8))
+    network = Interconnect((NetworkLevel("switch", 4, Fraction(25 * 10**9)), torus))
+    found = network_files(network, ModuleOp([]))
+    content = cast("Mapping[str, str]", found.content)
+    system = json.loads(content["system.json"])
+    assert system["all-reduce-implementation"] == ["ring", "ring", "halvingDoubling"]
+    again = network_of(load_hardware({"network.levels": read_astra_network(content["network.yml"], "n")}), backend="t")
+    rings = [NetworkLevel("ring", size, Fraction(150 * 10**9), Fraction(1, 10**6)) for size in (4, 8)]
+    assert again.levels == (network.levels[0], *rings)
+    assert "ASTRA-sim goes over the dimensions of a torus one after the other" in found.warnings[0]
+
+
+def test_what_astra_sim_has_no_topology_for() -> None:
+    mesh = NetworkLevel("mesh", 16, Fraction(10**9), sizes=(4, 4))
+    with pytest.raises(UsageError, match="level 1: ASTRA-sim has no topology for the kind 'mesh'"):
+        network_files(Interconnect((mesh,)), ModuleOp([]))
 
 
 def test_the_system_has_an_algorithm_a_dimension() -> None:

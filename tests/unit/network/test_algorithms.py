@@ -80,7 +80,7 @@ def machine(kind: str, **more: str) -> dict[str, object]:
 
 
 def test_own_algorithms_have_a_file_each_and_every_kind_of_level_has_one() -> None:
-    assert ALGORITHMS.own == ("fc", "pair", "ring", "switch")
+    assert ALGORITHMS.own == ("fc", "mesh", "pair", "ring", "switch", "torus")
     assert {kind: algorithm_for(kind, None) for kind in KINDS} == {kind: ALGORITHMS.get(kind) for kind in KINDS}
 
 

@@ -16,6 +16,7 @@ from npuc.compiler.analysis.interconnect.collectives import (
     messages_cost,
 )
 from npuc.compiler.analysis.interconnect.topology import (
+    GRIDS,
     KINDS,
     CommunicationGroup,
     Interconnect,
@@ -30,13 +31,15 @@ from npuc.hardware.network import network_of
 from tests.network_walk import Walk, walk_exchange, walk_gather, walk_messages, walk_scatter
 
 numbers = st.fractions(min_value=Fraction(1, 7), max_value=9, max_denominator=7)
+STEPPED: list[Kind] = [kind for kind in KINDS if kind not in GRIDS]
+"""Kinds whose steps are walked here; those of a torus and mesh are walked in `test_grids`."""
 LATENCY, RATE, ENERGY = Fraction(3, 1000), Fraction(7, 2), Fraction(5, 3)
 
 
 @st.composite
 def levels(draw: st.DrawFn, size: int, kind: Kind | None = None) -> NetworkLevel:
     """A level of that many devices."""
-    kinds: list[Kind] = [k for k in KINDS if k != "pair" or size == 2]
+    kinds: list[Kind] = [k for k in STEPPED if k != "pair" or size == 2]
     chosen: Kind = draw(st.sampled_from(kinds)) if kind is None else kind
     return NetworkLevel(chosen, size, draw(numbers), draw(numbers | st.just(Fraction(0))), draw(numbers))
 
@@ -48,7 +51,7 @@ def parts(draw: st.DrawFn, doubling: bool = False) -> tuple[MeshPlacement, int]:
 
     With `doubling` it has 2, 4 or 8 devices on a switch, as the steps of halving and doubling need.
     """
-    kind = draw(st.sampled_from(KINDS))
+    kind = draw(st.sampled_from(STEPPED))
     size = draw(st.sampled_from([2, 4, 8] if doubling and kind == "switch" else [2, 3, 4, 5, 6, 8]))
     mesh = [2] if kind == "pair" else [n for n in (draw(st.integers(1, 3)), size, draw(st.integers(1, 3))) if n > 1]
     return Interconnect((draw(levels(prod(mesh), kind)),)).place(mesh), mesh.index(size) if kind != "pair" else 0

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler import compile_file
+from npuc.compiler.core.kinds import real
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.hardware import load_hardware
 from npuc.studies.hypar.claims import FigureRow, claim_rows
@@ -224,8 +225,8 @@ def test_what_a_reading_of_the_links_makes_equal(
         for topology in TOPOLOGIES
         if isinstance(rows := platform_of().machine_of(topology, 16, links).get("network.levels"), list)
     ]
-    assert tuple(float(rows[0]["gb_per_s"]) for rows in levels) == pytest.approx(rates)
-    assert tuple(sum(float(row["gb_per_s"]) for row in rows) for rows in levels) == pytest.approx(all_levels)
+    assert tuple(real(rows[0]["gb_per_s"]) for rows in levels) == pytest.approx(rates)
+    assert tuple(sum(real(row["gb_per_s"]) for row in rows) for rows in levels) == pytest.approx(all_levels)
     # the tree's outermost pair, eight devices on a side; the torus' four rings, cut twice, half of a rate each way
     assert (8 * rates[0], 4 * 2 * rates[1] / 2) == pytest.approx(middle)
 

@@ -30,7 +30,7 @@ from npuc.compiler.analysis.mapping.constraints.words import (
     read_tiles,
 )
 from npuc.compiler.core.errors import either
-from npuc.compiler.core.kinds import COUNT, Integer, Real, Rows, Scalar, Text
+from npuc.compiler.core.kinds import COUNT, Entry, Integer, Real, Rows, Scalar, Text
 
 RULES, DIVISORS = "constraints.rules", "constraints.divisors"
 """The keys of rules, and of tiles that divide what they are cut from."""
@@ -166,7 +166,7 @@ def rules_of(values: Mapping[str, object], name: str, text: str | None) -> MapRu
     return MapRules(rules, bool(values.get(DIVISORS, False)))
 
 
-def _wrong_rule(row: Mapping[str, Scalar]) -> str | None:
+def _wrong_rule(row: Mapping[str, Entry]) -> str | None:
     """What is wrong with a rule, after the key where it is."""
     for key in ("order", "spread", "must", "tiles"):
         if key in row:

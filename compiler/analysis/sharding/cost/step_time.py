@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f64, i64
@@ -27,7 +28,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from npuc.compiler.analysis.interconnect.collectives import Collective, collective_cost
-from npuc.compiler.analysis.interconnect.topology import KINDS, Kind, MeshPlacement, NetworkLevel
+from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, Kind, MeshPlacement, NetworkLevel
 from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
 from npuc.compiler.analysis.sharding.cost.collective_steps import steps_of
 from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, ReductionRate, Sizes, TypeSequence
@@ -143,6 +144,7 @@ def times_attr(times: Times) -> DictionaryAttr:
                 "bytes_per_s": StringAttr(str(level.bytes_per_s)),
                 "latency_s": StringAttr(str(level.latency_s)),
                 **({} if level.algorithm is None else {"algorithm": StringAttr(level.algorithm)}),
+                **({"sizes": ArrayAttr(IntegerAttr(one, i64) for one in level.sizes)} if level.sizes else {}),
             }
         )
         for level in times.levels
@@ -198,5 +200,9 @@ def _level(entries: Mapping[str, Attribute]) -> NetworkLevel:
     kind = kinds.get(words.get("kind"))
     if kind is None or not isa(size, IntegerAttr) or size.value.data < 1 or "bytes_per_s" not in words:
         raise ValueError(f"found {DictionaryAttr(dict(entries))} in {TIMES}, expected a level of the network")
+    listed = entries.get("sizes")
+    sizes = tuple(one.value.data for one in listed) if isa(listed, ArrayAttr[IntegerAttr]) else ()
+    if sizes and (kind not in GRIDS or prod(sizes) != size.value.data):
+        raise ValueError(f"found {kind} with sizes {list(sizes)} of {size.value.data} in {TIMES}")
     speed, latency = Fraction(words["bytes_per_s"]), Fraction(words.get("latency_s", "0"))
-    return NetworkLevel(kind, size.value.data, speed, latency, algorithm=words.get("algorithm"))
+    return NetworkLevel(kind, size.value.data, speed, latency, algorithm=words.get("algorithm"), sizes=sizes)
