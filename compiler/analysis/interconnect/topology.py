@@ -190,7 +190,7 @@ class Interconnect:
             remaining //= size
             group = group_on(number, self.levels[number], size, remaining)
             if group is None:
-                raise self._refusal(mesh, number, f"dimensions that the {size:,} are, or are a part of,")
+                raise self._refusal(mesh, number, f"dimensions or factors of them for the {size:,}")
             groups.append(group)
         return MeshPlacement(self, tuple(groups))
 
