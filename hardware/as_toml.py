@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from npuc.compiler.core.kinds import Value
+from npuc.compiler.core.kinds import Entry, Value
 from npuc.hardware.description import Hardware
 
 
@@ -28,11 +28,11 @@ def as_toml(machine: Hardware, remark: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _entries(values: Mapping[str, Value]) -> list[str]:
+def _entries(values: Mapping[str, Value | Entry]) -> list[str]:
     return [f"{key} = {_literal(value)}" for key, value in values.items()]
 
 
-def _literal(value: Value) -> str:
+def _literal(value: Value | Entry) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -56,7 +56,7 @@ def test_rows_are_the_closed_form() -> None:
 def test_chunks_overlap_the_torus_and_the_level_around_it(npuc: Npuc) -> None:
     for policy in ("baseline", "themis-scf", "exact"):
         chunked = messages("pod.toml", collectives=policy, chunks=4, overrides={"network.latency": "overlap"})
-        assert sum("chunks" in row.native for row in chunked) == 3
+        assert sum("chunks" in row.native for row in chunked) >= 3
         for whole, row in zip(messages("pod.toml"), chunked, strict=True):
             assert row.seconds < whole.seconds or "chunks" not in row.native
             assert row.seconds >= row.native.get("bound_seconds", whole.seconds)

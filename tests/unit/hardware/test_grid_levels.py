@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.analysis.interconnect.described import network_facts
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.explore.design.machine_file import machine_text
 from npuc.hardware import load_hardware
+from npuc.hardware.as_toml import as_toml
 from npuc.hardware.network import network_of, stamp_network
 
 TORUS: dict[str, object] = {"kind": "torus", "sizes": [4, 4, 8], "gb_per_s": 300.0}
@@ -70,7 +70,7 @@ def test_the_place_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_description_is_written_and_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     machine = load_hardware(levels(TORUS))
-    Path("again.toml").write_text(machine_text(machine, "a torus"))
+    Path("again.toml").write_text(as_toml(machine, "a torus"))
     assert load_hardware("again.toml").values == machine.values
     module = ModuleOp([])
     stamp_network(module, machine)
