@@ -38,7 +38,10 @@ class PortQueues:
         """Let these flows, of which nothing waits, cross other ports from now on."""
         self.ports = self.ports.copy()
         self.ports[:, columns] = ports
-        self._batches[:, :, columns] = 0
+        # what left its old port must not be in a batch that the new one has still to send
+        oldest = int(self._next[ports].min(initial=self._now + 1))
+        kept = np.arange(oldest, self._now + 1) % KEPT
+        self._batches[kept[:, None], :, columns] = 0
         self._head[:, columns] = 0
         self.backlog[:, columns] = 0
 
