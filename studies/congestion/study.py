@@ -122,7 +122,7 @@ def run_study(setup: CongestionSetup, done: Advance = lambda name, count: None) 
     for algorithm in ALGORITHMS:
         for routing in ROUTINGS:
             for law in setup.laws:
-                collectives.append(_collective(setup, algorithm, routing, law))
+                collectives.append(collective_time(setup, algorithm, routing, law))
                 done(f"{algorithm}, {law.name}", 1)
     patterns: list[PatternResult] = []
     curves: list[CurvePoint] = []
@@ -149,7 +149,10 @@ def model_seconds(fabric: ClosFabric, algorithm: Algorithm, size: int) -> float:
     return float(collective_cost(collective, size, mesh, range(len(levels))).seconds)
 
 
-def _collective(setup: CongestionSetup, algorithm: Algorithm, routing: Routing, law: CongestionLaw) -> CollectiveTime:
+def collective_time(
+    setup: CongestionSetup, algorithm: Algorithm, routing: Routing, law: CongestionLaw
+) -> CollectiveTime:
+    """A collective of the setup's bytes over all hosts. Raises `CapacityError` for one that does not end."""
     found = _sent(setup, algorithm, routing, law, setup.run.bytes)
     model = model_seconds(setup.fabric, algorithm, setup.run.bytes)
     return CollectiveTime(

@@ -10,7 +10,7 @@ from npuc.compiler.analysis.interconnect.fluid.routes import ROUTINGS
 from npuc.compiler.analysis.interconnect.fluid.traffic import ALGORITHMS
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.studies.congestion.settings import SOURCES
-from npuc.studies.congestion.study import CongestionResults, CongestionRow
+from npuc.studies.congestion.study import CollectiveTime, CongestionResults, CongestionRow
 from npuc.studies.rows import rows_csv, rows_json
 
 if TYPE_CHECKING:
@@ -70,12 +70,17 @@ def claim_lines(study: CongestionResults) -> Iterator[Sequence[str]]:
 
 def collective_lines(study: CongestionResults) -> Iterator[Sequence[str]]:
     """A line for each collective and routing: microseconds by scheme."""
-    schemes = [law.name for law in study.setup.laws]
-    yield "microseconds", "routes by", "model", *schemes
+    yield "microseconds", "routes by", "model", *(law.name for law in study.setup.laws)
     for algorithm in ALGORITHMS:
         for routing in reversed(ROUTINGS):
             own = [one for one in study.collectives if (one.algorithm, one.routing) == (algorithm, routing)]
-            yield algorithm, routing, f"{own[0].model_us:,.1f}", *(f"{one.us:,.1f}" for one in own)
+            yield collective_line(own)
+
+
+def collective_line(times: Sequence[CollectiveTime]) -> Sequence[str]:
+    """The line of one collective and routing, whose times are in the order of schemes."""
+    first = times[0]
+    return first.algorithm, first.routing, f"{first.model_us:,.1f}", *(f"{one.us:,.1f}" for one in times)
 
 
 def pattern_lines(study: CongestionResults) -> Iterator[Sequence[str]]:

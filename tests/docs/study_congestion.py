@@ -2,8 +2,10 @@
 The tables of docs/study-congestion.md: the study as it runs, between markers.
 
     python -m tests.docs.study_congestion            runs it, half a minute, and writes them anew
+    python -m tests.docs.study_congestion 1024       those of 1,024 hosts, some minutes
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from npuc.studies.congestion.settings import SOURCES, CongestionSetup, setup
@@ -54,11 +56,23 @@ def tables(study: CongestionResults) -> Mapping[str, Iterator[str]]:
     }
 
 
+LARGE = "1024"
+
+
+def large_tables(study: CongestionResults) -> Mapping[str, Iterator[str]]:
+    """The tables of 1,024 hosts by name."""
+    return {
+        f"collectives-{LARGE}": table(collective_lines(study), 2),
+        f"patterns-{LARGE}": table(pattern_lines(study), 1),
+    }
+
+
 def main() -> None:
     """Write the page's tables."""
-    page = FOLDER / "study-congestion.md"
-    study = run_study(setup("64", {}))
-    page.write_text(filled(page.read_text(encoding="utf-8"), tables(study)), encoding="utf-8")
+    page, large = FOLDER / "study-congestion.md", sys.argv[1:] == [LARGE]
+    study = run_study(setup(LARGE if large else "64", {}))
+    made = large_tables(study) if large else tables(study)
+    page.write_text(filled(page.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 
 if __name__ == "__main__":

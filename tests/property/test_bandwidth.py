@@ -1,5 +1,6 @@
 """Splits of bandwidth: none that is tried is better, all limits hold, and what cannot be met is named."""
 
+from collections.abc import Callable
 from itertools import pairwise, product
 
 import numpy as np
@@ -88,6 +89,60 @@ def test_no_split_of_a_grid_has_a_smaller_product(
     assert found.bound <= found.value <= found.bound * (1 + 1e-5)
     tried = allowed(grid(), limits)
     assert np.all(step.seconds(tried) * (tried @ np.array(prices)) >= found.bound * (1 - 1e-9))
+
+
+def searched(step: StepTraffic, limits: list[LinearLimit], start: Floats) -> float:
+    """The time of the best split that moves of bandwidth between two levels find from a start, ever smaller ones."""
+    best, least, size = start, float(step.seconds(start)), 0.2
+    moves = [one - other for one in np.eye(step.levels) for other in np.eye(step.levels) if one is not other]
+    while size > 1e-7:
+        tried = allowed(np.array([best + 1e11 * size * one for one in moves]), limits)
+        tried = tried[(tried > 0).all(axis=1)]
+        times = step.seconds(tried)
+        if len(tried) and times.min() < least:
+            best, least = tried[times.argmin()], float(times.min())
+        else:
+            size /= 2
+    return least
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps(), limit_sets(), st.integers(0, 1000))
+def test_no_search_from_random_starts_is_faster(step: StepTraffic, limits: list[LinearLimit], seed: int) -> None:
+    found = fastest_split(step, limits)
+    starts = np.random.default_rng(seed).dirichlet(np.ones(3), 40) * 1e11
+    times = [searched(step, limits, one) for one in allowed(starts, limits)[:4]]
+    assert all(time >= found.bound * (1 - 1e-6) for time in times)
+    if len(limits) == 1 and not step.pipelined and step.moments is None:
+        assert times == pytest.approx([found.seconds] * 4, rel=1e-5)
+
+
+def on_a_line(value: Callable[[float], float], low: float, high: float) -> float:
+    """The least value of a function with one valley between two numbers."""
+    for _ in range(100):
+        left, right = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (low, right) if value(left) < value(right) else (left, high)
+    return value((low + high) / 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(steps(levels=2), st.tuples(*[st.floats(1, 60)] * 2))
+def test_two_levels_are_searched_on_a_line(step: StepTraffic, prices: tuple[float, ...]) -> None:
+    """Time is convex along a line; time x cost is not, so that its least value is looked for around that of a grid."""
+    limits = [total_limit(2, 1e11, "total")]
+
+    def seconds(share: float) -> float:
+        return float(step.seconds(np.array([share, 1 - share]) * 1e11))
+
+    def product(share: float) -> float:
+        return seconds(share) * 1e11 * float(np.dot(prices, [share, 1 - share]))
+
+    grid: list[float] = np.linspace(0, 1, 2001)[1:-1].tolist()
+    for value, found in ((seconds, fastest_split(step, limits)), (product, least_product(step, limits, prices))):
+        nearest = min(grid, key=value)
+        least = on_a_line(value, max(nearest - 1e-3, 1e-9), min(nearest + 1e-3, 1 - 1e-9))
+        assert found.value == pytest.approx(least, rel=1e-5)
+        assert least >= found.bound * (1 - 1e-9)
 
 
 @settings(max_examples=40, deadline=None)

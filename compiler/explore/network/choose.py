@@ -55,7 +55,9 @@ def choose(step: SharedStep, settings: NetworkSettings) -> NetworkResult:
         step.machine.name,
         step.mesh.sizes,
         settings,
+        any(row.phase != "forward" for row in step.rows),
         step.work,
+        float(traffic.seconds(np.full(len(levels), np.inf))),
         tuple(
             LevelChoice(one.kind, one.size, one.dimensions, float(sent), _usd(one))
             for one, sent in zip(levels, traffic.sent, strict=True)

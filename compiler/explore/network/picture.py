@@ -79,16 +79,29 @@ def _amount(one: _Place | _Point, *, priced: bool) -> float:
 
 def _fill(figure: Figure, result: _Network, *, priced: bool) -> None:
     axes = figure.subplots()
+    unit, name = _unit(result) if priced else (1.0, "GB/s of a device")
 
     def along(some: Sequence[_Place | _Point]) -> tuple[list[float], list[float]]:
-        return [_amount(one, priced=priced) for one in some], [one.seconds * 1e3 for one in some]
+        return [_amount(one, priced=priced) / unit for one in some], [one.seconds * 1e3 for one in some]
 
     axes.plot(*along(result.curve), color=GREEN, label="any split")
-    for number, one in enumerate(result.splits):
-        axes.plot(*along([one]), "o", color=SERIES[number], label=one.split)
+    # the best shape may be the best split
     if result.shapes:
         axes.plot(*along(result.shapes), "x", color=RIM, label="shapes")
+    for number, one in enumerate(result.splits):
+        axes.plot(*along([one]), "o", color=SERIES[number], label=one.split)
     axes.set_xscale("log")
-    axes.set_xlabel("network, USD" if priced else "GB/s of a device")
+    axes.set_xlabel(name)
     axes.set_ylabel("step, ms")
     axes.legend()
+
+
+def _unit(result: _Network) -> tuple[float, str]:
+    """The unit of prices, in which those of the curve are few digits."""
+    middle = sorted(one.usd or 0.0 for one in result.curve)[len(result.curve) // 2]
+    unit, word = next(((unit, word) for unit, word in UNITS if middle >= unit), (1.0, ""))
+    return unit, f"network, {word}USD"
+
+
+UNITS = ((1e9, "billion "), (1e6, "million "), (1e3, "thousand "))
+"""Units of prices, the largest first."""

@@ -93,9 +93,11 @@ class CurvePoint:
 @dataclass(frozen=True)
 class NetworkResult:
     """
-    The splits of a step. `gap` is by what share the best one's objective may be above the least, `method` how it was
-    found. `shapes` are empty where nobody asked for them; `unfit` of them do not hold the mesh. `curve` is empty where
-    nobody draws it.
+    The splits of a step. `training` says whether it is more than a forward pass; it has `work_seconds` of a device's
+    own work, and takes `floor_seconds` where no level limits it: of work and latencies.
+
+    `gap` is by what share the best one's objective may be above the least, `method` how it was found. `shapes` are
+    empty where nobody asked for them; `unfit` of them do not hold the mesh. `curve` is empty where nobody draws it.
     """
 
     title: str
@@ -103,7 +105,9 @@ class NetworkResult:
     hardware: str
     mesh: tuple[int, ...]
     settings: NetworkSettings
+    training: bool
     work_seconds: float
+    floor_seconds: float
     levels: tuple[LevelChoice, ...]
     splits: tuple[SplitChoice, ...]
     gap: float
@@ -127,7 +131,9 @@ def to_json(result: NetworkResult, version: str) -> str:
         "hardware": result.hardware,
         "mesh": list(result.mesh),
         **asdict(result.settings),
+        "training": result.training,
         "work_seconds": result.work_seconds,
+        "floor_seconds": result.floor_seconds,
         "gap": result.gap,
         "method": result.method,
         "levels": [asdict(one) for one in result.levels],

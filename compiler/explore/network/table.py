@@ -93,14 +93,26 @@ def _summary(result: NetworkResult) -> Iterator[tuple[str, str]]:
     more = f" by more than {result.gap:.1e} of it" if result.gap > 0 else ""
     formula = "a closed form: " if result.method == "closed form" else ""
     yield "bound", f"{formula}no split is better{more}"
+    yield "floor", f"{time_text(result.floor_seconds)} at any bandwidths: work and latencies"
+    unused = [f"b{number}" for number, one in enumerate(result.levels, 1) if not one.sent_bytes]
+    if unused:
+        yield "unused", f"no bytes of this step cross {' and '.join(unused)}"
     if result.shapes:
         most = f"inner levels have at most the sizes of {result.hardware}"
-        text = f"{len(result.shapes):,} shapes of as many devices; {most}"
+        count = "one shape" if len(result.shapes) == 1 else f"{len(result.shapes):,} shapes"
+        text = f"{count} of as many devices; {most}"
         yield "shapes", text + (f"; {result.unfit:,} more do not hold the mesh" if result.unfit else "")
+    yield "verdict", _verdict(result)
+
+
+def _verdict(result: NetworkResult) -> str:
+    """The best split beside the equal one."""
     equal, best = result.split("equal"), result.split("best")
-    gain = f"{equal.seconds / best.seconds:.3f} times as fast as the equal split"
-    forbidden = "" if equal.meets else ", which is not within what was asked for"
-    cheaper = ""
+    what, gain = "training step" if result.training else "forward pass", equal.seconds / best.seconds
+    text = f"One {what} takes {time_text(best.seconds)}: {gain:.3f} times as fast as the equal split"
     if equal.usd is not None and best.usd:
-        cheaper = f", for {100 * best.usd / equal.usd:.0f}% of its price"
-    yield "verdict", f"One training step takes {time_text(best.seconds)}: {gain}{cheaper}{forbidden}."
+        share = best.usd / equal.usd
+        text += f", for {100 * share:.0f}% of its price"
+        if result.settings.objective == "time-cost":
+            text += f" and {100 * share * best.seconds / equal.seconds:.1f}% of its time x cost"
+    return text + ("." if equal.meets else ". The equal split is not within what was asked for.")

@@ -80,6 +80,20 @@ def test_the_best_split_uses_the_total_and_is_never_worse_than_the_equal_one(
     assert 0 <= data["gap"] < 1e-6
 
 
+def test_the_floor_is_what_very_fast_levels_leave(npuc: Npuc) -> None:
+    for overlap in ("none", "gradients"):
+        data = found(npuc, *TOTAL, "--overlap", overlap, "--parallel", "dp")
+        fast = found(npuc, "--total-gb-per-s", "1e12", "--overlap", overlap, "--parallel", "dp")
+        assert data["floor_seconds"] == pytest.approx(split(fast, "best")["seconds"], rel=1e-6)
+        assert data["work_seconds"] < data["floor_seconds"] < split(data, "best")["seconds"]
+
+
+def test_the_verdict_names_what_runs(npuc: Npuc) -> None:
+    given = ("network", "big.dsl", *MACHINE, *TOTAL, "--parallel", "mp", "-q")
+    assert "One training step takes" in npuc(*given).out
+    assert "One forward pass takes" in npuc(*given, "--inference").out
+
+
 def test_a_budget_and_a_constraint_hold(npuc: Npuc) -> None:
     data = found(npuc, "--budget-usd", "20000", "--constraint", "b1 >= 2 b3", "--constraint", "b2<=3")
     best = split(data, "best")
@@ -131,7 +145,7 @@ def test_the_text_says_what_is_not_within_limits(npuc: Npuc) -> None:
     assert "not within" not in rows["best"]
     assert rows["limits"].endswith("b1 >= 20")
     assert "as the equal split, for" in text
-    assert "which is not within what was asked for" in " ".join(text.split())
+    assert "The equal split is not within what was asked for." in " ".join(text.split())
 
 
 def test_text_fits_and_csv_has_a_row_a_split(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +210,19 @@ def test_the_machine_with_the_best_split_takes_what_the_split_says(npuc: Npuc) -
     assert text.startswith("# Bandwidths that npuc network found for mlp: ")
     Path("again.toml").write_text(text)
     load_hardware("again.toml")
+
+
+def test_the_text_says_what_nothing_crosses_and_what_a_product_gains(npuc: Npuc) -> None:
+    given = ("network", "big.dsl", "--hw", "cluster.toml", "--mesh", "2", *TOTAL, "-q")
+    assert "unused    no bytes of this step cross b1 and b2" in npuc(*given).out
+    text = npuc("network", "big.dsl", *MACHINE, *TOTAL, "--objective", "time-cost", "--shapes", "-q").out
+    data = found(npuc, *TOTAL, "--objective", "time-cost")
+    best, equal = ((one["seconds"] * one["usd"]) for one in (split(data, "best"), split(data, "equal")))
+    assert f"and {100 * best / equal:.1f}% of its time x cost." in " ".join(text.split())
+    assert "unused" not in text
+    Path("flat.toml").write_text(CLUSTER.split('    { kind = "ring"')[0] + "]\n")
+    text = npuc("network", "big.dsl", "--hw", "flat.toml", "--devices", "8", *TOTAL, "--shapes", "-q").out
+    assert "shapes    one shape of as many devices" in text
 
 
 def test_levels_that_the_mesh_does_not_reach_are_left_out_of_the_machine(npuc: Npuc) -> None:
