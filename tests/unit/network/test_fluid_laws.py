@@ -96,6 +96,28 @@ def test_dcqcn_without_fast_recovery_is_a_number_where_all_packets_are_marked() 
         assert 0 < control.rate[0] <= 5e9
 
 
+@pytest.mark.parametrize(
+    ("law", "told"), [(PfcOnly, ()), (Dcqcn, (1.0,)), (Dctcp, (1.0, 1e-4)), (Timely, (1e-3,)), (Hpcc, (3.0,))]
+)
+def test_a_connection_knows_of_no_queue_before_something_is_acknowledged(
+    law: type[CongestionLaw], told: tuple[float, ...]
+) -> None:
+    """Two connections, of which the second is told of a long queue while nothing of it is acknowledged."""
+    control = law.at(12.5e9).start(ControlContext(12.5e9, 8e-6, 1e-6, 1000), 2)
+    before, views = (control.rate[1], control.window[1]), [np.array([True, one]) for one in (False, True, False)]
+    seen = np.tile(np.array(told)[:, None, None], (1, 1, 2))
+    for turn, heard in enumerate(views):
+        for _ in range(30):
+            view = FlowView(np.full(2, 8e-6), np.ones(2), np.full(2, 9e4), np.full(2, 8e4), heard)
+            control.advance(seen, view)
+        if turn == 0:
+            assert (control.rate[1], control.window[1]) == before
+    if law is not PfcOnly:
+        assert (control.rate[1], control.window[1]) != before
+        control.begin(np.array([1]))
+        assert (control.rate[1], control.window[1]) == before
+
+
 def dctcp_model(flows: int, link: float, rtt: float, k: float, gain: float, lag: int) -> np.ndarray:
     """The published fluid model by itself, in packets, steps of 1 us, with a constant delay of what senders hear."""
     window, alpha, queue, step = (link * rtt + k) / flows, 0.2, k, 1e-6

@@ -75,10 +75,17 @@ class FlowControl(ABC):
         self.context = context
         self.rate: Floats = np.full(flows, context.bytes_per_s)
         self.window: Floats = np.full(flows, np.inf)
+        self._heard: Bools = np.zeros(flows, np.bool_)
 
     def begin(self, flows: Ints) -> None:
         """Connections that are new."""
         self.rate[flows] = self.context.bytes_per_s
+        self._heard[flows] = False
+
+    def hear(self, flows: FlowView) -> Bools:
+        """The connections of which something was ever acknowledged: others know nothing of their way yet."""
+        self._heard |= flows.heard
+        return self._heard
 
     def tell(self, ports: PortView) -> Floats:
         """What each port says of itself, [word, port]."""

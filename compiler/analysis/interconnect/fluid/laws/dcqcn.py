@@ -95,7 +95,7 @@ class DcqcnControl(FlowControl):
 
     def advance(self, seen: Floats, flows: FlowView) -> None:
         law, mtu, step = self.law, self.context.mtu, self.context.step_s
-        part = marked(seen[0])
+        part = np.where(self.hear(flows), marked(seen[0]), 0.0)
         packets = self.rate / mtu
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             clear = np.log1p(-part)

@@ -71,7 +71,7 @@ class DctcpControl(FlowControl):
 
     def advance(self, seen: Floats, flows: FlowView) -> None:
         part = marked(seen[0])
-        trips = self.context.step_s / (flows.rtt_s + seen[1].sum(axis=0))
+        trips = np.where(self.hear(flows), self.context.step_s / (flows.rtt_s + seen[1].sum(axis=0)), 0.0)
         grown = self.context.mtu * flows.limited
         self.window += trips * (grown - self.window * self.alpha * part / 2)
         self.alpha += self.law.g * trips * (part - self.alpha)

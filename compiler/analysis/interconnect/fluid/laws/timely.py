@@ -92,18 +92,19 @@ class TimelyControl(FlowControl):
 
     def advance(self, seen: Floats, flows: FlowView) -> None:
         law, step = self.law, self.context.step_s
-        trip = flows.rtt_s + seen[0].sum(axis=0)
-        if self._fresh.any():
-            self._past[:, self._fresh] = trip[self._fresh]
-            self._fresh[:] = False
+        trip, known = flows.rtt_s + seen[0].sum(axis=0), self.hear(flows)
+        if (fresh := self._fresh & known).any():
+            self._past[:, fresh] = trip[fresh]
+            self._fresh[fresh] = False
         self._past[self._at] = trip
         segment = np.maximum(law.segment / self.rate, law.t_min)
         back = np.minimum((segment / step).astype(np.int64), len(self._past) - 1)
         before = self._past[(self._at - back) % len(self._past), np.arange(len(trip))]
         self._at = (self._at + 1) % len(self._past)
-        self.gradient += np.minimum(law.alpha * step / segment, 1.0) * ((trip - before) / law.t_min - self.gradient)
-        change = self._changes(trip)
-        self.risen = np.where(change >= 0, self.risen + step / segment, 0.0)
+        weight = np.where(known, np.minimum(law.alpha * step / segment, 1.0), 0.0)
+        self.gradient += weight * ((trip - before) / law.t_min - self.gradient)
+        change = np.where(known, self._changes(trip), 0.0)
+        self.risen = np.where(known & (change >= 0), self.risen + step / segment, 0.0)
         if law.hai:
             change = np.where((change > 0) & (self.risen > law.hai), law.hai * change, change)
         self.rate += step / segment * change
