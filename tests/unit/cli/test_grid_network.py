@@ -61,13 +61,13 @@ def test_chunks_overlap_the_torus_and_the_level_around_it(npuc: Npuc) -> None:
             assert row.seconds < whole.seconds or "chunks" not in row.native
             assert row.seconds >= row.native.get("bound_seconds", whole.seconds)
             assert row.native["sent_bytes"] == pytest.approx(whole.native["sent_bytes"])
-    done = npuc("explain", "net.dsl", "--collective", "h", "--hw", "pod.toml", *DP, "--json", "h.json")
+    done = npuc("explain", "net.dsl", "--collective", "h.linear", "--hw", "pod.toml", *DP, "--json", "h.json")
     assert done.status == 0, done.err
     assert "1: switch of 4" in done.out
     assert "2: torus of 4 x 4" in done.out
     assert [level["sizes"] for level in json.loads(Path("h.json").read_text())["levels"]] == [[4], [4, 4]]
     pytest.importorskip("matplotlib")
-    again = npuc("explain", "net.dsl", "--collective", "h", "--hw", "pod.toml", *DP, "--plot", "h.svg")
+    again = npuc("explain", "net.dsl", "--collective", "h.linear", "--hw", "pod.toml", *DP, "--plot", "h.svg")
     assert again.status == 0, again.err
 
 
