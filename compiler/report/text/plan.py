@@ -59,7 +59,7 @@ def _print_heading(report: PlanReport, console: Console) -> None:
     total = Fraction(report.total.elements)
     text = f"{_step(report)} moves {_amounts(report.total)}"
     if report.lower_bound_elements is not None:
-        text += bound_text(total, Fraction(report.lower_bound_elements), report.strategy, report.convention)
+        text += bound_text(total, Fraction(report.lower_bound_elements), report)
     print_note(f"{report.network} ({report.source}): {by}", console, style="bold")
     print_note(text, console, style="")
     console.print()

@@ -18,6 +18,8 @@ from npuc.compiler.report.text.summary.verdict import is_training
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from npuc.compiler.report.plan import PlanReport
+
 STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
 CUT_WORDS = {"output": "out", "rows": "rows"}
 """What is said of a cut beside the type."""
@@ -112,20 +114,27 @@ def _summary(parallel: Parallel) -> list[str]:
     text = f"{step} moves {moved}, {float(size) / scale:,.2f} {unit} both"
     if parallel.lower_bound_elements is None:
         return [f"{text}; how little any plan moves is not known"]
-    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel.strategy, parallel.convention)]
+    return [text + bound_text(total, Fraction(parallel.lower_bound_elements), parallel)]
 
 
-def bound_text(total: Fraction, bound: Fraction, strategy: str, convention: str) -> str:
-    """How near the elements of a plan are to what is proved of all plans of its types: the end of a sentence."""
-    types = "types dp and mp" if is_fixed(strategy) else "these types"
+def bound_text(total: Fraction, bound: Fraction, plan: Parallel | PlanReport) -> str:
+    """
+    How near the elements of a plan are to what is proved of the plans that were searched: the end of a sentence.
+
+    A level may cut an axis only if all devices divide it, those along levels that do not cut it as well; which plans
+    that leaves out is said, as one of them may move less.
+    """
+    types = "types dp and mp" if is_fixed(plan.strategy) else "these types"
+    cut = "axes" if is_joint(plan.strategy) else ""
+    if not cut and plan.convention == "physical" and uses_mp(plan.strategy):
+        cut = "channels"
+    which = f" whose cut {cut} are divisible by all {plan.devices:,} devices" if cut else ""
     if total <= bound:
-        kind = " with divisible cuts" if is_joint(strategy) else ""
-        if convention == "physical" and uses_mp(strategy) and not kind:
-            kind = " with divisible channel cuts"
-        return f": no plan of {types}{kind} moves fewer elements"
+        return f": no plan of {types}{which} moves fewer elements"
     if not bound:
         return "; no more than 0 is proved to be needed"
-    return f"; {gap_percent(total, bound)} above the proved bound of {types}, {short_amount(bound)}"
+    searched = f"plans of {types}{which}" if which else types
+    return f"; {gap_percent(total, bound)} above the proved bound of {searched}, {short_amount(bound)}"
 
 
 def overlap_text(report: Report) -> str | None:
