@@ -122,6 +122,7 @@ class _Encoder:
         self._step, self._communicators = step, communicators
         self._micros = micros_of(step)
         self._ids: list[int] = []
+        self._known_ends: dict[SendReceiveOp, tuple[dict[int, int], dict[int, int]]] = {}
         self.count = 0
         for task in step.tasks:
             self._ids.append(self.count)
@@ -209,12 +210,18 @@ class _Encoder:
         assert mesh is not None, "messages need a mesh"
         (level,) = levels_of(op)
         digits = mesh.coordinates(device)
-        pairs = [pair for pair in zip(ints(op.source), ints(op.target), strict=True) if pair[0] != pair[1]]
-        to, of = dict(pairs).get(digits[level]), {end: begin for begin, end in pairs}.get(digits[level])
         target, source = (
-            None if part is None else mesh.device((*digits[:level], part, *digits[level + 1 :])) for part in (to, of)
+            None if part is None else mesh.device((*digits[:level], part, *digits[level + 1 :]))
+            for part in (ends.get(digits[level]) for ends in self._ends(op))
         )
         return target, source
+
+    def _ends(self, op: SendReceiveOp) -> tuple[dict[int, int], dict[int, int]]:
+        """By coordinate at the level of a message: to which one it sends, and from which one it receives."""
+        if op not in self._known_ends:
+            pairs = [pair for pair in zip(ints(op.source), ints(op.target), strict=True) if pair[0] != pair[1]]
+            self._known_ends[op] = dict(pairs), {target: source for source, target in pairs}
+        return self._known_ends[op]
 
     def _encoded(self, number: int, device: int, type: NodeType, attributes: Sequence[bytes]) -> bytes:
         task, (start, duration) = self._step.tasks[number], self._micros[number]
