@@ -33,8 +33,9 @@ from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
 from npuc.compiler.interpreter.compare import Comparison, compare
-from npuc.compiler.interpreter.execute import argument_type, call, the_function
+from npuc.compiler.interpreter.execute import argument_shape, argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.interpreter.parameters import stacked, unstacked
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
@@ -201,13 +202,14 @@ def run_results(module: ModuleOp, data: dict[str, Array]) -> dict[str, Array]:
     arguments = arguments_of(func)
     numbers = Numbers(double=True, accumulator_bits=widths_of(module).accumulator_bits)
     values: list[Array] = []
+    data = stacked(func, data, argument_shape, 0)
     for argument in arguments:
         type = argument_type(func, argument)
         value = data.get(argument.name)
         if value is None:
             value = np.full(type.get_shape(), argument.fill or 0.0)
         values.append(numbers.hold(value, type.element_type))
-    return dict(zip(result_names(func), call(module, func, values, numbers), strict=True))
+    return unstacked(func, dict(zip(result_names(func), call(module, func, values, numbers), strict=True)))
 
 
 def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:

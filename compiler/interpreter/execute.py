@@ -8,7 +8,6 @@ level of the IR.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
-from zlib import crc32
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -29,6 +28,7 @@ from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
+from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
 from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
 from npuc.compiler.interpreter.train import train_functions
 from npuc.compiler.layers.base import Array, DataError
@@ -128,12 +128,9 @@ def _whole_type(func: FuncOp, sharding: Sharding, type: Attribute, what: str) ->
     return local if mesh is None else global_type(mesh, sharding, local)
 
 
-def initial_value(argument: Argument, type: Tensor, seed: int) -> Array:
-    """The value an argument starts with: its fill, or uniform in its bound, drawn from the seed and its name."""
-    if argument.bound is None:
-        return np.full(type.get_shape(), 0.0 if argument.fill is None else argument.fill)
-    random = np.random.default_rng([seed, crc32(argument.name.encode())])
-    return random.uniform(-argument.bound, argument.bound, type.get_shape())
+def argument_shape(func: FuncOp, argument: Argument) -> tuple[int, ...]:
+    """The shape of an argument: of the whole tensor, of which each device of a mesh may have a part."""
+    return argument_type(func, argument).get_shape()
 
 
 def bind(func: FuncOp, given: Mapping[str, Array], numbers: Numbers, seed: int) -> list[Array]:
@@ -158,7 +155,7 @@ def bind(func: FuncOp, given: Mapping[str, Array], numbers: Numbers, seed: int) 
         elif argument.kind is ArgumentKind.INPUT:
             raise UsageError(f"no value for input '{argument.name}'", hint=f"give an array of {shape_text(type)}")
         else:
-            value = initial_value(argument, type, seed)
+            value = initial_value(argument, type.get_shape(), seed)
         values.append(numbers.hold(value, type.element_type))
     return values
 
@@ -277,9 +274,10 @@ def execute(
     mesh = mesh_of(func)
     devices = 1 if mesh is None else mesh.devices
     fed: Mapping[str, Array] = {} if feed is None else feed(0)
-    values = bind(func, {**given, **fed}, numbers, seed)
+    values = bind(func, stacked(func, {**given, **fed}, argument_shape, seed), numbers, seed)
     arguments, results = arguments_of(func), results_of(func)
-    run = Run(params={a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM})
+    params = {a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM}
+    run = Run(params=unstacked(func, params))
     by_index, begin = {a.index: a.name for a in arguments}, monotonic()
     for step in range(steps):
         tell(f"step {step + 1:,} of {steps:,}" + (f", loss {run.losses[-1]:.4g}" if run.losses else ""))
@@ -296,6 +294,7 @@ def execute(
         if step == 0:
             run.gradients, run.traffic = _gathered(func, noted), traffic
             run.gradients |= {by_index[r.gradient]: out[r.index] for r in results if r.gradient is not None}
+            run.gradients = unstacked(func, run.gradients)
         for result in results:
             if result.loss:
                 run.losses.append(float(out[result.index]))
@@ -305,5 +304,5 @@ def execute(
                 values[result.updates] = out[result.index]
     run.seconds = monotonic() - begin
     changed = {r.updates for r in results if r.updates is not None}
-    run.updated = {a.name: values[a.index] for a in arguments if a.index in changed}
+    run.updated = unstacked(func, {a.name: values[a.index] for a in arguments if a.index in changed})
     return run

@@ -57,7 +57,7 @@ def _found(op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array
 
 def _share(op: EmbeddingOp | EmbeddingDwOp, rows: int, count: int) -> int:
     """How many of `count` elements are of rows that a table of so many rows has, if all rows are named as often."""
-    return -(-count * rows // _entries(op, rows))
+    return min(count, -(-count * rows // _entries(op, rows)))
 
 
 class EmbeddingLayer(Layer[EmbeddingOp]):

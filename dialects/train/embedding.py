@@ -20,14 +20,14 @@ def _check(ids: Tensor, table: Tensor, blocks: Tensor | None, padding_idx: int, 
     if len(table.get_shape()) != 2:
         raise VerifyException(f"the table must be [entries, width], got {shape_text(table)}")
     rows = table.get_shape()[0]
-    if (blocks is None) != (of == 0):
+    if of < 0 or (blocks is None) != (of == 0):
         raise VerifyException(f"of is {of}, expected the rows of the whole table with blocks, 0 without")
     if blocks is not None:
         if len(blocks.get_shape()) != 1 or blocks.element_type != i32:
             raise VerifyException(f"blocks are {blocks}, expected a vector of i32")
         count = blocks.get_shape()[0]
-        if rows % count or of % (rows // count) or of < rows:
-            raise VerifyException(f"found {rows} rows in {count} blocks of {of} rows, expected equal blocks")
+        if rows % count:
+            raise VerifyException(f"found {rows} rows in {count} blocks, expected equal blocks")
     entries = rows if blocks is None else of
     if not -1 <= padding_idx < entries:
         raise VerifyException(f"padding_idx is {padding_idx}, expected 0 to {entries - 1}, or -1 for none")
@@ -40,8 +40,9 @@ class EmbeddingOp(TrainOp):
 
     The row of index `padding_idx` gets no gradient; -1 is no such index.
 
-    `train.embedding %ids, %table, %blocks of 24`: the table has some rows of one of 24. These are cut into equal
-    blocks, of which `blocks` lists those that the table has, ascending. An index of a row that it has not gives zeros.
+    `train.embedding %ids, %table, %blocks of 22`: the table has some rows of one of 22. These are cut into equal
+    blocks, the last one filled up with rows that no index names, of which `blocks` lists those that the table has,
+    ascending. An index of a row that it has not gives zeros.
 
         %y = train.embedding %ids, %table : (tensor<5xi32>, tensor<2x3xf32>) -> tensor<5x3xf32>
     """

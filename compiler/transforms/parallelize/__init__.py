@@ -234,7 +234,7 @@ class ParallelizePass(ModulePass):
             if not updates_by_element(func):
                 found = "the optimizer takes norms of whole parameters, so that no table is cut by rows"
                 raise refused(func, found, self.name)
-            place_rows(func, tables_asked(func, devices, self.name), devices)
+            place_rows(func, tables_asked(func, self.name), devices)
         graph, edges = plan_graph_for(func, devices if self.zero else None)
         graph = graph if self.tables is None else with_tables_shared(graph)
         if is_joint(self.chosen_strategy):

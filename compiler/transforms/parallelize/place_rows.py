@@ -4,23 +4,24 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, i32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
+from xdsl.rewriter import Rewriter
 
-from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.stages import remark
-from npuc.compiler.core.verify import location_of, refused
+from npuc.compiler.core.verify import refused
 from npuc.compiler.layers.base import params_of
 from npuc.compiler.transforms.named_pattern import NamedPattern, apply_pattern, replace_by_several
 from npuc.dialects.provenance import derive, layer_of
-from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.base import encode
 from npuc.dialects.train.constant import ArangeOp
 from npuc.dialects.train.embedding import EmbeddingOp
-from npuc.dialects.train.signature import ArgumentKind, arguments_of
+from npuc.dialects.train.signature import ArgumentKind, argument_entries, arguments_of
+from npuc.dialects.train.tables import TABLES, Piece, tables_attr
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +64,7 @@ class Table:
     name: str
     argument: BlockArgument
     lookups: tuple[EmbeddingOp, ...]
-    others: tuple[TrainOp, ...]
+    others: tuple[Operation, ...]
 
     @property
     def rows(self) -> int:
@@ -77,7 +78,7 @@ def tables_of(func: FuncOp) -> list[Table]:
     for own in arguments_of(func):
         argument = func.body.block.args[own.index]
         if own.kind is ArgumentKind.PARAM:
-            lookups, others = list[EmbeddingOp](), list[TrainOp]()
+            lookups, others = list[EmbeddingOp](), list[Operation]()
             for value, user in _readers(argument):
                 is_lookup = isinstance(user, EmbeddingOp) and user.table is value
                 lookups.append(user) if is_lookup else others.append(user)
@@ -86,22 +87,57 @@ def tables_of(func: FuncOp) -> list[Table]:
     return found
 
 
-def _readers(value: SSAValue) -> Iterator[tuple[SSAValue, TrainOp]]:
+def _readers(value: SSAValue) -> Iterator[tuple[SSAValue, Operation]]:
     """The operations that read a value itself or cast, each with what it reads."""
     for use in value.uses:
         if isinstance(use.operation, CastOp):
             yield from _readers(use.operation.out)
-        elif isinstance(use.operation, TrainOp):
+        else:
             yield value, use.operation
 
 
 def place_rows(func: FuncOp, tables: Sequence[Table], devices: int) -> None:
-    """Tell the embeddings of some tables which rows they look up, so that devices can share them."""
+    """
+    Tell the embeddings of some tables which rows they look up, so that devices can share them.
+
+    Tables whose rows do not divide are filled up with rows that no index names.
+    """
+    rows = {table.name: table.rows for table in tables if table.rows % devices}
+    tables = fill_up(func, tables, devices)
     chosen: Collection[EmbeddingOp] = [op for table in tables for op in table.lookups]
     pattern = PlaceRows(devices)
     for op in list(func.body.block.ops):
         if op in chosen:
             apply_pattern(pattern, op)
+    for table in tables_of(func):
+        if table.name in rows:
+            for op in table.lookups:
+                op.properties["of"] = encode(rows[table.name])
+
+
+def fill_up(func: FuncOp, tables: Sequence[Table], devices: int) -> list[Table]:
+    """The tables with as many rows for each device; those that get more know by `train.tables` how many they had."""
+    pieces = {table.name: table.rows for table in tables if table.rows % devices}
+    attrs = [dict(entries) for entries in argument_entries(func)]
+    for own in arguments_of(func):
+        if own.name in pieces:
+            argument, rows = func.body.block.args[own.index], pieces[own.name]
+            _widen(argument, -(-rows // devices) * devices)
+            attrs[own.index][TABLES] = tables_attr([Piece(own.name, 0, rows, own.bound)])
+    if pieces:
+        func.arg_attrs = ArrayAttr([DictionaryAttr(entries) for entries in attrs])
+        func.update_function_type()
+    names = {table.name for table in tables}
+    return [table for table in tables_of(func) if table.name in names]
+
+
+def _widen(value: SSAValue, rows: int) -> None:
+    """Give a table more rows, itself and where it is cast."""
+    type = tensor_type(value)
+    value = Rewriter.replace_value_with_new_type(value, tensor_of(type.element_type, (rows, *type.get_shape()[1:])))
+    for use in list(value.uses):
+        if isinstance(use.operation, CastOp):
+            _widen(use.operation.out, rows)
 
 
 def shareable(func: FuncOp, devices: int) -> list[Table]:
@@ -109,12 +145,11 @@ def shareable(func: FuncOp, devices: int) -> list[Table]:
     return [table for table in tables_of(func) if not table.others and table.rows % devices == 0]
 
 
-def tables_asked(func: FuncOp, devices: int, name: str) -> list[Table]:
+def tables_asked(func: FuncOp, name: str) -> list[Table]:
     """
     The tables whose rows are to be shared: all that only embeddings read.
 
-    Tells which others there are. Raises `SourceError` where there is none, `CapacityError` where the rows of one do not
-    divide. `name` is that of the pass.
+    Tells which others there are. Raises `SourceError` where there is none. `name` is that of the pass.
     """
     found = tables_of(func)
     for table in found:
@@ -125,13 +160,6 @@ def tables_asked(func: FuncOp, devices: int, name: str) -> list[Table]:
     own = [table for table in found if not table.others]
     if not own:
         raise refused(func, "found no table that embeddings alone read, so that there is none to place", name)
-    for table in own:
-        if table.rows % devices:
-            raise CapacityError(
-                f"table '{table.name}' has {table.rows:,} rows, expected a multiple of {devices:,}, the devices",
-                location=location_of(table.argument) or location_of(func),
-                hint="other sizes (-D), or fewer --devices",
-            )
     return own
 
 

@@ -5,7 +5,7 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, run_source
-from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
+from npuc.compiler.core.errors import NpucError, SourceError, UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.report import Report
 
@@ -85,8 +85,6 @@ def test_plans_that_choose_take_tables_by_rows_only_where_less_moves() -> None:
 
 
 def test_what_is_asked_for_is_refused_where_it_cannot_be() -> None:
-    with pytest.raises(CapacityError, match=r"table '0\.table\.weight' has 60 rows, expected a multiple of 8"):
-        compiled(parallel="dp", tables="rows", defines={"tables": [60, 64]})
     with pytest.raises(SourceError, match="norms of whole parameters, so that no table is cut by rows"):
         compile_source(NET.replace("sgd", "lamb"), **BY_ROWS)
     with pytest.raises(SourceError, match="found no table that embeddings alone read"):
@@ -109,3 +107,21 @@ def test_an_index_outside_of_the_whole_table_is_said_as_on_one_device() -> None:
     data = {"numbers": np.ones((64, 8)), "categories": ids, "clicked": np.ones((64, 1))}
     with pytest.raises(SourceError, match=r"argument 'ids' holds 64 at .*, expected 0 to 63"):
         run_source(NET, inputs=data, pipeline='parallelize{strategy=dp mesh="8" tables=rows},autodiff')
+
+
+def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_rows() -> None:
+    options: CompileKeywords = {"defines": {"tables": [13, 5], "batch": 8}, "precision": "f32"}
+    ids = np.array([[12, 0, 12, 3, 5, 8, 9, 12], [4, 4, 0, 1, 2, 3, 4, 0]]).reshape(2, 8, 1)
+    data = {"numbers": np.ones((8, 8)), "categories": ids, "clicked": np.ones((8, 1))}
+    one = run_source(NET, inputs=data, **options)
+    rows = run_source(NET, inputs=data, **options, mesh="4", parallel="dp", tables="rows")
+    assert one.updated.keys() == rows.updated.keys()
+    assert one.gradients.keys() == rows.gradients.keys()
+    assert rows.params["0.table.weight"].shape == (13, 16)
+    for name, value in one.updated.items():
+        assert np.allclose(value, rows.updated[name], rtol=1e-5, atol=1e-7)
+    data["categories"] = ids + 1
+    with pytest.raises(SourceError, match=r"argument 'ids' holds 13 at .*, expected 0 to 12"):
+        run_source(NET, inputs=data, **options, mesh="4", parallel="dp", tables="rows")
+    with pytest.raises(UsageError, match=r"input '0\.table\.weight' has another shape .* are 16x16 and 13x16"):
+        run_source(NET, inputs={**data, "0.table.weight": np.ones((16, 16))}, **options, mesh="4", tables="rows")
