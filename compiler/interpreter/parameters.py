@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.layers.base import Array
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of
 from npuc.dialects.train.tables import Piece, pieces_of
@@ -42,6 +42,9 @@ def stacked(
         if argument.kind is not ArgumentKind.PARAM and not any(piece.name in given for piece in pieces):
             continue
         shape = shape_of(func, argument)
+        if pieces and pieces[-1].at + pieces[-1].rows > shape[0]:
+            last = f"{pieces[-1].at + pieces[-1].rows:,}"
+            raise SourceError(f"argument '{argument.name}' has {shape[0]:,} rows, its train.tables end at {last}")
         whole = np.zeros(shape)
         for piece in pieces:
             own = (piece.rows, *shape[1:])

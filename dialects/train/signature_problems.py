@@ -16,6 +16,7 @@ from npuc.dialects.train.signature import (
     result_entries,
     results_of,
 )
+from npuc.dialects.train.tables import TABLES, pieces_of
 
 _TEXTS = (*(f"train.{kind.value}" for kind in ArgumentKind), "train.output", NAME)
 _NUMBERS = ("train.updates", "train.gradient")
@@ -41,7 +42,19 @@ def signature_problems(func: FuncOp) -> Iterator[str]:
         if attributes is not None and len(attributes) != len(values):
             yield f"found attributes of {len(attributes)} {what}s, expected those of {len(values)}"
     yield from _argument_problems(func, inputs)
+    yield from _table_problems(func)
     yield from _result_problems(func, inputs, outputs)
+
+
+def _table_problems(func: FuncOp) -> Iterator[str]:
+    """What is wrong with the tables that arguments hold; whether they have so many rows is seen when one runs."""
+    for argument, pieces in pieces_of(func):
+        end, wanted = 0, "each a name, and rows behind those of the one before"
+        for piece in pieces:
+            if not piece.name or piece.rows < 1 or piece.at < end:
+                yield f"argument '{argument.name}' has {TABLES} that are no tables, expected {wanted}"
+                break
+            end = piece.at + piece.rows
 
 
 def _argument_problems(func: FuncOp, inputs: Sequence[Attribute]) -> Iterator[str]:

@@ -125,3 +125,34 @@ def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_ro
         run_source(NET, inputs=data, **options, mesh="4", parallel="dp", tables="rows")
     with pytest.raises(UsageError, match=r"input '0\.table\.weight' has another shape .* are 16x16 and 13x16"):
         run_source(NET, inputs={**data, "0.table.weight": np.ones((16, 16))}, **options, mesh="4", tables="rows")
+
+
+FILLED = """
+func.func @f(%i: tensor<4xi32> {train.input = "i"},
+             %w: tensor<8x2xf32> {train.param = "w", train.fill = 1.0 : f64, train.tables = TABLES})
+    -> (tensor<4x2xf32> {train.output = "y"}) {
+  %0 = train.embedding %i, %w : (tensor<4xi32>, tensor<8x2xf32>) -> tensor<4x2xf32>
+  func.return %0 : tensor<4x2xf32>
+}
+"""
+
+
+def test_an_argument_may_hold_several_tables_each_with_its_own_name() -> None:
+    tables = '[{name = "a", at = 0 : i64, rows = 3 : i64}, {name = "b", at = 4 : i64, rows = 2 : i64}]'
+    data = {"i": np.array([0, 3, 4, 7]), "b": np.full((2, 2), 5)}
+    run = run_source(FILLED.replace("TABLES", tables), "mlir", inputs=data, level="train")
+    assert run.params["a"].shape == (3, 2)
+    assert run.outputs["y"][:, 0].tolist() == [1, 0, 5, 0]
+
+
+def test_tables_that_an_argument_does_not_have_are_said() -> None:
+    for tables in (
+        '[{name = "a", at = 0 : i64, rows = 5 : i64}, {name = "b", at = 4 : i64, rows = 2 : i64}]',
+        "[{at = 0 : i64, rows = 5 : i64}]",
+        '[{name = "a", at = 0 : i64}]',
+    ):
+        with pytest.raises(NpucError, match=r"argument 'w' has train\.tables that are no tables"):
+            run_source(FILLED.replace("TABLES", tables), "mlir", inputs={"i": np.zeros(4)}, level="train")
+    tables = '[{name = "a", at = 6 : i64, rows = 5 : i64}]'
+    with pytest.raises(SourceError, match=r"argument 'w' has 8 rows, its train\.tables end at 11"):
+        run_source(FILLED.replace("TABLES", tables), "mlir", inputs={"i": np.zeros(4)}, level="train")
