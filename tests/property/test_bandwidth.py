@@ -240,8 +240,8 @@ def test_the_formula_is_not_slower_than_the_even_split_by_rounding(sizes: tuple[
 
 def test_a_curve_falls_and_is_the_shortest_step_of_each_total() -> None:
     step = step_traffic(2, 0.5, [LevelBytes((4e9, 1e9)), LevelBytes((0.0, 1e9))], pipelined=True)
-    curve = fastest_curve(step, (1.0, 1.0), 1e9, 1e11, 5)
-    assert [total for total, _ in curve] == pytest.approx([1e9, 10**9.5, 1e10, 10**10.5, 1e11])
+    curve = fastest_curve(step, (1.0, 1.0), 1e9, 1e11, 5, [2e10, 1e9])
+    assert [total for total, _ in curve] == pytest.approx([1e9, 10**9.5, 1e10, 2e10, 10**10.5, 1e11])
     for total, seconds in curve:
         assert seconds == pytest.approx(fastest_split(step, [total_limit(2, total, "total")]).seconds)
     assert all(later < before for (_, before), (_, later) in pairwise(curve))

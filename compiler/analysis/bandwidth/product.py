@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from npuc.compiler.analysis.bandwidth.fastest import (
+    PATIENCE,
     BandwidthSplit,
     checked_rooms,
     fastest_split,
@@ -57,7 +58,7 @@ class _Outcomes:
 
     def draw(self, weight: float) -> None:
         """Add the line of a weight."""
-        step, cuts, low, high = self.cuts.step, self.cuts, -np.inf, np.inf
+        step, cuts, low, high, gaps = self.cuts.step, self.cuts, -np.inf, np.inf, list[float]()
         for _ in range(ROUNDS):
             found = cuts.solve(self.prices, weight)
             if found is None or found.values is None:
@@ -66,7 +67,8 @@ class _Outcomes:
             low = max(low, found.bound * cuts.slowest)
             high = min(high, float(step.seconds(bandwidths)) + weight * float(self.prices @ bandwidths))
             self.best = min(self.best, bandwidths, key=self.product)
-            if high <= low * (1 + GAP / 10):
+            gaps.append(high - low)
+            if gaps[-1] <= GAP / 10 * low or gaps[-1] >= min(gaps[:-PATIENCE], default=np.inf):
                 break
             cuts.cut(bandwidths)
         self.lines.append((low, weight))
@@ -113,11 +115,12 @@ def least_product(
     search = _Outcomes(CutProgram(step, limits, start, room, slowest), costs, cheapest, best)
     search.draw(0.0)
     search.draw(float(step.seconds(best)) / float(costs @ best))
-    bound = -np.inf
+    bound, gaps = -np.inf, list[float]()
     for _ in range(LINES):
         cost, time = search.least_corner()
         bound = max(bound, cost * time)
-        if search.product(search.best) <= bound * (1 + GAP) or time <= 0:
+        gaps.append(search.product(search.best) - bound)
+        if gaps[-1] <= GAP * bound or gaps[-1] >= min(gaps[:-PATIENCE], default=np.inf) or time <= 0:
             break
         search.draw(time / cost)
     value = search.product(search.best)

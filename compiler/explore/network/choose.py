@@ -212,11 +212,14 @@ def with_curve(result: NetworkResult, step: SharedStep) -> NetworkResult:
     """
     traffic = traffic_on(step, step.levels, result.settings)
     prices = prices_of(step.levels, step.mesh.devices, needed=False)
-    places = (*result.splits, *result.shapes)
-    if prices is not None and (prices > 0).all():
-        amounts = [one.usd or 0.0 for one in places]
-        points = fastest_curve(traffic, prices.tolist(), min(amounts) / 2, max(amounts) * 2, POINTS)
-        return replace(result, curve=tuple(CurvePoint(usd, None, seconds) for usd, seconds in points))
-    amounts = [sum(one.gb_per_s) * GB for one in places]
-    points = fastest_curve(traffic, [1.0] * len(step.levels), min(amounts) / 2, max(amounts) * 2, POINTS)
-    return replace(result, curve=tuple(CurvePoint(None, total / GB, seconds) for total, seconds in points))
+    priced = prices is not None and bool((prices > 0).all())
+    per = prices.tolist() if prices is not None and priced else [1.0] * len(step.levels)
+
+    def amount(one: SplitChoice | ShapeChoice) -> float:
+        return one.usd or 0.0 if priced else sum(one.gb_per_s) * GB
+
+    amounts = [amount(one) for one in (*result.splits, *result.shapes)]
+    own = [amount(one) for one in result.splits]
+    points = fastest_curve(traffic, per, min(amounts) / 2, max(amounts) * 2, POINTS, own)
+    curve = [CurvePoint(at, None, seconds) if priced else CurvePoint(None, at / GB, seconds) for at, seconds in points]
+    return replace(result, curve=tuple(curve))
