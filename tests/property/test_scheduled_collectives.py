@@ -1,5 +1,6 @@
 """Collectives in chunks: any orders give the same sums and move the bytes that the model says; their times."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -7,7 +8,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Block
@@ -155,6 +156,26 @@ def test_bytes_are_the_same_in_chunks_and_no_time_is_below_the_bound(
     for number in {use.level for use in cost.uses}:
         own = [use for use in cost.uses if use.level == number]
         assert all(one.end_s < other.begin_s for one, other in pairwise(own))
+
+
+@given(placements(), st.integers(1, 2), st.data())
+def test_devices_read_what_the_model_says_of_each_level(
+    placement: MeshPlacement, times: int, data: st.DataObject
+) -> None:
+    """Elements of a byte, as many as divide evenly; a level of the mesh counts for that of the network under it."""
+    assume(placement.devices <= 64)
+    mesh = Mesh(tuple(group.size for group in placement.groups))
+    over = tuple(sorted(data.draw(st.sets(st.sampled_from(mesh.levels), min_size=1))))
+    chunks = data.draw(routes(over))
+    size = len(chunks.routes) * mesh.parts(over) * times
+    op = on_mesh(AllReduceOp, mesh, Block(arg_types=[tensor_of(f64, (size,))]).args[0], over=over, mean=False)
+    op.attributes[CHUNKS] = ChunksAttr(chunks)
+    _, read = moved(op, mesh, integers(mesh, size))
+    found = Counter[int]()
+    for level, count in read.items():
+        found[placement.groups[level].number] += count
+    cost = chunked_cost("all_reduce", size, placement, over, chunks, "serial")
+    assert found == {level: sent * placement.devices for level, sent in cost.sent_by_level().items()}
 
 
 @given(placements(), fractions, latencies, st.sampled_from(("fifo", "scf")), st.data())
