@@ -112,7 +112,7 @@ def checked_rooms(step: StepTraffic, limits: Sequence[LinearLimit], scale: float
     for level in np.flatnonzero((step.sent > 0) & (found >= UNLIMITED * scale)):
         raise CapacityError(
             f"nothing limits the bandwidth of b{level + 1}",
-            hint="give a total of all levels, or a price of each",
+            hint=f"give a total of all levels, a price of each, or a limit of this one, 'b{level + 1} <= 1000'",
         )
     return found
 

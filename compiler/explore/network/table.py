@@ -101,7 +101,9 @@ def _summary(result: NetworkResult) -> Iterator[tuple[str, str]]:
         most = f"inner levels have at most the sizes of {result.hardware}"
         count = "one shape" if len(result.shapes) == 1 else f"{len(result.shapes):,} shapes"
         text = f"{count} of as many devices; {most}"
-        yield "shapes", text + (f"; {result.unfit:,} more do not hold the mesh" if result.unfit else "")
+        mesh = " x ".join(map(str, result.mesh))
+        unfit = f"; {result.unfit:,} more do not hold the mesh {mesh} (one of smaller levels may fit)"
+        yield "shapes", text + (unfit if result.unfit else "")
     yield "verdict", _verdict(result)
 
 
