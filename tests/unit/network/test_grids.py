@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.interconnect.algorithm import algorithm_of
+from npuc.compiler.analysis.interconnect.chunks.cost import chunked_cost, chunks_by
 from npuc.compiler.analysis.interconnect.collectives import COLLECTIVES, Collective, collective_cost, messages_cost
 from npuc.compiler.analysis.interconnect.grid import crowding_of
 from npuc.compiler.analysis.interconnect.topology import (
@@ -284,3 +285,17 @@ def test_other_sizes_are_as_near_to_equal_as_can_be() -> None:
         assert max(found) == min(
             max(a, b, size // (a * b)) for a, b in combinations(range(1, size + 1), 2) if size % (a * b) == 0
         ) or max(found) <= round(size ** (1 / 3))
+
+
+@pytest.mark.parametrize(("sizes", "above"), [((4, 4), 0.01), ((4, 8), 0.01), ((4, 4, 8), 0.02), ((2, 3, 5), 0.02)])
+def test_pieces_in_orders_of_their_own_come_near_to_it(sizes: tuple[int, ...], above: float) -> None:
+    """Rings with the links of a torus, where each of many chunks goes over them in the order that balances loads."""
+    rings = [NetworkLevel("ring", size, Fraction(1, len(sizes))) for size in sizes]
+    over = tuple(range(len(sizes)))
+    placement = Interconnect(tuple(rings)).place(sizes)
+    chunks = chunks_by("themis-scf", "all_reduce", 1, placement, over, 512, "overlap").chunks
+    pieces = chunked_cost("all_reduce", 1, placement, over, chunks, "overlap").seconds
+    torus = Interconnect((grid("torus", *sizes),)).place(sizes)
+    whole = collective_cost("all_reduce", 1, torus, over).seconds
+    assert whole == 2 * (1 - Fraction(1, prod(sizes)))
+    assert whole <= pieces <= whole * Fraction(1 + above)
