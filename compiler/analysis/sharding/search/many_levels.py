@@ -1,5 +1,6 @@
 """
-Plan search with three partition types when 3^H sequences per layer group are too many to enumerate.
+Plan search when 3^H sequences per layer group are too many to enumerate: with three partition types, or with two where
+only some groups can split the batch, so that the order of levels counts.
 
 First a relaxation lets each layer group choose how many levels have each type, and each pair of groups the order of
 levels that is best for it alone. It is no plan, but a lower bound of all plans, and its counts are close to those of a
@@ -50,6 +51,24 @@ def has_many(rule: Rule, sizes: Sizes) -> bool:
     return rule.has_outputs and halves and len(sizes) > MOST_LEVELS_ON_GRAPHS
 
 
+def is_enumerated(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> bool:
+    """
+    Whether the labels of `search_all` hold a best plan.
+
+    With many levels of halves these are sequences in one order of types, which is the best only where all groups can
+    split the batch, or none can. Many levels of other sizes are refused there.
+    """
+    if not rule.joint or len(sizes) <= MOST_LEVELS_ON_GRAPHS or any(size != 2 for size in sizes):
+        return not has_many(rule, sizes)
+    by_batch = {"I" in candidate_types(group, rule) for group in groups}
+    return len(by_batch) < 2 and not has_many(rule, sizes)
+
+
+def is_bounded(groups: Sequence[LayerGroup], rule: Rule, sizes: Sizes) -> bool:
+    """Whether something is proved of all plans of a rule's types."""
+    return is_enumerated(groups, rule, sizes) or len(sizes) <= MOST_LEVELS
+
+
 def search_joint(
     groups: Sequence[LayerGroup],
     terms: Sequence[CostTerm],
@@ -66,7 +85,7 @@ def search_joint(
     With more levels than sequences are searched for it is the best of these, and nothing is proved (bound 0). `exact`,
     here and below, has an integer program close what elimination leaves open.
     """
-    if not has_many(rule, sizes):
+    if is_enumerated(groups, rule, sizes):
         return search_all(groups, terms, rule, sizes, exact=exact)
     without = search_all(groups, terms, rule.without_outputs(), sizes)
     known = [search_levels(groups, terms, rule, sizes).sequences, without.sequences, *beside]
@@ -75,6 +94,8 @@ def search_joint(
         return MovementPlan(best, elements, Fraction(0))
     types = [candidate_types(group, rule) for group in groups]
     bound = relaxation(groups, terms, rule, sizes, exact=exact)
+    if not rule.has_outputs and without.elements <= bound.bound:
+        return MovementPlan(without.sequences, without.elements, bound.bound)
     around = [bound.sequences, *known]
     for _ in range(ROUNDS):
         labels = [neighbours(own, [plan[n] for plan in around], len(sizes), RUNS) for n, own in enumerate(types)]
@@ -91,9 +112,9 @@ def least(
 ) -> Fraction | None:
     """What no plan goes below that has a rule's types; None where there are too many levels to say."""
     free = rule.all_free()
-    if has_many(free, sizes) and len(sizes) > MOST_LEVELS:
+    if not is_bounded(groups, free, sizes):
         return None
-    search = relaxation if has_many(free, sizes) else search_all
+    search = search_all if is_enumerated(groups, free, sizes) else relaxation
     return search(groups, terms, free, sizes, exact=exact).bound
 
 

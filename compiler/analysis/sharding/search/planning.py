@@ -33,7 +33,13 @@ from npuc.compiler.analysis.sharding.search.least_movement import (
     search_levels,
     search_within,
 )
-from npuc.compiler.analysis.sharding.search.many_levels import MOST_LEVELS, has_many, least, search_joint
+from npuc.compiler.analysis.sharding.search.many_levels import (
+    MOST_LEVELS,
+    has_many,
+    is_bounded,
+    least,
+    search_joint,
+)
 from npuc.compiler.analysis.sharding.search.objectives import fastest, smallest
 from npuc.compiler.analysis.sharding.search.partial_sums import with_addends
 from npuc.compiler.core.errors import UsageError
@@ -159,7 +165,7 @@ def _plan(
         plan = min(plans, key=lambda one: one.elements)
     else:
         plan = search_joint(graph.groups, terms, rule, sizes, exact=goal.exact)
-    known = rule.joint and not (has_many(rule, sizes) and len(sizes) > MOST_LEVELS)
+    known = rule.joint and is_bounded(graph.groups, rule, sizes)
     bound = plan.bound if known else least(graph.groups, terms, rule, sizes, exact=goal.exact)
     return Planned(strategy, convention, sizes, plan.sequences, amounts_of(terms, plan.sequences, sizes), bound)
 
