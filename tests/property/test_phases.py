@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from npuc.compiler import compile_file, training_file
 from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.core.options import CompileKeywords
-from npuc.compiler.explore.training.phases import steps_by_program
+from npuc.compiler.explore.training.phases import programs_in_turn, steps_by_program
 from npuc.compiler.explore.training.phases_file import parse_phases
 from npuc.compiler.report import Totals
 
@@ -33,6 +33,7 @@ def test_steps_are_those_of_programs_in_turn(mix: dict[str, int], steps: int) ->
     turn = [name for name, share in mix.items() for _ in range(share)]
     walked = list(islice(cycle(turn), steps))
     assert steps_by_program(mix, steps) == {name: walked.count(name) for name in mix}
+    assert [name for name, count in programs_in_turn(mix, steps) for _ in range(count)] == walked
 
 
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(1, 9)), min_size=1, max_size=4), st.integers(1, 9))

@@ -77,7 +77,7 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "flexibility_file": ({"path": "samples:mlp", "budget": 1}, ("path",)),
     "training_file": (
         {"path": "samples:mlp", "phases": ["large-batch"]},
-        ("path", "phases", "backend", *CompileKeywords.__annotations__),
+        ("path", "phases", "backend", "run", "until", "dataset", "seeds", "seed", *CompileKeywords.__annotations__),
     ),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }
@@ -93,7 +93,7 @@ def test_every_public_function_is_here() -> None:
 def test_any_value(function: str, name: str) -> None:
     call: Callable[..., Any] = getattr(compiler, function)
     for value in POOL:
-        if name in ("max_ops", "steps", "jobs", "budget", "samples") and isinstance(value, int) and value > 1:
+        if name in ("max_ops", "steps", "jobs", "budget", "samples", "seeds") and isinstance(value, int) and value > 1:
             continue  # right, and without an end
         try:
             result = call(**{**GIVEN[function][0], name: value})

@@ -11,7 +11,7 @@ from npuc.compiler.cli.groups import Group, Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.progress import progress
-from npuc.compiler.cli.shared import Verb, aside, check_target, make_console, write_result
+from npuc.compiler.cli.shared import Verb, aside, check_target, make_console, whole, write_result
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.core.errors import UsageError
 
@@ -32,6 +32,23 @@ class Phases(Group):
         list[str] | None,
         typer.Option("--phases", metavar="NAME|FILE.toml", help="Phases of a training (npuc list phases); repeatable."),
     ] = None
+    run: Annotated[bool, typer.Option("--run", help="Execute the training in numpy, too.")] = False
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until", metavar="'loss < X'|'accuracy > X'", help="Execute it until that is reached, and say when."
+        ),
+    ] = None
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", metavar="digits", help="Train on images of digits, which come with scikit-learn."),
+    ] = None
+    seeds: Annotated[
+        int, typer.Option("--seeds", metavar="N", parser=whole(1), help="Executions of each training.")
+    ] = 3
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", parser=whole(0), help="Seed of the first one's data and parameters.")
+    ] = 0
 
 
 def register(app: typer.Typer) -> None:
@@ -67,7 +84,7 @@ def command(
             check_target(target)
         drawn = picture_target(output.plot)
         options: CompileKeywords = {**collected(machine, program, optimisation), **devices.shared()}
-        result = _price(program.source, backend or [], options, asked.phases or [], quiet=output.quiet)
+        result = _result(program.source, backend or [], options, asked, quiet=output.quiet)
         if json is not None:
             from npuc.compiler.driver.score import version
             from npuc.compiler.explore.training.result import to_json
@@ -87,20 +104,26 @@ def command(
             print_result(result, make_console())
 
 
-def _price(
-    source: str, backends: list[str], options: CompileKeywords, files: list[str], *, quiet: bool
+def _result(
+    source: str, backends: list[str], options: CompileKeywords, asked: Phases, *, quiet: bool
 ) -> TrainingResult:
-    """Read the phases, and price each program once. What is to be told goes to standard error."""
+    """
+    Read the phases, price each program once, and execute the trainings where that is asked for. What is to be told goes
+    to standard error.
+    """
     from npuc.backends.registry import get_backend
     from npuc.compiler.driver.machine import backend_for
+    from npuc.compiler.explore.training.asked import Asked
     from npuc.compiler.explore.training.phases_file import read_phases
     from npuc.compiler.explore.training.price import Pricing
     from npuc.frontends.source import open_source
 
     if len(backends) > 1:
         raise UsageError("a training is priced by one cost model", hint=f"-b {backends[0]}")
+    files = asked.phases or []
     if not files:
         raise UsageError("a training has phases", hint="--phases FILE.toml")
+    execution = Asked(asked.run, asked.until, asked.dataset, asked.seeds, asked.seed)
     trainings = [read_phases(path) for path in files]
     opened = open_source(source)
     name = backends[0] if backends else backend_for(opened)
@@ -111,4 +134,7 @@ def _price(
             aside(text)
 
     with progress(VERB, 1 + sum(len(one.programs) for one in trainings), bar=not quiet) as (advance, _):
-        return Pricing(opened, name, options, say, lambda: advance(1, "program")).result(trainings)
+        result = Pricing(opened, name, options, say, lambda: advance(1, "program")).result(trainings)
+    steps = asked.seeds * sum(one.steps for one in result.trainings)
+    with progress("executing", steps, bar=execution.executes and not quiet) as (advance, _):
+        return execution.executed(opened, options, trainings, result, advance)

@@ -9,7 +9,7 @@ Steps and epochs are counted from 0; a span holds its first and not its end.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,6 +76,19 @@ def steps_by_program(mix: Mapping[str, int], steps: int) -> dict[str, int]:
         found[name] = turns * share + own
         rest -= own
     return found
+
+
+def programs_in_turn(mix: Mapping[str, int], steps: int) -> Iterator[tuple[str, int]]:
+    """The same in their order: a program, and how many steps of it come next."""
+    if len(mix) == 1:
+        (name,) = mix
+        yield name, steps
+        return
+    while steps:
+        for name, share in mix.items():
+            if own := min(share, steps):
+                yield name, own
+            steps -= own
 
 
 def steps_per_epoch(training: Training, samples_of_a_step: Sequence[int]) -> int | None:

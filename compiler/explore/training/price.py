@@ -43,8 +43,8 @@ class Pricing:
     source: Source
     backend: str
     options: CompileKeywords
-    say: Say | None
-    done: Callable[[], None]
+    say: Say | None = None
+    done: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self._known: dict[str, _Priced] = {}
@@ -90,9 +90,7 @@ class Pricing:
         )
 
     def _program(self, name: str, own: Mapping[str, Any]) -> _Priced:
-        options: dict[str, Any] = {**self.options, **own}
-        for key in MERGED:
-            options[key] = {**(self.options.get(key) or {}), **own.get(key, {})}
+        options = program_options(self.options, own)
         key = repr(sorted((one, repr(value)) for one, value in options.items()))
         if key not in self._known:
             self._known[key] = self._compiled(name, cast("CompileKeywords", options))
@@ -126,6 +124,14 @@ class Pricing:
             0 if self.source.frontend.lists_layers else samples_of(func),
         )
         return _Priced(cost, devices, machine, report.network or name)
+
+
+def program_options(call: CompileKeywords, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a program: those of the call with its own."""
+    options: dict[str, Any] = {**call, **own}
+    for key in MERGED:
+        options[key] = {**(call.get(key) or {}), **own.get(key, {})}
+    return options
 
 
 def _named(name: str, say: Say) -> Say:
@@ -164,6 +170,7 @@ def _phase(training: Training, phase: Phase, programs: Mapping[str, ProgramCost]
         phase.name,
         phase.first,
         phase.end,
+        phase.mix,
         steps,
         sum(count * programs[name].seconds for name, count in steps.items()),
         total(_times(count, programs[name].energy_j) for name, count in steps.items()),

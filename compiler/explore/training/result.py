@@ -33,11 +33,12 @@ class ProgramCost:
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A phase, from `first` to below `end` in its unit, and its steps of each program."""
+    """A phase, from `first` to below `end` in its unit, its steps of each program, and how many of each in turn."""
 
     name: str
     first: int
     end: int
+    mix: Mapping[str, int]
     steps: Mapping[str, int]
     seconds: float
     energy_j: float | None
@@ -45,9 +46,26 @@ class PhaseCost:
 
 
 @dataclass(frozen=True)
+class TrainedRun:
+    """
+    A training that was executed from a seed on, step by step: losses (None where not finite), accuracies on what is
+    trained on (empty without classes), and when each step ends by the model, in seconds.
+
+    `reached` is the number of steps that a target took; None where there is none, or it was not reached.
+    """
+
+    seed: int
+    losses: tuple[float | None, ...]
+    accuracies: tuple[float, ...]
+    seconds: tuple[float, ...]
+    energy_j: tuple[float, ...] | None
+    reached: int | None
+
+
+@dataclass(frozen=True)
 class TrainingCost:
     """
-    The cost of a training on `devices`.
+    The cost of a training on `devices`, and its `runs`, where it was executed.
 
     `plain_seconds` is what the same epochs or steps take with the program of the call alone.
     """
@@ -59,6 +77,7 @@ class TrainingCost:
     plain_seconds: float
     devices: int
     usd_per_hour: float | None
+    runs: tuple[TrainedRun, ...] = ()
 
     @property
     def length(self) -> int:
@@ -104,13 +123,15 @@ class TrainingCost:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Trainings of one network on one machine."""
+    """Trainings of one network on one machine; `until` and `data` say of their runs what ends them, and on what."""
 
     title: str
     source: str
     hardware: str
     backend: str
     trainings: tuple[TrainingCost, ...]
+    until: str | None = None
+    data: str | None = None
 
 
 def total(values: Iterable[float | None]) -> float | None:
@@ -128,6 +149,8 @@ def to_json(result: TrainingResult, version: str) -> str:
         "network": result.title,
         "hardware": result.hardware,
         "backend": result.backend,
+        "until": result.until,
+        "data": result.data,
         "trainings": [_facts(one) for one in result.trainings],
     }
     return json.dumps(facts, indent=1, allow_nan=False) + "\n"

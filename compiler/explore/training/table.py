@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from math import fsum, nan
 from typing import TYPE_CHECKING
 
 from npuc.compiler.explore.training.phases import STEP
 from npuc.compiler.explore.training.result import HOUR, PhaseCost, TrainingCost, TrainingResult
+from npuc.compiler.explore.training.target import WINDOW
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.compiler.report.text.quantities import (
     bytes_cells,
@@ -33,7 +35,10 @@ def print_result(result: TrainingResult, console: Console) -> None:
     for one in result.trainings:
         _print_training(one, console)
     if len(result.trainings) > 1:
-        print_grid(columns_of([*_side_by_side(result)], ranks={2: 3, 4: 2, 6: 1}), console, gap=2)
+        columns = columns_of([*_side_by_side(result)], ranks={2: 3, 4: 2, 6: 1})
+        print_grid([one for one in columns if any(one.cells)], console, gap=2)
+    if any(one.runs for one in result.trainings):
+        print_grid(columns_of([*_runs(result)], ranks={4: 2, 6: 1}), console, gap=2)
     for name, words in _summary(result):
         print_line(name, words, console)
 
@@ -105,15 +110,72 @@ def _side_by_side(result: TrainingResult) -> Iterator[tuple[str, ...]]:
         )
 
 
+def _runs(result: TrainingResult) -> Iterator[tuple[str, ...]]:
+    """Executions, as mean ± standard deviation over the seeds; of those that reached the target where there is one."""
+    yield ("executed", "reached", "steps", "time", "energy", "loss of the\nlast ten", "accuracy of\nthe last ten")
+    for one in result.trainings:
+        counted = [run for run in one.runs if result.until is None or run.reached is not None]
+        yield (
+            one.name,
+            f"{len(counted)} of {len(one.runs)}" if result.until else f"{len(one.runs)} seeds",
+            _spread([float(len(run.losses)) for run in counted], "{:,.0f}".format),
+            _spread([run.seconds[-1] for run in counted], long_time_text),
+            _spread([run.energy_j[-1] for run in counted if run.energy_j], long_energy_text),
+            _spread([_last(run.losses) for run in one.runs], "{:.3g}".format),
+            _spread([_last(run.accuracies) for run in one.runs if run.accuracies], "{:.3g}".format),
+        )
+
+
+def _last(values: Sequence[float | None]) -> float:
+    """The mean of the last ten values, NaN where one of them is no number."""
+    last = values[-WINDOW:]
+    return fsum(nan if one is None else one for one in last) / len(last)
+
+
+def _spread(values: Sequence[float], shown: Callable[[float], str]) -> str:
+    """The mean of values, and their standard deviation where there are several."""
+    if not values:
+        return "-"
+    mean = fsum(values) / len(values)
+    if len(values) == 1:
+        return shown(mean)
+    return f"{shown(mean)} ± {shown((fsum((one - mean) ** 2 for one in values) / (len(values) - 1)) ** 0.5)}"
+
+
 def _summary(result: TrainingResult) -> Iterator[tuple[str, str]]:
+    if result.data is not None:
+        yield "data", result.data
+        if (sooner := _soonest(result)) is not None:
+            yield "reached", sooner
+        until = "to the end of the phases" if result.until is None else f"until {result.until} over {WINDOW} steps"
+        yield "time", f"{until}: steps as executed here times their modelled time on {result.hardware}"
     best = min(result.trainings, key=lambda one: one.seconds)
     if len(result.trainings) > 1:
-        yield "gain", f"against as many epochs or steps of the program '{STEP}' alone; nothing is said of accuracy"
+        yield "gain", f"against as many epochs or steps of the program '{STEP}' alone; {_accuracy(result)}"
         yield "verdict", f"{best.name} is the shortest: {_cost_text(best)}."
         return
     yield "cost", _cost_text(best)
     plain = f"the same {best.unit} of '{STEP}' alone take {long_time_text(best.plain_seconds)}"
-    yield "verdict", f"{best.gain:.3f} times as fast as plain training: {plain}. Nothing is said of accuracy."
+    yield "verdict", f"{best.gain:.3f} times as fast as plain training: {plain}; {_accuracy(result)}."
+
+
+def _soonest(result: TrainingResult) -> str | None:
+    """Which training reached the target soonest, of those that reached it from all seeds; None where none did."""
+    times = {
+        one.name: fsum(run.seconds[-1] for run in one.runs) / len(one.runs)
+        for one in result.trainings
+        if all(run.reached is not None for run in one.runs)
+    }
+    if not times or len(result.trainings) < 2:
+        return None
+    name = min(times, key=lambda one: times[one])
+    others = [f"{other} {long_time_text(times[other])}" for other in times if other != name]
+    return "; ".join([f"{name} soonest, in {long_time_text(times[name])}", *(others or ["no other from all seeds"])])
+
+
+def _accuracy(result: TrainingResult) -> str:
+    """How far a result is about accuracy."""
+    return "nothing is said of accuracy" + (" beyond what was executed" if result.data else "")
 
 
 def _cost_text(one: TrainingCost) -> str:

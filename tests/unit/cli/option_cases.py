@@ -39,6 +39,7 @@ EXEMPT = {
 REFUSES = (
     "check --limit",
     "run --dataset",
+    "training --dataset",
     *(
         f"{verb} --result"
         for verb in (
@@ -332,6 +333,10 @@ OWN = {
         "--bucket-mib 1", f"{_CLUSTER} --set network.levels=[{{kind='ring',size=4,gb_per_s=50,latency_ns=1000}}]"
     ),
     "training --quiet": Case("-q", "--set maestro.num_pes=2"),
+    "training --run": Case("--run"),
+    "training --until": Case("--until loss<9", "--run --seeds 1"),
+    "training --seeds": Case("--seeds 2", "--run"),
+    "training --seed": Case("--seed 1", "--run --seeds 1"),
     "training --phases": Case("--phases low.toml"),
     "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
     "map --spread": Case("--spread 2", LARGER, "map net.dsl --hw nvdla"),
