@@ -77,7 +77,7 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "flexibility_file": ({"path": "samples:mlp", "budget": 1}, ("path",)),
     "training_file": (
         {"path": "samples:mlp", "phases": ["large-batch"]},
-        ("path", "phases", "backend", "run", "until", "dataset", "seeds", "seed", *CompileKeywords.__annotations__),
+        ("path", "phases", "backend", "until", "dataset", "seeds", "seed"),
     ),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }

@@ -337,6 +337,7 @@ OWN = {
     "training --until": Case("--until loss<9", "--run --seeds 1"),
     "training --seeds": Case("--seeds 2", "--run"),
     "training --seed": Case("--seed 1", "--run --seeds 1"),
+    "training --dataset": Case("--dataset digits", "--run"),
     "training --phases": Case("--phases low.toml"),
     "map --levels": Case("--levels 1", LARGER, "map net.dsl --hw nvdla"),
     "map --spread": Case("--spread 2", LARGER, "map net.dsl --hw nvdla"),
