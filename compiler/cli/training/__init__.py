@@ -113,7 +113,7 @@ def _result(
     """
     from npuc.backends.registry import get_backend
     from npuc.compiler.driver.machine import backend_for
-    from npuc.compiler.explore.training.asked import Asked
+    from npuc.compiler.explore.training.asked import AskedRuns
     from npuc.compiler.explore.training.phases_file import read_phases
     from npuc.compiler.explore.training.price import Pricing
     from npuc.frontends.source import open_source
@@ -123,7 +123,7 @@ def _result(
     files = asked.phases or []
     if not files:
         raise UsageError("a training has phases", hint="--phases FILE.toml")
-    execution = Asked(asked.run, asked.until, asked.dataset, asked.seeds, asked.seed)
+    execution = AskedRuns(asked.run, asked.until, asked.dataset, asked.seeds, asked.seed)
     trainings = [read_phases(path) for path in files]
     opened = open_source(source)
     name = backends[0] if backends else backend_for(opened)

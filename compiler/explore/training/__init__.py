@@ -24,7 +24,7 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.machine import backend_for
-from npuc.compiler.explore.training.asked import Asked
+from npuc.compiler.explore.training.asked import AskedRuns
 from npuc.compiler.explore.training.phases_file import read_phases
 from npuc.compiler.explore.training.price import Pricing
 from npuc.compiler.explore.training.result import TrainingResult
@@ -59,7 +59,7 @@ def training_file(
     source = open_source(path)
     name = argument("backend", backend, str | None) or backend_for(source)
     get_backend(name)
-    asked = Asked(
+    asked = AskedRuns(
         argument("run", run, bool),
         argument("until", until, str | None),
         argument("dataset", dataset, str | None),

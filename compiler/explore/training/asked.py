@@ -19,7 +19,7 @@ SEEDS = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedRuns:
     """
     An execution: `run` to the end of the phases, or `until` a target, on a data set, from `seeds` seeds, the first
     `seed`.
