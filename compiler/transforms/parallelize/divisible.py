@@ -1,6 +1,6 @@
 """Whether a plan's cuts are divisible: the number of devices must divide every axis that is split."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import gcd
 
@@ -44,22 +44,43 @@ def divisible_types(
     func: FuncOp, graph: PlanGraph, devices: int, asked: Collection[PartitionType] = PARTITION_TYPES
 ) -> PlanGraph:
     """
-    The network with only those types of each layer group whose cuts are divisible by so many devices, where there are
-    any; `asked` are the types that are checked.
+    The network with only those types of each layer group whose cuts are divisible by so many devices; `asked` are the
+    types that are checked.
+
+    Raises `CapacityError` for a group that has none of them if all are checked; else it keeps those that it has.
     """
     ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
-    uneven: set[tuple[int, PartitionType]] = set()
+    uneven: dict[tuple[int, PartitionType], tuple[int, Operation | None]] = {}
     for number, task in enumerate(graph.program.tasks):
         op, group = None if task.reshard_point else next(ops), graph.group_of[number]
         for type in () if group is None else set(asked).intersection(graph.groups[group].types):
             cut = graph.task_cuts.cut_of[type][number]
-            if group is not None and cut is not None and _length(graph.program, task, task.cuts[cut], op) % devices:
-                uneven.add((group, type))
+            if group is None or cut is None:
+                continue
+            length = _length(graph.program, task, task.cuts[cut], op)
+            if length % devices:
+                uneven.setdefault((group, type), (length, op))
     groups: list[LayerGroup] = []
     for number, group in enumerate(graph.groups):
         types = tuple(type for type in group.types if (number, type) not in uneven)
+        if not types and set(PARTITION_TYPES) <= set(asked):
+            raise _no_type(func, group, {type: uneven[number, type] for type in group.types}, devices)
         groups.append(replace(group, types=types or group.types))
     return replace(graph, groups=tuple(groups))
+
+
+def _no_type(
+    func: FuncOp, group: LayerGroup, found: Mapping[PartitionType, tuple[int, Operation | None]], devices: int
+) -> CapacityError:
+    """The error for a layer whose axes are all not divisible; `found` has the length that each type cuts, and where."""
+    lengths = ", ".join(f"{length:,} of {_WHAT[type]}" for type, (length, _) in found.items())
+    place = next((op for _, op in found.values() if op is not None), None)
+    return CapacityError(
+        f"layer '{group.name}' has no axis to split: found {lengths}, expected one that is a multiple of {devices:,}, "
+        "the devices",
+        location=location_of(func if place is None else place) or location_of(func),
+        hint="other sizes (-D batch=N), or fewer --devices; npuc.compiler.plan_parallel counts plans of any sizes",
+    )
 
 
 def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> int:

@@ -47,6 +47,12 @@ def net(folder: Path) -> str:
             "found 12 in 8x12, expected a multiple of 8, the devices",
             "fewer --devices",
         ),
+        (
+            "--devices 64 --parallel joint",
+            3,
+            "has no axis to split: found 8 of its batch, 12 of its input channels",
+            "hint: other sizes (-D batch=N), or fewer --devices; npuc",
+        ),
         ("--devices 6", 2, "--devices 6: expected a power of two", "2, 4, 8, 16"),
         ("--devices 8192", 2, "--devices 8,192: expected up to 4,096", ""),
         ("--parallel mp", 2, "--parallel mp needs --devices N", "--devices 16"),
