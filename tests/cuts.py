@@ -209,6 +209,12 @@ IMAGES = (
 LOOKUPS = (
     case("embedding", "i4x6 5x8 -> 4x6x8", "0 . -> 0; 1 . -> 1; . 1 -> 2"),
     case("embedding", "i4x6 10x8 i2 -> 4x6x8", "0 . . -> 0; 1 . . -> 1; . 1 . -> 2; . 0 0 -> sum", of=10),
+    case(
+        "embedding",
+        "i4x6 20x8 i4x2 -> 4x6x8",
+        "0 0 0 -> 0 /groups; 1 . . -> 1; . 1 . -> 2",
+        groups=4,
+    ),
     case("one_hot", "i4x6 -> 4x6x5", "0 -> 0; 1 -> 1"),
     case("index_select", "4x5x8 i6 -> 4x6x8", "0 . -> 0; . 0 -> 1; 2 . -> 2", axis=-2),
     case("sort", "4x5x8 -> 4x5x8 i4x5x8", "0 -> 0 0; 2 -> 2 2", axis=1),

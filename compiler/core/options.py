@@ -106,7 +106,7 @@ def uses_mp(strategy: str) -> bool:
     return strategy != "dp" and not names_three_types(strategy)
 
 
-TABLE_PLACEMENTS = ("rows",)
+TABLE_PLACEMENTS = ("rows", "whole")
 """How devices share an embedding table, if not as a strategy has it."""
 
 

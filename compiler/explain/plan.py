@@ -20,7 +20,7 @@ from npuc.backends.base import DEFAULT
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, is_placed
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, placement_of
 from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
 from npuc.compiler.analysis.sharding.search.attribution import Explainer, MovementPart, Other
 from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
@@ -186,8 +186,8 @@ class _Writer:
         return [shown.get(type, type) for type in sequence]
 
     def _cuts(self, group: int, sequence: TypeSequence) -> list[str | None] | None:
-        if is_placed(self.explainer.graph, group):
-            return ["rows" if type == TABLE_TYPE else CUTS_SHOWN.get(type) for type in sequence]
+        if (placed := placement_of(self.explainer.graph, group)) is not None:
+            return [placed if type == TABLE_TYPE else CUTS_SHOWN.get(type) for type in sequence]
         return [CUTS_SHOWN.get(type) for type in sequence] if self.has_cuts and self._has_weights(group) else None
 
     def _has_weights(self, group: int) -> bool:

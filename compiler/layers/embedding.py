@@ -41,18 +41,31 @@ from npuc.dialects.train.embedding import EmbeddingDwOp, EmbeddingOp
 
 
 def _entries(op: EmbeddingOp | EmbeddingDwOp, rows: int) -> int:
-    """How many rows ids may name: those of the whole table, of which an operation may have blocks."""
-    return int(op.of.value.data) or rows
+    """How many rows ids may name: those of the whole table, of which an operation may have blocks, or of a group."""
+    return int(op.of.value.data) or rows // max(1, int(op.groups.value.data))
 
 
 def _found(op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array | None) -> tuple[Array, Array | bool]:
-    """The row of each id in a table of so many rows, and whether the table has it (without blocks always)."""
+    """The row of each id in a table of so many rows, and whether the table has it (always, but of blocks of one)."""
+    if op.groups.value.data:
+        assert blocks is not None
+        return _grouped(op, rows, ids, blocks), True
     ids = checked_indices(op, "ids", ids, _entries(op, rows))
     if blocks is None:
         return ids, True
     size = rows // len(blocks)
     place = np.searchsorted(blocks, ids // size).clip(max=len(blocks) - 1)
     return place * size + ids % size, blocks[place] == ids // size
+
+
+def _grouped(op: EmbeddingOp | EmbeddingDwOp, rows: int, ids: Array, blocks: Array) -> Array:
+    """The row of each id in the argument that holds its table."""
+    groups, tables = int(op.groups.value.data), len(ids)
+    found = np.empty_like(ids)
+    for number, (first, count) in enumerate(blocks.tolist()):
+        own = number * groups // tables * (rows // groups) + first
+        found[number] = own + checked_indices(op, "ids", ids[number], count)
+    return found
 
 
 def _share(op: EmbeddingOp | EmbeddingDwOp, rows: int, count: int) -> int:
@@ -97,6 +110,9 @@ class EmbeddingLayer(Layer[EmbeddingOp]):
         blocks = () if op.blocks is None else (None,)
         columns = [Cut((None, 1, *blocks), (rank,))] if width > 1 else []
         # a part has to know which rows it has
+        if (groups := int(op.groups.value.data)) > 0:
+            whole = [Cut((0, 0, 0), (0,), ("groups",))] if groups > 1 else []
+            return whole + [cut for cut in row_cuts(op, rank) if cut.results != (0,)] + columns
         listed = op.blocks is not None and shape_of(op.blocks)[0] > 1
         rows = [Cut((None, 0, 0), (Combine.SUM,))] if listed else []
         return row_cuts(op, rank) + columns + rows

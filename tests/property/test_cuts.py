@@ -166,7 +166,8 @@ def _values(random: np.random.Generator, op: TrainOp, number: int, share: bool) 
     """Random values of an operand: integers, of a probability between 0 and 1."""
     type = tensor_type(op.operands[number])
     if isinstance(op, EmbeddingOp) and op.operands[number] is op.blocks:
-        return np.arange(*type.get_shape())
+        tables = np.array([[0, get_layer(op).index_limit(op, 0)]] * type.get_shape()[0])
+        return tables if op.groups.value.data else np.arange(*type.get_shape())
     if holds_integers(type):
         values = random.integers(0, get_layer(op).index_limit(op, number) or 2, type.get_shape())
         return NUMBERS.hold(values, type.element_type)

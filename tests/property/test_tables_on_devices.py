@@ -33,12 +33,15 @@ class Tables:
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> Tables:
-    """Few rows, so that a batch names some of them several times, and a product whose gradients stay integers."""
+def networks(draw: st.DrawFn, least: int = 1) -> Tables:
+    """
+    At least so many tables of few rows, so that a batch names some of them several times, and a product whose gradients
+    stay integers.
+    """
     sizes = draw(st.sampled_from(MESHES))
     devices = prod(sizes)
     batch, width = devices * draw(st.integers(1, 3)), draw(st.integers(1, 3))
-    rows = tuple(draw(st.integers(1, 9)) for _ in range(draw(st.integers(1, 4))))
+    rows = tuple(draw(st.integers(1, 9)) for _ in range(draw(st.integers(least, least + 3))))
     net = Net()
     x = net.input("x", batch, 2)
     total = net.call("linear", x, width, bias=False)
@@ -79,6 +82,34 @@ def test_tables_by_rows_compute_what_one_device_does_to_the_bit(tables: Tables, 
     alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
     assert alone.keys() == together.keys()
     assert all(np.array_equal(alone[name], together[name]) for name in alone)
+
+
+@settings(max_examples=60)
+@given(tables=networks(least=8), strategy=st.sampled_from(("dp", "hypar", "joint")), seed=st.integers(0, 99))
+def test_whole_tables_compute_what_one_device_does_to_the_bit(tables: Tables, strategy: str, seed: int) -> None:
+    one = tables.module.clone()
+    differentiate(the_function(one))
+    data = integer_data(one, seed)
+    shared = step_of(tables.module, tables.sizes, strategy, "whole")
+    alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
+    assert alone.keys() == together.keys()
+    assert all(np.array_equal(alone[name], together[name]) for name in alone)
+
+
+@settings(max_examples=30)
+@given(tables=networks(least=8))
+def test_whole_tables_exchange_vectors_and_gradients_all_to_all(tables: Tables) -> None:
+    shared = step_of(tables.module, tables.sizes, "dp", "whole")
+    run = execute(shared, integer_data(tables.module), double=True)
+    assert run.traffic is not None
+    devices, rows = prod(tables.sizes), [row for row in run.traffic.rows if row.layer == "tables" and row.elements]
+    slots = -(-len(tables.rows) // devices)
+    for level, parts in enumerate(tables.sizes):
+        # d (P - 1) / P of the vectors d that a device has, of one direction, which is half of what all devices read
+        vectors = Fraction(devices * slots * tables.batch * tables.width * (parts - 1), 2 * parts)
+        ids = vectors / tables.width
+        moved = sorted((row.op, row.elements) for row in rows if row.level == level)
+        assert moved == sorted(("dist.all_to_all", amount) for amount in (ids, vectors, vectors))
 
 
 @settings(max_examples=30)

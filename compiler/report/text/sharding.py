@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from npuc.compiler.report.plan import PlanReport
 
 STYLES = {"dp": "green", "mp": "magenta", "mp out": "cyan", "I": "green", "II": "magenta", "III": "cyan"}
-CUT_WORDS = {"output": "out", "rows": "rows"}
+CUT_WORDS = {"output": "out", "rows": "rows", "whole": "whole"}
 """What is said of a cut beside the type."""
 ROUNDING = 1e-9
 """The tolerance of sums of seconds."""

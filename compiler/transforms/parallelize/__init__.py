@@ -59,10 +59,11 @@ from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.parallelize.divisible import divisible_types
 from npuc.compiler.transforms.parallelize.memory_limit import Request, plan_within_memory, room_of
 from npuc.compiler.transforms.parallelize.merge_slices import MergeSlices
-from npuc.compiler.transforms.parallelize.place_rows import drop_whole_lists, place_rows, shareable, tables_asked
+from npuc.compiler.transforms.parallelize.place_rows import drop_whole_lists, place_rows, shareable
 from npuc.compiler.transforms.parallelize.plan_attribute import plan_attr
 from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, SplitBatchNorm
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
+from npuc.compiler.transforms.parallelize.stack_tables import place_tables
 from npuc.compiler.transforms.unused import remark_unused
 from npuc.dialects.distributed import AllGatherOp
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
@@ -78,10 +79,11 @@ class ParallelizePass(ModulePass):
     `strategy` is dp, mp, owt, hypar, joint, accpar or accpar-joint; `convention` (table2, published, physical) is what
     it minimises. A joint strategy has other `objective`s, too: memory, and time, by what the function says of its work
     (`dist.times`). With `zero` parameters that all devices read, their gradients and optimizer states are kept in parts
-    (ZeRO). With `tables=rows` all embedding tables are cut by rows, whatever the strategy; without it strategies that
-    choose cut those for which less moves then under `physical`. With `memory_mib` a joint strategy keeps parameters,
-    gradients, states and activations of a device within that. The joint strategies take only types with divisible cuts.
-    `exact` has an integer program go on where a plan is not proved to be the best.
+    (ZeRO). With `tables=whole` each device has some of the embedding tables, with `tables=rows` all embedding tables
+    are cut by rows, whatever the strategy; without it strategies that choose cut those for which less moves then under
+    `physical`. With `memory_mib` a joint strategy keeps parameters, gradients, states and activations of a device
+    within that. The joint strategies take only types with divisible cuts. `exact` has an integer program go on where a
+    plan is not proved to be the best.
     """
 
     name = "parallelize"
@@ -100,7 +102,7 @@ class ParallelizePass(ModulePass):
     memory_mib: int | float | None = None
     """The most memory of a device, for a joint strategy."""
     tables: str | None = None
-    """How embedding tables are placed: rows, or as the strategy does."""
+    """How embedding tables are placed: rows, whole, or as the strategy does."""
     mesh: str | None = None
     """The devices by level, outermost first: `4x3`."""
     exact: bool = False
@@ -231,10 +233,7 @@ class ParallelizePass(ModulePass):
         """
         devices = prod(self.sizes)
         if self.tables is not None:
-            if not updates_by_element(func):
-                found = "the optimizer takes norms of whole parameters, so that no table is cut by rows"
-                raise refused(func, found, self.name)
-            place_rows(func, tables_asked(func, self.name), devices)
+            place_tables(func, self.tables, devices, self.name, by_element=updates_by_element(func))
         graph, edges = plan_graph_for(func, devices if self.zero else None)
         graph = graph if self.tables is None else with_tables_shared(graph)
         if is_joint(self.chosen_strategy):

@@ -145,9 +145,9 @@ def shareable(func: FuncOp, devices: int) -> list[Table]:
     return [table for table in tables_of(func) if not table.others and table.rows % devices == 0]
 
 
-def tables_asked(func: FuncOp, name: str) -> list[Table]:
+def tables_asked(func: FuncOp, how: str, name: str) -> list[Table]:
     """
-    The tables whose rows are to be shared: all that only embeddings read.
+    The tables that are to be shared by `rows` or `whole`: all that only embeddings read.
 
     Tells which others there are. Raises `SourceError` where there is none. `name` is that of the pass.
     """
@@ -156,7 +156,7 @@ def tables_asked(func: FuncOp, name: str) -> list[Table]:
         if table.others:
             reader = layer_of(table.others[0])
             why = f"layer '{reader}' reads it, too, which is no embedding"
-            remark(f"pass '{name}': table '{table.name}' is not cut by rows: {why}")
+            remark(f"pass '{name}': table '{table.name}' is not placed by tables={how}: {why}")
     own = [table for table in found if not table.others]
     if not own:
         raise refused(func, "found no table that embeddings alone read, so that there is none to place", name)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr, f64
 from xdsl.ir import Attribute
 
-from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, is_placed
+from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph, placement_of
 from npuc.compiler.analysis.sharding.search.planning import Planned, unique_names
 
 
@@ -32,8 +32,8 @@ def plan_attr(graph: PlanGraph, planned: Planned, moved: Fraction) -> Dictionary
     }
     if not graph.program.trains:
         entries["forward"] = UnitAttr()
-    kinds = [is_placed(graph, number) for number, group in enumerate(graph.groups) if group.kind is not None]
-    shared = {name: StringAttr("rows") for name, placed in zip(names, kinds, strict=True) if placed}
+    kinds = [placement_of(graph, number) for number, group in enumerate(graph.groups) if group.kind is not None]
+    shared = {name: StringAttr(placed) for name, placed in zip(names, kinds, strict=True) if placed}
     if shared:
         entries["tables"] = DictionaryAttr(shared)
     if planned.bound is not None:

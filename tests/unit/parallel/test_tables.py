@@ -5,8 +5,9 @@ import pytest
 from typing_extensions import Unpack
 
 from npuc.compiler import compile_source, run_source
-from npuc.compiler.core.errors import NpucError, SourceError, UsageError
+from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.running.options import RunKeywords
 from npuc.compiler.report import Report
 
 NET = """
@@ -85,13 +86,13 @@ def test_plans_that_choose_take_tables_by_rows_only_where_less_moves() -> None:
 
 
 def test_what_is_asked_for_is_refused_where_it_cannot_be() -> None:
-    with pytest.raises(SourceError, match="norms of whole parameters, so that no table is cut by rows"):
+    with pytest.raises(SourceError, match="norms of whole parameters, so that no table is cut"):
         compile_source(NET.replace("sgd", "lamb"), **BY_ROWS)
     with pytest.raises(SourceError, match="found no table that embeddings alone read"):
         compile_source(TIED, **BY_ROWS)
     with pytest.raises(UsageError, match="unknown placement of tables 'cols'"):
         compiled(parallel="dp", tables="cols")
-    with pytest.raises(NpucError, match="tables is 'cols', expected rows"):
+    with pytest.raises(NpucError, match="tables is 'cols', expected rows, whole"):
         compile_source(NET, pipeline="parallelize{tables=cols}")
 
 
@@ -99,7 +100,7 @@ def test_a_table_with_other_readers_is_left_as_it_is_and_told() -> None:
     text = TIED.replace("x = embedding(t, weight=word)", "x = embedding(t, weight=word) + embedding(t, 16, 8)")
     report = compile_source(text, **BY_ROWS)
     (told,) = [warning for warning in report.warnings if "table" in warning]
-    assert "table 'word' is not cut by rows: layer 'logits' reads it, too, which is no embedding" in told
+    assert "table 'word' is not placed by tables=rows: layer 'logits' reads it, too, which is no embedding" in told
 
 
 def test_an_index_outside_of_the_whole_table_is_said_as_on_one_device() -> None:
@@ -110,11 +111,12 @@ def test_an_index_outside_of_the_whole_table_is_said_as_on_one_device() -> None:
 
 
 def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_rows() -> None:
-    options: CompileKeywords = {"defines": {"tables": [13, 5], "batch": 8}, "precision": "f32"}
+    options: RunKeywords = {"defines": {"tables": [13, 5], "batch": 8}, "precision": "f32"}
     ids = np.array([[12, 0, 12, 3, 5, 8, 9, 12], [4, 4, 0, 1, 2, 3, 4, 0]]).reshape(2, 8, 1)
     data = {"numbers": np.ones((8, 8)), "categories": ids, "clicked": np.ones((8, 1))}
     one = run_source(NET, inputs=data, **options)
-    rows = run_source(NET, inputs=data, **options, mesh="4", parallel="dp", tables="rows")
+    shared: RunKeywords = {**options, "mesh": "4", "parallel": "dp", "tables": "rows"}
+    rows = run_source(NET, inputs=data, **shared)
     assert one.updated.keys() == rows.updated.keys()
     assert one.gradients.keys() == rows.gradients.keys()
     assert rows.params["0.table.weight"].shape == (13, 16)
@@ -122,9 +124,9 @@ def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_ro
         assert np.allclose(value, rows.updated[name], rtol=1e-5, atol=1e-7)
     data["categories"] = ids + 1
     with pytest.raises(SourceError, match=r"argument 'ids' holds 13 at .*, expected 0 to 12"):
-        run_source(NET, inputs=data, **options, mesh="4", parallel="dp", tables="rows")
+        run_source(NET, inputs=data, **shared)
     with pytest.raises(UsageError, match=r"input '0\.table\.weight' has another shape .* are 16x16 and 13x16"):
-        run_source(NET, inputs={**data, "0.table.weight": np.ones((16, 16))}, **options, mesh="4", tables="rows")
+        run_source(NET, inputs={**data, "0.table.weight": np.ones((16, 16))}, **shared)
 
 
 FILLED = """
@@ -156,3 +158,45 @@ def test_tables_that_an_argument_does_not_have_are_said() -> None:
     tables = '[{name = "a", at = 6 : i64, rows = 5 : i64}]'
     with pytest.raises(SourceError, match=r"argument 'w' has 8 rows, its train\.tables end at 11"):
         run_source(FILLED.replace("TABLES", tables), "mlir", inputs={"i": np.zeros(4)}, level="train")
+
+
+def test_a_device_keeps_its_whole_tables() -> None:
+    report = compiled(parallel="dp", tables="whole", defines={"tables": [40, 8, 16, 24, 64, 8, 8, 8, 10]})
+    assert report.parallel is not None
+    assert report.parallel.levels[0].cuts == {"tables": "whole"}
+    rows = [row for row in report.ops if row.phase == "comm" and row.name == "tables"]
+    assert [row.op for row in rows] == ["dist.all_to_all"] * 3
+    # the first device has table 0 and table 8, no other as many rows but the one of table 4
+    whole = compiled(parallel="dp", tables="whole", defines={"tables": [40, 8, 16, 24, 50, 8, 8, 8, 10]})
+    assert report.memory is not None
+    assert whole.memory is not None
+    assert report.memory.argument_bytes - whole.memory.argument_bytes == 4 * 16 * (64 - 50)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("tables[i], size)", "tables[i], size + i)", r"rows of different widths or types \(16 of f32, 17 of f32,"),
+        ("tables[i], size)", "tables[i], size, padding_idx=1)", r"a row without a gradient \(padding_idx\)"),
+        (
+            "table = embedding(ids[i], tables[i], size)",
+            "w = param([8, size])\n table = embedding(ids[i], weight=w) + embedding(ids[i], weight=w)",
+            "a table is looked up several times",
+        ),
+        (
+            "    table = embedding(ids[i], tables[i], size)",
+            '    table = embedding(ids[i] + cast(features[i], "i32"), tables[i], size)',
+            "different shapes|read before the indices of another are known",
+        ),
+    ],
+)
+def test_tables_that_are_not_looked_up_together_are_refused(old: str, new: str, message: str) -> None:
+    assert old in NET
+    text = NET.replace(old, new).replace("lookups=1", "lookups=16" if "cast" in new else "lookups=1")
+    with pytest.raises(SourceError, match=message):
+        compile_source(text, **{**BY_ROWS, "tables": "whole", "defines": {"tables": [8] * 8}})
+
+
+def test_fewer_tables_than_devices_are_refused() -> None:
+    with pytest.raises(CapacityError, match="found 4 tables, expected at least 8, the devices"):
+        compiled(parallel="dp", tables="whole")

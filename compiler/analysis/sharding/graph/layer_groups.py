@@ -166,7 +166,7 @@ def _layer_group(
 
 def with_tables_shared(graph: PlanGraph) -> PlanGraph:
     """The network with type II alone for all tables whose rows it cuts."""
-    placed = {group for group in range(len(graph.groups)) if is_placed(graph, group)}
+    placed = {group for group in range(len(graph.groups)) if placement_of(graph, group)}
     return replace(
         graph,
         groups=tuple(
@@ -176,9 +176,13 @@ def with_tables_shared(graph: PlanGraph) -> PlanGraph:
     )
 
 
-def is_placed(graph: PlanGraph, group: int) -> bool:
-    """Whether a layer group looks up a table of which type II cuts the rows."""
-    return any(graph.program.tasks[number].placed for number in graph.groups[group].tasks)
+def placement_of(graph: PlanGraph, group: int) -> str | None:
+    """How type II cuts the table that a layer group looks up: by `rows`, or `whole` tables; None for columns."""
+    for number in graph.groups[group].tasks:
+        task, cut = graph.program.tasks[number], graph.task_cuts.cut_of["II"][number]
+        if task.placed and cut is not None:
+            return "whole" if isinstance(task.cuts[cut].results[0], int) else "rows"
+    return None
 
 
 def with_paper_types(graph: PlanGraph, *, by_batch: bool) -> PlanGraph:
