@@ -53,7 +53,7 @@ class PlaceRows(NamedPattern):
         listed = derive(op, ArangeOp(results=[tensor_of(i32, [self.blocks])]))
         steps = [] if op.parent in self._known else [listed]
         blocks = self._known.setdefault(op.parent, listed.out)
-        new = derive(op, EmbeddingOp(op.ids, op.table, blocks, **params_of(op) | {"of": rows}))
+        new = derive(op, EmbeddingOp(op.ids, op.table, blocks, results=None, **params_of(op) | {"of": rows}))
         replace_by_several(rewriter, op, [*steps, new], [new.out])
 
 
@@ -80,8 +80,10 @@ def tables_of(func: FuncOp) -> list[Table]:
         if own.kind is ArgumentKind.PARAM:
             lookups, others = list[EmbeddingOp](), list[Operation]()
             for value, user in _readers(argument):
-                is_lookup = isinstance(user, EmbeddingOp) and user.table is value
-                lookups.append(user) if is_lookup else others.append(user)
+                if isinstance(user, EmbeddingOp) and user.table is value:
+                    lookups.append(user)
+                else:
+                    others.append(user)
             if lookups:
                 found.append(Table(own.name, argument, tuple(lookups), tuple(others)))
     return found
@@ -169,7 +171,7 @@ def drop_whole_lists(func: FuncOp) -> None:
         if isinstance(op, EmbeddingOp) and op.blocks is not None and op.of.value.data == shape_of(op.table)[0]:
             blocks, params = op.blocks, params_of(op)
             del params["of"]
-            new = derive(op, EmbeddingOp(op.ids, op.table, **params))
+            new = derive(op, EmbeddingOp(op.ids, op.table, results=None, **params))
             new.out.name_hint = op.out.name_hint
             func.body.block.insert_op_before(new, op)
             op.out.replace_all_uses_with(new.out)

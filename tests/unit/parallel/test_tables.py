@@ -7,7 +7,8 @@ from typing_extensions import Unpack
 from npuc.compiler import compile_source, run_source
 from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, UsageError
 from npuc.compiler.core.options import CompileKeywords
-from npuc.compiler.driver.running.options import RunKeywords
+from npuc.compiler.interpreter.execute import Run
+from npuc.compiler.layers.base import Array
 from npuc.compiler.report import Report
 
 NET = """
@@ -110,13 +111,17 @@ def test_an_index_outside_of_the_whole_table_is_said_as_on_one_device() -> None:
         run_source(NET, inputs=data, pipeline='parallelize{strategy=dp mesh="8" tables=rows},autodiff')
 
 
+def ran(data: dict[str, Array], tables: str | None = None) -> Run:
+    """A step with two small tables on one device, or on four that share them."""
+    mesh, strategy = (None, None) if tables is None else ("4", "dp")
+    sizes = {"tables": [13, 5], "batch": 8}
+    return run_source(NET, inputs=data, defines=sizes, precision="f32", mesh=mesh, parallel=strategy, tables=tables)
+
+
 def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_rows() -> None:
-    options: RunKeywords = {"defines": {"tables": [13, 5], "batch": 8}, "precision": "f32"}
     ids = np.array([[12, 0, 12, 3, 5, 8, 9, 12], [4, 4, 0, 1, 2, 3, 4, 0]]).reshape(2, 8, 1)
-    data = {"numbers": np.ones((8, 8)), "categories": ids, "clicked": np.ones((8, 1))}
-    one = run_source(NET, inputs=data, **options)
-    shared: RunKeywords = {**options, "mesh": "4", "parallel": "dp", "tables": "rows"}
-    rows = run_source(NET, inputs=data, **shared)
+    data: dict[str, Array] = {"numbers": np.ones((8, 8)), "categories": ids, "clicked": np.ones((8, 1))}
+    one, rows = ran(data), ran(data, "rows")
     assert one.updated.keys() == rows.updated.keys()
     assert one.gradients.keys() == rows.gradients.keys()
     assert rows.params["0.table.weight"].shape == (13, 16)
@@ -124,9 +129,9 @@ def test_tables_whose_rows_do_not_divide_are_filled_up_and_known_by_their_own_ro
         assert np.allclose(value, rows.updated[name], rtol=1e-5, atol=1e-7)
     data["categories"] = ids + 1
     with pytest.raises(SourceError, match=r"argument 'ids' holds 13 at .*, expected 0 to 12"):
-        run_source(NET, inputs=data, **shared)
+        ran(data, "rows")
     with pytest.raises(UsageError, match=r"input '0\.table\.weight' has another shape .* are 16x16 and 13x16"):
-        run_source(NET, inputs={**data, "0.table.weight": np.ones((16, 16))}, **shared)
+        ran({**data, "0.table.weight": np.ones((16, 16))}, "rows")
 
 
 FILLED = """
