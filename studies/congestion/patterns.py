@@ -26,8 +26,11 @@ FINE_SIZE = 500_000
 SHARES_MS, SETTLED_MS = 5, 3
 """The time of the victim, and that after which shares are taken."""
 RING_SIZE, RING_MS = 6_000_000, 8
+"""Bytes of each flow of the ring of waits, and after how long it is cut off, since a deadlock never ends."""
 WATCHED_NS = 20_000
+"""The time between two points of what is watched."""
 ENDLESS = 1e15
+"""Bytes of a flow that ends in no run."""
 UNTIL_NS = 10**10
 """The time after which a run is cut off that should have ended long before."""
 

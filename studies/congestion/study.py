@@ -233,7 +233,7 @@ def _drawbacks(setup: CongestionSetup, found: Sequence[PatternResult]) -> Iterat
     yield CongestionRow(
         "local flow over others with PFC alone", "victim", "unfairness", alone.local / alone.remote, "above", 2
     )
-    free = 1 - 5 / 16
+    free = 1 - 5 / 16  # the link to its spine switch carries five of the 16 flows to one host, each a 16th of a link
     yield CongestionRow(
         "victim's share of what is free, %, PFC alone", "victim", "head-of-line blocking", 100 * alone.victim / free,
         "at most", 50,

@@ -10,6 +10,7 @@ from npuc.compiler.analysis.interconnect.topology import Interconnect, Kind, Net
 from npuc.compiler.core.options import PlanObjective
 
 CHUNKS = 64
+"""Chunks of a collective where the paper does not vary them."""
 SIZES = tuple(100_000_000 * number for number in range(1, 11))
 """Bytes of the all-reduces: 100 MB to 1 GB."""
 
@@ -53,6 +54,7 @@ class TrainedModel:
 
 
 COMPUTE_SHARE = 0.26
+"""The part of a workload file's seconds of work that the authors' script takes."""
 MODELS = (
     TrainedModel("ResNet-50", 1.0953e-3, 51_005_824),
     TrainedModel("GNMT", 7.9008e-3, 267_788_288),

@@ -24,10 +24,10 @@ from typing import Literal, get_args
 from npuc.compiler.analysis.interconnect.chunks.stages import ChunkStage
 
 Latency = Literal["overlap", "serial"]
+"""What the latency of a stage holds up: nothing but its own chunk, or the level."""
 LATENCIES: tuple[Latency, ...] = get_args(Latency)
 Queue = Literal["fifo", "scf"]
-
-
+"""Which of the stages that wait at a level begins."""
 ChunkChain = tuple[ChunkStage, ...]
 """The stages of a chunk, one after the other."""
 

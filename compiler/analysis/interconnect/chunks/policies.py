@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import prod
 from typing import Literal, get_args
 
 from npuc.compiler.analysis.interconnect.chunks.events import Queue
@@ -45,10 +46,8 @@ def _themis(
     loads = [(2 if kind == "all_reduce" else 1) * level.delay_s for level in levels]
     found: list[ChunkOrder] = []
     added: dict[ChunkOrder, list[tuple[int, Fraction]]] = {}
-    # What a chunk is before a reduce-scatter; an all-gather ends with as many times its size.
-    most = size
-    for level in levels if kind == "all_gather" else ():
-        most *= level.size
+    # what a chunk is before a reduce-scatter; an all-gather ends with as many times its size
+    most = size * prod(level.size for level in levels) if kind == "all_gather" else size
     for _ in range(chunks):
         least = min(range(len(levels)), key=loads.__getitem__)
         low = levels[least]

@@ -13,7 +13,9 @@ import numpy as np
 from npuc.compiler.analysis.interconnect.fluid.routes import Bools, Floats, FlowRoutes, Ints, summed
 
 KEPT = 512
+"""The batches that a port holds apart: one of each of its last steps."""
 LOADS = 6
+"""The batches of a port that may leave in one step before the others leave mixed."""
 
 
 class PortQueues:

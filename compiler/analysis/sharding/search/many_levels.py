@@ -41,6 +41,7 @@ from npuc.compiler.analysis.solvers.choices.minimise import minimise
 MOST_LEVELS = 12
 """The type pairs of an edge have 125,970 distributions over 12 levels: with more levels nothing is searched."""
 RUNS = 3
+"""The runs of one type that a searched sequence has at most."""
 ROUNDS = 6
 """So often sequences around a plan are searched, at most."""
 
