@@ -16,6 +16,7 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.running.data import Data, inputs_of, made_data
 from npuc.compiler.driver.running.dataset import dataset
@@ -70,7 +71,7 @@ class Execution:
 
     def result(self, trainings: Sequence[Training], priced: TrainingResult) -> TrainingResult:
         """The result of pricing the same trainings, with their runs. Raises `NpucError`s."""
-        if self.options.get("hardware") is None:  # the machine that is priced has a word on the types
+        if options_of(self.options).hardware is None:  # the machine that is priced has a word on the types
             self.options = {**self.options, "hardware": get_backend(priced.backend).default_hardware}
         costs = [
             replace(cost, runs=tuple(self._run(training, cost, seed) for seed in self.seeds))

@@ -48,9 +48,9 @@ class Pricing:
 
     def __post_init__(self) -> None:
         self._known: dict[str, _Priced] = {}
-        asked = machine_for(get_backend(self.backend), options_of(self.options), self.source.format)
-        self._price = asked.get(PRICE, float)
-        overrides = dict(self.options.get("overrides") or {})
+        asked = options_of(self.options)
+        self._price = machine_for(get_backend(self.backend), asked, self.source.format).get(PRICE, float)
+        overrides = dict(asked.overrides)
         for key in (PRICE, PRICE.partition(".")[0]):  # no backend reads it, so that it would be said to have no effect
             overrides.pop(key, None)
         self.options = {**self.options, "overrides": overrides}

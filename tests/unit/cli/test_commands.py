@@ -162,7 +162,7 @@ def test_check_compares_the_passes(npuc: Npuc) -> None:
         (["run", "net.dsl", "--inputs", "net.dsl"], 2, "net.dsl"),
         (["run", "net.dsl", "-O4"], 2, "unknown optimisation level 4"),
         (["check", "net.dsl", "-p", "nothing"], 2, "unknown pass"),
-        (["list", "pases"], 2, "did you mean 'passes'?"),
+        (["list", "passs"], 2, "did you mean 'passes'?"),
         (["opt", "wrong.mlir"], 1, "wrong.mlir:1:"),
         (["opt", "none.mlir"], 2, "none.mlir"),
         (["opt", "net.txt"], 2, "suffix"),
