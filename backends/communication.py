@@ -21,19 +21,24 @@ from xdsl.utils.hints import isa
 
 from npuc.backends.exchanges import FREE, Exchange, exchanges, followed, in_order
 from npuc.backends.operations import place_of
+from npuc.backends.overlap import BucketedStep, seconds_without_buckets, step_in_buckets
 from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost
 from npuc.compiler.analysis.interconnect.collectives import Cost
+from npuc.compiler.analysis.interconnect.overlap.step import Moved
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged, moved_elements
 from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.sections import (
+    BeginFacts,
     BucketFacts,
     CommunicationBytes,
     CommunicationTime,
     ExchangeChunks,
     ExchangeFacts,
     ExchangeStages,
+    OverlapFacts,
+    OverlapTime,
     RateFacts,
     columns,
 )
@@ -41,7 +46,7 @@ from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.distributed import DistOp, levels_of
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.provenance import Role, role_of
-from npuc.hardware.network import network_of
+from npuc.hardware.network import latency_of, network_of
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -64,11 +69,19 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
         placement = _placement(mesh, machine, report.backend, warnings)
         moved = list(exchanges(func, placement, machine))
         native |= sums_of(moved, mesh).columns()
+        bucketed, alone = None, 0.0
         times = [None if e.cost is None else float(e.cost.seconds) for e in moved]
         if all(seconds is not None for seconds in times):
             seconds = fsum(seconds for seconds in times if seconds is not None)
-            beside = overlapped(func, report.ops, moved)
+            if placement is not None and any(exchange.bucket is not None for exchange in moved):
+                bucketed = step_in_buckets(func, report.ops, moved, placement, latency_of(machine))
+                alone = seconds_without_buckets(report.ops, moved, placement, machine.get("memory.element_bytes", int))
+                rows = [_begun(row, bucketed) for row in rows]
+            beside = overlapped(func, report.ops, moved) if bucketed is None else float(bucketed.step.seconds)
             native |= CommunicationTime(comm_seconds=seconds, overlapped_seconds=beside).columns()
+            if bucketed is not None:
+                seconds = float(bucketed.step.exposed)
+                native |= _exposed(bucketed, alone, warnings).columns()
             rate, work = RateFacts.found_in(report), report.totals.seconds
             if rate is not None and work:
                 # a backend says it of the work alone
@@ -76,10 +89,52 @@ def with_communication(report: Report, module: ModuleOp, machine: Hardware) -> R
             if report.totals.energy_j is not None and any(e.cost and e.cost.picojoules is None for e in moved):
                 warnings.append(f"{machine.name} has no pj_per_byte in network.levels: energy is of the work alone")
             chunked = any(isinstance(exchange.cost, ChunkedCost) for exchange in moved)
-            _compare(func, report.totals.seconds, seconds, warnings, chunked=chunked)
+            unknown = [*(["chunks"] if chunked else []), *([] if bucketed is None else ["buckets"])]
+            _compare(func, report.totals.seconds, seconds, warnings, unknown)
         after = followed(func, report.ops, moved)
-        rows += [_row(exchange, len(rows) + n, after[n]) for n, exchange in enumerate(moved)]
+        added = [_row(exchange, len(rows) + n, after[n]) for n, exchange in enumerate(moved)]
+        if bucketed is not None:
+            added = [_beside(row, bucketed.step.moved[n]) for row, n in zip(added, bucketed.numbers, strict=True)]
+        rows += added
     return replace(report, ops=rows, totals=total(rows), warnings=warnings, native=native)
+
+
+def _begun(row: OpRow, bucketed: BucketedStep) -> OpRow:
+    """A row of work with the time at which it begins."""
+    begin = BeginFacts(begin_seconds=float(bucketed.begins[row.index]))
+    return replace(row, native=row.native | begin.columns())
+
+
+def _beside(row: OpRow, moved: Moved) -> OpRow:
+    """The row of an exchange that runs beside work: its own seconds are those for which devices wait."""
+    facts = OverlapFacts(
+        ready_seconds=float(moved.ready),
+        begin_seconds=float(moved.begin),
+        end_seconds=float(moved.end),
+        alone_seconds=row.seconds or 0.0,
+    )
+    stages = ExchangeStages(
+        stage_levels=[level for level, _, _ in moved.spans],
+        stage_seconds=[float(end - begin) for _, begin, end in moved.spans],
+        stage_begins=[float(begin - moved.begin) for _, begin, _ in moved.spans],
+    )
+    native = row.native | columns(facts, stages)
+    return replace(row, seconds=float(moved.exposed / row.repeat), native=native)
+
+
+def _exposed(bucketed: BucketedStep, alone: float, warnings: list[str]) -> OverlapTime:
+    """What is exposed of all movement, and the step without buckets; a warning where that is shorter."""
+    taken = float(bucketed.step.seconds)
+    if taken > alone * (1 + 1e-12):
+        warnings.append(
+            f"in these buckets a step takes {time_text(taken)}, longer than the {time_text(alone)} of one without them, "
+            "in which each gradient is summed alone and nothing runs beside that"
+        )
+    return OverlapTime(
+        exposed_seconds=float(bucketed.step.exposed),
+        exposed_bound_seconds=float(bucketed.bound),
+        unbucketed_seconds=alone,
+    )
 
 
 def sums_of(moved: Sequence[Exchange], mesh: Mesh) -> CommunicationBytes:
@@ -124,7 +179,7 @@ def _read(exchange: Exchange, mesh: Mesh) -> Fraction:
     return elements_read * exchange.size / max(1, moved_elements(exchange.op))
 
 
-def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str], *, chunked: bool) -> None:
+def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[str], unknown: Sequence[str]) -> None:
     """Say so where a plan was searched by other seconds than its program takes."""
     plan = func.attributes.get(PLAN)
     if work is None or not isinstance(plan, DictionaryAttr) or plan.data.get("objective") != StringAttr("time"):
@@ -137,7 +192,7 @@ def _compare(func: FuncOp, work: float | None, messages: float, warnings: list[s
         warnings.append(
             f"layer by layer the plan was reckoned at {time_text(planned)} a step, its program takes "
             f"{time_text(taken)}: sums of gradients, and what stays on the chip, depend on neighbouring layers"
-            + (", and plans know no chunks" if chunked else "")
+            + (f", and plans know no {' and no '.join(unknown)}" if unknown else "")
         )
 
 
@@ -194,7 +249,7 @@ def _row(exchange: Exchange, index: int, after: int | None) -> OpRow:
                 levels=", ".join(f"H{level + 1}" for level in levels_of(op)),
                 after=after,
             ),
-            None if exchange.bucket is None else BucketFacts(bucket=exchange.bucket, bucket_sums=exchange.sums),
+            None if exchange.bucket is None else BucketFacts(bucket=exchange.bucket, bucket_sums=len(exchange.members)),
             None if cost is None else _stages(cost),
             _chunks(cost) if isinstance(cost, ChunkedCost) else None,
         ),

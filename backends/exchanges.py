@@ -52,13 +52,13 @@ class Exchange:
     """
     A movement between devices: the operation, the bytes of a device's operand, and what it costs, if known.
 
-    Of a bucket it is the last member, and the operands of all; `sums` counts them.
+    Of a bucket it is the last one of `members`, and the operands of all.
     """
 
     op: DistOp
     size: int
     cost: Cost | None
-    sums: int = 1
+    members: Sequence[DistOp] = ()
 
     @property
     def bucket(self) -> int | None:
@@ -76,7 +76,7 @@ def exchanges(func: FuncOp, placement: MeshPlacement | None, machine: Hardware) 
             if members:
                 size = sum(size_bytes(one.x.type, elements(one.x), facts) for one in members)
                 cost = None if placement is None else exchange_cost(op, size, placement, machine)
-                yield Exchange(op, size, cost, len(members))
+                yield Exchange(op, size, cost, members)
 
 
 def exchange_cost(op: DistOp, size: int, placement: MeshPlacement, machine: Hardware | None = None) -> Cost:
@@ -106,25 +106,36 @@ def _places(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[int]:
     That is at its operation, if as many of a layer, phase and name have a row; else if as many of a layer and phase
     have one; else at the last of these.
     """
-    named: dict[tuple[str, str, str], list[int]] = {}
-    known: dict[tuple[str, str], list[int]] = {}
-    for op, place in order.items():
+    return [max(map(order.__getitem__, own), default=0) for own in _operations(order, rows)]
+
+
+def operations_of_rows(func: FuncOp, rows: Sequence[OpRow]) -> dict[int, Sequence[Operation]]:
+    """The operations that the rows of work stand for, by their indices; all of a layer and phase where it is open."""
+    order = {op: number for number, op in enumerate(func.walk())}
+    return dict(zip((row.index for row in rows), _operations(order, rows), strict=True))
+
+
+def _operations(order: Mapping[Operation, int], rows: Sequence[OpRow]) -> list[Sequence[Operation]]:
+    """The operations of each row."""
+    named: dict[tuple[str, str, str], list[Operation]] = {}
+    known: dict[tuple[str, str], list[Operation]] = {}
+    for op in order:
         if not isinstance(op, DistOp | ViewOp | ConstantOp):
             layer, role = layer_of(op), role_of(op).value
-            named.setdefault((layer, role, op.name), []).append(place)
-            known.setdefault((layer, role), []).append(place)
+            named.setdefault((layer, role, op.name), []).append(op)
+            known.setdefault((layer, role), []).append(op)
     wanted: dict[tuple[str, str, str], list[int]] = {}
     for number, row in enumerate(rows):
         wanted.setdefault((row.name, row.phase, row.op), []).append(number)
-    places = [0] * len(rows)
+    found: list[Sequence[Operation]] = [()] * len(rows)
     for (name, phase, op_name), numbers in wanted.items():
-        found = named.get((name, phase, op_name), [])
-        if len(found) != len(numbers):
+        ops = named.get((name, phase, op_name), [])
+        if len(ops) != len(numbers):
             roles = ("dxdw", "dx", "dw") if phase == "dxdw" else (phase,)
-            found = sorted(place for role in roles for place in known.get((name, role), ()))
+            ops = sorted((op for role in roles for op in known.get((name, role), ())), key=order.__getitem__)
         for n, number in enumerate(numbers):
-            places[number] = (found[n] if len(found) == len(numbers) else found[-1]) if found else 0
-    return places
+            found[number] = (ops[n],) if len(ops) == len(numbers) else ops
+    return found
 
 
 def followed(func: FuncOp, rows: Sequence[OpRow], moved: Sequence[Exchange]) -> list[int | None]:

@@ -1,7 +1,7 @@
 """
 A report as a timeline in the trace-event format, which Perfetto and chrome://tracing open.
 
-`timeline.py` defines the tracks. Times of the format are microseconds (Google, "Trace Event Format"). Perfetto
+`timeline/` defines the tracks. Times of the format are microseconds (Google, "Trace Event Format"). Perfetto
 rounds each of them to nanoseconds by itself and drops a slice that then reaches into the next one of its track, so
 slices begin and end at whole nanoseconds.
 """
@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.document import ReportData
-from npuc.compiler.report.timeline import slices_of, tracks_of
+from npuc.compiler.report.timeline.parts import tracks_of
+from npuc.compiler.report.timeline.slices import slices_of
 
 PROCESS = 1
 

@@ -198,6 +198,37 @@ class BucketFacts(Section, frozen=True):
     bucket_sums: int
 
 
+class BeginFacts(Section, frozen=True):
+    """Of a row of a step that runs movements beside work: when it begins, in seconds of the step."""
+
+    begin_seconds: float
+
+
+class OverlapFacts(Section, frozen=True):
+    """
+    Of an exchange beside work, in seconds of the step: when all is there that it needs, when its first stage begins,
+    and when its result is there; `alone_seconds` is what it takes on an empty network.
+
+    The row's own seconds are the exposed ones, in which a device waits for it and does nothing else.
+    """
+
+    ready_seconds: float
+    begin_seconds: float
+    end_seconds: float
+    alone_seconds: float
+
+
+class OverlapTime(Section, frozen=True):
+    """
+    Of a report: the seconds in which devices wait for each other and do nothing, what no order of the same movements on
+    the network exposes less than, and the step if each gradient were summed alone, whole, and nothing ran beside it.
+    """
+
+    exposed_seconds: float
+    exposed_bound_seconds: float
+    unbucketed_seconds: float
+
+
 class ProgramFacts(Section, frozen=True):
     """Of a report: whether its iteration was made of the forward graph or of the lowered program."""
 

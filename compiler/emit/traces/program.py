@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.backends.exchanges import FREE
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import OpRow, Report
+from npuc.compiler.report.sections import BeginFacts, OverlapFacts
 from npuc.dialects.distributed import DistOp, buckets_of
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.npu import ConstantOp, ViewOp
@@ -44,7 +45,10 @@ class TracedTask:
 
     @property
     def seconds(self) -> float | None:
-        """The time of all its runs; None for an exchange on a machine without a network."""
+        """The time of all its runs, by itself; None for an exchange on a machine without a network."""
+        beside = OverlapFacts.found_in(self.row)
+        if beside is not None:
+            return beside.alone_seconds
         return None if self.row.seconds is None else self.row.repeat * self.row.seconds
 
 
@@ -146,7 +150,8 @@ def _not_by_operation(report: Report) -> UsageError:
 
 def micros_of(step: TracedStep) -> Mapping[int, tuple[int, int]]:
     """
-    When each task begins, and how long it takes, in whole microseconds: one after another, as the report adds them up.
+    When each task begins, and how long it takes, in whole microseconds: one after another, as the report adds them up,
+    or where sums of gradients run beside work, when they are under way.
 
     Ends of work are rounded on a clock of their own, and ends of exchanges on another, so that the sums of either are
     within a microsecond of the report's.
@@ -155,6 +160,12 @@ def micros_of(step: TracedStep) -> Mapping[int, tuple[int, int]]:
     clocks = {True: 0.0, False: 0.0}
     start = 0
     for number, task in enumerate(step.tasks):
+        beside, begun = OverlapFacts.found_in(task.row), BeginFacts.found_in(task.row)
+        if begun is not None:
+            end = begun.begin_seconds + (task.seconds or 0.0) if beside is None else beside.end_seconds
+            begin = round(begun.begin_seconds * 1e6)
+            found[number] = (begin, round(end * 1e6) - begin)
+            continue
         kind = task.exchange is None
         before = clocks[kind]
         clocks[kind] += (task.seconds or 0.0) * 1e6

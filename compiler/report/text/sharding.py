@@ -10,7 +10,13 @@ from npuc.compiler.core.options import is_fixed, is_joint, uses_mp
 from npuc.compiler.core.units import MIB
 from npuc.compiler.report.parallel import Parallel, ParallelLevel
 from npuc.compiler.report.report import Report
-from npuc.compiler.report.sections import CommunicationBytes, CommunicationTime, ExchangeChunks
+from npuc.compiler.report.sections import (
+    CommunicationBytes,
+    CommunicationTime,
+    ExchangeChunks,
+    OverlapFacts,
+    OverlapTime,
+)
 from npuc.compiler.report.text.grid import Column, print_grid, print_note
 from npuc.compiler.report.text.quantities import bytes_unit, time_text
 from npuc.compiler.report.text.summary.verdict import is_training
@@ -142,6 +148,13 @@ def overlap_text(report: Report) -> str | None:
     found, total = CommunicationTime.found_in(report), report.totals.seconds
     if found is None or found.overlapped_seconds is None or not total:
         return None
+    exposed = OverlapTime.found_in(report)
+    if exposed is not None:
+        return (
+            f"{time_text(exposed.exposed_seconds)} of {time_text(total)} exposed, of {time_text(found.comm_seconds)} "
+            f"between devices; no order of these exposes less than {time_text(exposed.exposed_bound_seconds)}; "
+            f"{time_text(exposed.unbucketed_seconds)} a step without buckets"
+        )
     text = f"{time_text(found.comm_seconds)} of {time_text(total)} between devices"
     if not is_training(report):
         return text
@@ -151,7 +164,7 @@ def overlap_text(report: Report) -> str | None:
 def chunks_text(report: Report) -> str | None:
     """How many collectives move in chunks, how long these take, and how near that is to what no order is below."""
     found = [
-        (chunks, row.seconds, row.repeat)
+        (chunks, row.seconds if (beside := OverlapFacts.found_in(row)) is None else beside.alone_seconds, row.repeat)
         for row in report.ops
         if (chunks := ExchangeChunks.found_in(row)) is not None and row.seconds is not None
     ]

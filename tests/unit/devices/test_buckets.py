@@ -1,5 +1,7 @@
 """Gradients in buckets in whole steps: what they compute, what they cost, and what is said of it."""
 
+import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ from npuc.compiler import compile_source, run_source
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.report import Report
-from npuc.compiler.report.sections import BucketFacts, ExchangeChunks, ExchangeFacts
+from npuc.compiler.report.sections import BucketFacts, ExchangeChunks, ExchangeFacts, OverlapFacts, OverlapTime
 from tests.chakra_traces import read_trace
-from tests.unit.devices.test_collectives import NETWORK, TWO, compiled, messages
+from tests.unit.devices.test_collectives import NETWORK, SWITCH, TWO, compiled, messages
 
 INPUTS = {"x": np.random.default_rng(0).integers(-3, 4, size=(8, 64)).astype(float), "y": np.arange(8)}
 MIB = 1 << 20
@@ -74,6 +76,70 @@ def test_a_bucket_is_full_when_it_has_reached_its_size() -> None:
     for mib in (0, 8192 / MIB, 8200 / MIB, 1):
         sizes[mib] = [row.native["bucket_sums"] for row in gradients(compiled(bucket_mib=mib))]
     assert list(sizes.values()) == [[1, 1, 1], [1, 2], [2, 1], [3]]
+
+
+@pytest.mark.parametrize("zero", [0, 2, 3])
+@pytest.mark.parametrize("chunks", [{}, {"collectives": "themis-scf", "chunks": 4}])
+@pytest.mark.parametrize("mib", [0, 8192 / MIB, 25])
+def test_what_is_exposed_and_work_are_the_step(zero: int, chunks: dict[str, Any], mib: float) -> None:
+    plain, report = compiled(zero=zero), compiled(zero=zero, bucket_mib=mib, **chunks)
+    work = [row.repeat * row.seconds for row in report.ops if row.kind != "comm" and row.seconds is not None]
+    rows = messages(report)
+    time = OverlapTime.found_in(report)
+    assert time is not None
+    assert report.totals.seconds == pytest.approx(sum(work) + time.exposed_seconds, rel=1e-12)
+    assert sum(row.seconds for row in rows) == pytest.approx(time.exposed_seconds, rel=1e-12)
+    assert time.exposed_seconds >= time.exposed_bound_seconds * (1 - 1e-12) > 0
+    assert time.unbucketed_seconds == pytest.approx(plain.totals.seconds, rel=1e-12)
+    assert report.native["overlapped_seconds"] == report.totals.seconds
+    for row in rows:
+        facts = OverlapFacts.found_in(row)
+        assert facts is not None
+        assert (
+            0 <= facts.ready_seconds <= facts.begin_seconds <= facts.end_seconds <= report.totals.seconds * (1 + 1e-12)
+        )
+        assert facts.end_seconds - facts.begin_seconds >= facts.alone_seconds * (1 - 1e-9) or chunks
+    ends = [row.native["begin_seconds"] + row.repeat * row.seconds for row in report.ops if row.kind != "comm"]
+    assert max(ends) <= report.totals.seconds * (1 + 1e-12)
+
+
+def test_updates_wait_for_their_own_gradients_alone() -> None:
+    """The update of logits, whose gradient is there first, begins before the last bucket has ended."""
+    slow = {**NETWORK, "network.levels": [{**SWITCH, "size": 8, "gb_per_s": 1.0}]}
+    report = compiled(bucket_mib=0, overrides=slow)
+    first, *_, last = gradients(report)
+    begins = {row.name: row.native["begin_seconds"] for row in report.ops if row.phase == "update"}
+    assert begins["logits.weight"] == pytest.approx(first.native["end_seconds"])
+    assert begins["logits.weight"] < last.native["end_seconds"]
+    assert max(begins.values()) >= last.native["end_seconds"] * (1 - 1e-12)
+
+
+def test_all_updates_wait_for_a_bucket_of_all_gradients() -> None:
+    report = compiled(bucket_mib=25)
+    (bucket,) = gradients(report)
+    begins = [row.native["begin_seconds"] for row in report.ops if row.phase == "update"]
+    assert min(begins) >= bucket.native["end_seconds"] * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("chunks", [{}, {"collectives": "themis-scf", "chunks": 4}])
+def test_the_timeline_has_buckets_beside_work(chunks: dict[str, Any]) -> None:
+    report = compiled(bucket_mib=0, **chunks)
+    events = [event for event in json.loads(report.to_trace())["traceEvents"] if event["ph"] == "X"]
+    tracks: dict[int, list[tuple[float, float, str]]] = {}
+    for event in events:
+        tracks.setdefault(event["tid"], []).append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    for slices in tracks.values():
+        assert slices == sorted(slices, key=lambda one: one[0])
+        assert all(before[1] <= after[0] + 1e-6 for before, after in pairwise(slices))
+    end = (report.totals.seconds or 0.0) * 1e6
+    assert max(last for slices in tracks.values() for _, last, _ in slices) == pytest.approx(end, abs=2e-3)
+    network = {name for track, slices in tracks.items() if track > 4 for _, _, name in slices}
+    assert {"bucket 1 all_reduce", "bucket 2 all_reduce", "bucket 3 all_reduce"} <= network
+    waits = {name for _, _, name in tracks[1] if name.startswith("waits")}
+    assert "waits for all_reduce of bucket 3" in waits
+    work = [(a, b) for a, b, name in tracks[1] if not name.startswith("waits")]
+    moved = [(a, b) for track, slices in tracks.items() if track > 4 for a, b, n in slices if n.startswith("bucket")]
+    assert any(a < d and c < b for a, b in work for c, d in moved), "some sums run beside work"
 
 
 def test_traces_have_one_node_for_a_bucket(tmp_path: Path) -> None:

@@ -145,18 +145,27 @@ def chunk_events(
     kind: Collective, size: Fraction | int, placement: MeshPlacement, chunks: Chunks, latency: Latency
 ) -> ChunkEvents:
     """What happens to the chunks of a collective, and when; the arguments are those of `chunked_cost`."""
-    numbers: dict[Run, int] = {}
-    orders = tuple(_order(kind, placement, route, numbers) for route in chunks.routes)
-    groups = tuple(placement.group_of(run) for run in numbers)
+    groups, orders, known = chunk_stages(kind, size, placement, chunks)
     levels = tuple(map(link_level, groups))
-    part = Fraction(size) / len(orders)
-    known = {order: stages_of(kind, part, levels, order) for order in dict.fromkeys(orders)}
     chains = [known[order] for order in orders]
     if chunks.queue == "listed":
         timeline = replay(chains, servers_of(levels), chunks.sequence, latency)
     else:
         timeline = simulate(chains, servers_of(levels), chunks.queue, latency)
     return ChunkEvents(groups, orders, known, timeline)
+
+
+def chunk_stages(
+    kind: Collective, size: Fraction | int, placement: MeshPlacement, chunks: Chunks
+) -> tuple[tuple[CommunicationGroup, ...], tuple[ChunkOrder, ...], Mapping[ChunkOrder, ChunkChain]]:
+    """The groups that chunks cross, the order of each in these, and the stages of each order."""
+    numbers: dict[Run, int] = {}
+    orders = tuple(_order(kind, placement, route, numbers) for route in chunks.routes)
+    groups = tuple(placement.group_of(run) for run in numbers)
+    levels = tuple(map(link_level, groups))
+    part = Fraction(size) / len(orders)
+    known = {order: stages_of(kind, part, levels, order) for order in dict.fromkeys(orders)}
+    return groups, orders, known
 
 
 def _order(kind: Collective, placement: MeshPlacement, route: Route, numbers: dict[Run, int]) -> ChunkOrder:

@@ -1,0 +1,7 @@
+"""
+A step whose movements between devices run beside work.
+
+    links.py     levels of the network as servers, for which stages of several movements wait
+    step.py      work of a device and movements, in the order of the program: when each happens, what is exposed
+    bound.py     what no schedule of the same work and movements exposes less than
+"""
