@@ -127,8 +127,8 @@ def _exposed(bucketed: BucketedStep, alone: float, warnings: list[str]) -> Overl
     taken = float(bucketed.step.seconds)
     if taken > alone * (1 + 1e-12):
         warnings.append(
-            f"in these buckets a step takes {time_text(taken)}, longer than the {time_text(alone)} of one without them, "
-            "in which each gradient is summed alone and nothing runs beside that"
+            f"in these buckets a step takes {time_text(taken)}, longer than the {time_text(alone)} of one in which "
+            "each gradient is summed alone and nothing runs beside that"
         )
     return OverlapTime(
         exposed_seconds=float(bucketed.step.exposed),

@@ -135,7 +135,7 @@ class Walk:
         """A level that is free begins the stage that goes first."""
         if self.free[server] > self.now:
             return
-        found: list[tuple[int, Fraction, Fraction, int, int]] = []
+        found: list[tuple[bool, int, Fraction, Fraction, int, int]] = []
         for number, one in enumerate(self.moving):
             for chunk, chain in enumerate(one.movement.chains):
                 stage, there = one.next[chunk], one.there[chunk]
@@ -144,9 +144,9 @@ class Walk:
                 listed = one.movement.queue == "listed"
                 if not listed or one.turn(server) == (chunk, stage):
                     rank = chain[stage].held if one.movement.queue == "scf" else Fraction(0)
-                    found.append((number, rank, there, chunk, stage))
+                    found.append((not one.movement.holds, number, rank, there, chunk, stage))
         if found:
-            number, _, _, chunk, stage = min(found)
+            _, number, _, _, chunk, stage = min(found)
             one = self.moving[number]
             busy, whole = occupied(one.movement.chains[chunk][stage], self.latency)
             self.free[server] = self.now + busy

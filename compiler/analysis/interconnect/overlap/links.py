@@ -1,9 +1,9 @@
 """
 Levels of a network as servers that several movements share, in integers of a unit of time.
 
-A level works on one stage at a time. Of the stages that wait for it those of the movement that was begun first go
-first, of one movement as its queue has them (`npuc.compiler.analysis.interconnect.chunks.events`): one movement alone
-takes what it takes there.
+A level works on one stage at a time. Of the stages that wait for it those of urgent movements go first, then those of
+the movement that was begun first, of one movement as its queue has them
+(`npuc.compiler.analysis.interconnect.chunks.events`): one movement alone takes what it takes there.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ class Transfer:
     """
     The chunks of a movement, each with its stages one after the other.
 
-    Of its stages that wait for a server the one of lowest rank goes first. With a `sequence` a server waits for the
-    stage whose turn it is: each number is the next stage of that chunk, what is not listed comes after, by chunk.
+    Of its stages that wait for a server the one of lowest rank goes first; those of `urgent` movements go before those
+    of others. With a `sequence` a server waits for the stage whose turn it is: each number is the next stage of that
+    chunk, what is not listed comes after, by chunk.
     """
 
     chunks: tuple[tuple[Stage, ...], ...]
     sequence: tuple[int, ...] | None = None
+    urgent: bool = False
 
 
 @dataclass
@@ -52,7 +54,7 @@ class Links:
 
     def __init__(self, servers: int) -> None:
         self._free = [0] * servers
-        self._lines: list[list[tuple[int, int, int, int, int]]] = [[] for _ in range(servers)]
+        self._lines: list[list[tuple[bool, int, int, int, int, int]]] = [[] for _ in range(servers)]
         self._arrivals: list[tuple[int, int, int, int]] = []
         self._wakes: list[int] = []
         self._moving: list[_Moving] = []
@@ -150,11 +152,11 @@ class Links:
         if one.transfer.sequence is not None and one.turns[server][-1] != (chunk, stage):
             one.held.add((chunk, stage))
             return
-        heappush(self._lines[server], (number, rank, now, chunk, stage))
+        heappush(self._lines[server], (not one.transfer.urgent, number, rank, now, chunk, stage))
 
     def _start(self, server: int, now: int) -> bool:
         """Start the first stage that waits for a server; whether its result is there at once."""
-        number, _, _, chunk, stage = heappop(self._lines[server])
+        _, number, _, _, chunk, stage = heappop(self._lines[server])
         one = self._moving[number]
         stages = one.transfer.chunks[chunk]
         _, busy, whole, _ = stages[stage]

@@ -5,9 +5,9 @@ A step as work of a device and movements between devices, in the order of the pr
     step.seconds, step.exposed[0]
 
 A device does its work in order. A movement begins when the work before it is done, and shares the levels of the network
-with others that are under way; work behind it waits only if the movement `holds` the device, or if it reads its result
-(`waits`). The exposed time of a movement is that in which a device waits for it and does nothing: all exposed times and
-all work together are the time of the step.
+with others that are under way, of which those that hold the device go first. Work behind it waits only if the movement
+`holds` the device, or if it reads its result (`waits`). The exposed time of a movement is that in which a device waits
+for it and does nothing: all exposed times and all work together are the time of the step.
 """
 
 from __future__ import annotations
@@ -146,4 +146,4 @@ def _transfer(one: Movement, plans: dict[int, tuple[Stage, ...]], latency: Laten
             plan.append((stage.level, _units(busy, scale), _units(whole, scale), ranks[stage.held]))
         plans[key] = tuple(plan)
     chunks = tuple(plans[id(chain)] for chain in one.chains)
-    return Transfer(chunks, one.sequence if one.queue == "listed" else None)
+    return Transfer(chunks, one.sequence if one.queue == "listed" else None, one.holds)
