@@ -24,7 +24,7 @@ from npuc.backends.operations import place_of
 from npuc.backends.overlap import BucketedStep, seconds_without_buckets, step_in_buckets
 from npuc.compiler.analysis.interconnect.chunks.cost import ChunkedCost
 from npuc.compiler.analysis.interconnect.collectives import Cost
-from npuc.compiler.analysis.interconnect.overlap.step import Moved
+from npuc.compiler.analysis.interconnect.overlap.step import MovementTimes
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged, moved_elements
 from npuc.compiler.analysis.sharding.search.planning import PLAN
@@ -105,7 +105,7 @@ def _begun(row: OpRow, bucketed: BucketedStep) -> OpRow:
     return replace(row, native=row.native | begin.columns())
 
 
-def _beside(row: OpRow, moved: Moved) -> OpRow:
+def _beside(row: OpRow, moved: MovementTimes) -> OpRow:
     """The row of an exchange that runs beside work: its own seconds are those for which devices wait."""
     facts = OverlapFacts(
         ready_seconds=float(moved.ready),

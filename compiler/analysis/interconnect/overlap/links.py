@@ -17,7 +17,7 @@ Stage = tuple[int, int, int, int]
 
 
 @dataclass(frozen=True)
-class Transfer:
+class LinkTransfer:
     """
     The chunks of a movement, each with its stages one after the other.
 
@@ -35,7 +35,7 @@ class Transfer:
 class _Moving:
     """A movement on the links: which stages are still to come, and when it began and ended so far."""
 
-    transfer: Transfer
+    transfer: LinkTransfer
     missing: int
     """Movements whose results it reads, and its own beginning, that are still to come."""
     ready: int = 0
@@ -59,7 +59,7 @@ class Links:
         self._wakes: list[int] = []
         self._moving: list[_Moving] = []
 
-    def begin(self, transfer: Transfer, at: int, after: Sequence[int] = ()) -> int:
+    def begin(self, transfer: LinkTransfer, at: int, after: Sequence[int] = ()) -> int:
         """Begin a movement at a time, or when others have ended if that is later; returns its number."""
         self.run(at)
         number = len(self._moving)
@@ -180,7 +180,7 @@ class Links:
         return not whole
 
 
-def _turns(transfer: Transfer) -> dict[int, list[tuple[int, int]]]:
+def _turns(transfer: LinkTransfer) -> dict[int, list[tuple[int, int]]]:
     """The stages of each server in the order in which it takes them, the last one first."""
     place = [0] * len(transfer.chunks)
     turns: dict[int, list[tuple[int, int]]] = {}

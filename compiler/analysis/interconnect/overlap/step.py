@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import lcm
 
 from npuc.compiler.analysis.interconnect.chunks.events import ChunkChain, Latency, occupied
-from npuc.compiler.analysis.interconnect.overlap.links import Links, Stage, Transfer
+from npuc.compiler.analysis.interconnect.overlap.links import Links, LinkTransfer, Stage
 from npuc.dialects.distributed.chunks import ChunkQueue
 
 
@@ -45,7 +45,7 @@ class Movement:
 
 
 @dataclass(frozen=True)
-class Moved:
+class MovementTimes:
     """
     A movement in time, in seconds of the step: all that it needs is there at `ready`, its first stage begins, its last
     result is there at `end`.
@@ -65,7 +65,7 @@ class OverlappedStep:
     """A step: its seconds, its movements in their order, and when each piece of work begins."""
 
     seconds: Fraction
-    moved: tuple[Moved, ...]
+    moved: tuple[MovementTimes, ...]
     begins: tuple[Fraction, ...]
 
     @property
@@ -109,10 +109,10 @@ def overlapped_step(items: Sequence[Work | Movement], servers: int, latency: Lat
     return OverlappedStep(now * unit, moved, tuple(begin * unit for begin in begins))
 
 
-def _in_seconds(links: Links, number: int, exposed: int, unit: Fraction) -> Moved:
+def _in_seconds(links: Links, number: int, exposed: int, unit: Fraction) -> MovementTimes:
     ready, begin, end = (time * unit for time in links.times(number))
     spans = tuple((level, first * unit, last * unit) for level, first, last in links.spans(number))
-    return Moved(ready, begin, end, exposed * unit, spans)
+    return MovementTimes(ready, begin, end, exposed * unit, spans)
 
 
 def _denominators(items: Sequence[Work | Movement], latency: Latency) -> set[int]:
@@ -134,7 +134,7 @@ def _units(seconds: Fraction, scale: int) -> int:
     return seconds.numerator * (scale // seconds.denominator)
 
 
-def _transfer(one: Movement, plans: dict[int, tuple[Stage, ...]], latency: Latency, scale: int) -> Transfer:
+def _transfer(one: Movement, plans: dict[int, tuple[Stage, ...]], latency: Latency, scale: int) -> LinkTransfer:
     """A movement in units; chunks with the same stages are looked at once."""
     alike = {id(chain): chain for chain in one.chains}
     held = sorted({stage.held for chain in alike.values() for stage in chain})
@@ -146,4 +146,4 @@ def _transfer(one: Movement, plans: dict[int, tuple[Stage, ...]], latency: Laten
             plan.append((stage.level, _units(busy, scale), _units(whole, scale), ranks[stage.held]))
         plans[key] = tuple(plan)
     chunks = tuple(plans[id(chain)] for chain in one.chains)
-    return Transfer(chunks, one.sequence if one.queue == "listed" else None, one.holds)
+    return LinkTransfer(chunks, one.sequence if one.queue == "listed" else None, one.holds)
