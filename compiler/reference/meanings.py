@@ -9,6 +9,7 @@ OPERANDS: Mapping[str, str] = {
     "args": "the operands of the train operation that it stands for",
     "args npu.contract": "the inputs of the nest in order, then the starts of outputs",
     "block": "a block in SPM",
+    "blocks": "the numbers of the equal blocks of rows of the whole table that these rows are",
     "boxes": "boxes, [batch, n, 4]: two opposite corners each",
     "condition": "where to take the first",
     "dbeta": "the gradient of the shift, a sum",

@@ -84,6 +84,7 @@ EFFECTS = {
     "contraction-form form": Effect("form=ttgt", NPU, instead="form=native", network=CONTRACTIONS),
     "contraction-form only": Effect("only=g", NPU, "form=native", network=CONTRACTIONS),
     "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
+    "bucket-gradients mib": Effect("mib=0", "parallelize{strategy=dp},autodiff", instead="mib=25"),
     "fuse-vector only": Effect("only=logits", f"{NPU},schedule"),
     "group-weights only": Effect("only=logits", f'{NPU},tile{{steps="m:4,n:4,k:4"}},rearrange{{order=m,n,k}}'),
     "interleave mode": Effect("mode=zip", NPU),
