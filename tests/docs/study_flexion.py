@@ -3,6 +3,7 @@ The tables of docs/study-flexion.md: the study as it runs, between markers.
 
     python -m tests.docs.study_flexion            runs it, two minutes, and writes them anew
     python -m tests.docs.study_flexion machines   those of machines under constraints alone
+    python -m tests.docs.study_flexion training   those of training alone, six minutes
 """
 
 import sys
@@ -86,11 +87,19 @@ def tables(study: FlexionResults) -> Mapping[str, Iterator[str]]:
     return {"mappings": mapping_rows(study), **{machine.name: gain_rows(machine) for machine in study.machines}}
 
 
+def training_tables(study: FlexionResults) -> Mapping[str, Iterator[str]]:
+    """The gains of a training step, a table a machine."""
+    return {f"training {machine.name}": gain_rows(machine) for machine in study.machines}
+
+
 def main() -> None:
     """Write the page's tables."""
     page = FOLDER / "study-flexion.md"
-    found = {} if "machines" in sys.argv[1:] else dict(tables(run_study(plan_study())))
-    found["constrained"] = machine_rows()
+    if "training" in sys.argv[1:]:
+        found = dict(training_tables(run_study(plan_study("training"))))
+    else:
+        found = {} if "machines" in sys.argv[1:] else dict(tables(run_study(plan_study())))
+        found["constrained"] = machine_rows()
     page.write_text(filled(page.read_text(encoding="utf-8"), found), encoding="utf-8")
 
 

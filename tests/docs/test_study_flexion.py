@@ -7,7 +7,7 @@ import pytest
 from npuc.studies.flexion.settings import EVALUATIONS, MACHINES, MACHINES_EACH, NETWORKS, PUBLISHED_GAIN
 from npuc.studies.flexion.study import MEAN, geometric_mean, plan_study, run_study
 from tests.docs.pages import read_page
-from tests.docs.study_flexion import PUBLISHED_RATIOS, machine_rows, tables
+from tests.docs.study_flexion import PUBLISHED_RATIOS, machine_rows, tables, training_tables
 from tests.docs.tables import begin, end
 
 PAGE = read_page("study-flexion")
@@ -31,6 +31,12 @@ def test_all_tables_are_up_to_date() -> None:
         assert list(rows)[2:] == lines_of(name), "run: python -m tests.docs.study_flexion"
 
 
+@pytest.mark.long
+def test_tables_of_training_are_up_to_date() -> None:
+    for name, rows in training_tables(run_study(plan_study("training"))).items():
+        assert list(rows)[2:] == lines_of(name), "run: python -m tests.docs.study_flexion training"
+
+
 @pytest.mark.slow
 def test_machines_under_constraints_are_up_to_date() -> None:
     found = list(machine_rows())[2:]
@@ -39,7 +45,7 @@ def test_machines_under_constraints_are_up_to_date() -> None:
         assert all(float(cell) < 1 for cell in row.split("|")[3:-1])
 
 
-@pytest.mark.parametrize("name", ["small", "large"])
+@pytest.mark.parametrize("name", ["small", "large", "training small", "training large"])
 def test_more_choice_is_never_slower(name: str) -> None:
     found = numbers_of(name)
     assert list(found) == [*(network.name for network in NETWORKS), MEAN]
@@ -50,7 +56,7 @@ def test_more_choice_is_never_slower(name: str) -> None:
         assert over >= 1
 
 
-@pytest.mark.parametrize("name", ["small", "large"])
+@pytest.mark.parametrize("name", ["small", "large", "training small", "training large"])
 def test_means_are_over_the_later_networks(name: str) -> None:
     found = numbers_of(name)
     for number, mean in enumerate(found[MEAN]):
