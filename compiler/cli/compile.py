@@ -32,7 +32,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import CompileKeywords
+    from npuc.compiler.core.options import BEST_BUCKETS, CompileKeywords
     from npuc.compiler.driver.compile import Compilation
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.emit.base import Emitted, Emitter
@@ -154,6 +154,10 @@ def command(
         if check and devices.plan_objective == "time":
             raise UsageError(
                 "--check scores nothing, so it cannot plan for time", hint="leave out --plan-objective time"
+            )
+        if check and devices.bucket_mib == BEST_BUCKETS:
+            raise UsageError(
+                "--check scores nothing, so it knows no best buckets", hint="give --bucket-mib a number of MiB"
             )
         opened = open_source(program.source)
         backends = backend or [backend_for(opened)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import typer
 
 from npuc.compiler.cli.groups import Group
-from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
+from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, bucket_size, real, whole
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
     CHUNK_POLICIES,
@@ -226,11 +226,11 @@ class Devices(Group):
         ),
     ] = None
     bucket_mib: Annotated[
-        float | None,
+        Any,
         typer.Option(
             "--bucket-mib",
-            metavar="N",
-            parser=real(),
+            metavar="N|best",
+            parser=bucket_size,
             help="Sum gradients in buckets of N MiB, beside the backward pass.",
         ),
     ] = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Final, Literal, TypedDict, get_args
 
 from npuc.compiler.core.numbers import integer_of
 
@@ -45,6 +45,8 @@ DEFAULT_CHUNKS: Mapping[ChunkPolicy, int] = {"baseline": 1, "themis-fifo": 64, "
 """The chunks of a collective by each policy, where nobody says: of Themis's those that its authors use."""
 DEFAULT_BUCKET_MIB = 25
 """The MiB of gradients that are summed together, where buckets are asked for without a size: that of PyTorch's."""
+BEST_BUCKETS: Final = "best"
+"""The word for the buckets of the shortest step, in place of a size."""
 Precision = Literal["as-written", "f32", "f16", "bf16", "mixed"]
 SHOWN_CHANGES = ("full", "diff")
 """How the program is shown after a pass that changed it."""
@@ -136,7 +138,7 @@ class ProgramKeywords(TypedDict, total=False):
     tables: str | None
     collectives: str
     chunks: int | None
-    bucket_mib: float | None
+    bucket_mib: float | Literal["best"] | None
     recompute: str | None
     load: Sequence[str]
     before: Sequence[str]
@@ -165,7 +167,7 @@ class Options:
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
     a text as in `RECOMPUTE`. `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
-    `bucket_mib` None sums each gradient alone, before other work goes on.
+    `bucket_mib` None sums each gradient alone, before other work goes on; `best` are the buckets of the shortest step.
     """
 
     hardware: HardwareLike | None = None
@@ -193,7 +195,7 @@ class Options:
     tables: str | None = None
     collectives: str = CHUNK_POLICIES[0]
     chunks: int | None = None
-    bucket_mib: float | None = None
+    bucket_mib: float | Literal["best"] | None = None
     recompute: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.analysis.interconnect.described import NETWORK
 from npuc.compiler.core.errors import CapacityError, UsageError
-from npuc.compiler.core.options import CHUNK_POLICIES, ZERO_STAGES, is_joint
+from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES, is_joint
 from npuc.dialects.train.signature import training_functions
 from npuc.hardware.network import network_of, stamp_network
 
@@ -43,7 +43,7 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
     """
     Write the network of a machine into a module, if one of the passes orders collectives by it.
 
-    Raises `UsageError` for a policy that needs a network which the machine does not describe.
+    Raises `UsageError` for a policy or buckets that need a network which the machine does not describe.
     """
     from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
     from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
@@ -51,6 +51,11 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
     for step in passes:
         if isinstance(step, BucketGradientsPass):
             stamp_network(module, machine)
+            if step.mib == BEST_BUCKETS and NETWORK not in module.attributes:
+                raise UsageError(
+                    f"the best buckets of gradients need network.levels, which {machine.name} does not say",
+                    hint="--hw hypar16, or --set \"network.levels=[{kind='ring',size=8,gb_per_s=50},…]\"",
+                )
         if isinstance(step, ScheduleCollectivesPass):
             stamp_network(module, machine)
             if step.policy != CHUNK_POLICIES[0] and NETWORK not in module.attributes:

@@ -25,6 +25,7 @@ from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
+from npuc.compiler.driver.best_buckets import choose_buckets, wants_best
 from npuc.compiler.driver.devices import (
     PARALLELIZE,
     check_homogeneous,
@@ -109,7 +110,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
         stamp_times(module, session, passes, _scored)
-    run = _Runner(session, Watchers(_watchers([*passes, *mappers], module, session)))
+    run = _Runner(session, Watchers(_watchers([*passes, *mappers], module, session)), passes)
     run.watch.plan(passes)
     patterns = patterns_of(options.only)
     peak: Peak | None = None
@@ -138,14 +139,22 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
 
 @dataclass(frozen=True)
 class _Runner:
-    """Runs passes as the options of a session have it; `watch` sees what each did."""
+    """Runs passes as the options of a session have it; `watch` sees what each did, `all` are those of a program."""
 
     session: Session
     watch: Watcher
+    all: Sequence[ModulePass] = ()
     context: Context = field(default_factory=make_context)
 
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass]) -> None:
         """Run passes on a module, in place."""
+        for place, step in enumerate(passes):
+            if place and wants_best(step):
+                self(module, passes[:place])
+                self(module, passes[place:])
+                return
+        if passes and wants_best(passes[0]):
+            choose_buckets(module, self.session, self.all[self.all.index(passes[0]) + 1 :], _scored)
         session, options = self.session, self.session.options
         told_of = {*ASKED, *passes_by_hand(options)}
         with remarks_to(session.warnings.append):

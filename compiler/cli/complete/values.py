@@ -10,6 +10,7 @@ from npuc.compiler.cli.complete.known import words
 from npuc.compiler.cli.complete.shells import Candidate
 from npuc.compiler.cli.complete.sources import files, layers_of, parameters_of, sources
 from npuc.compiler.core.options import (
+    BEST_BUCKETS,
     CHUNK_POLICIES,
     CONVENTIONS,
     LEVELS,
@@ -37,7 +38,7 @@ VARIED: Mapping[str, Sequence[str]] = {
     "tables": TABLE_PLACEMENTS,
     "collectives": CHUNK_POLICIES,
     "chunks": (),
-    "bucket_mib": (),
+    "bucket_mib": (BEST_BUCKETS,),
 }
 """Options that a sweep varies, besides those whose values are names of the program."""
 
@@ -185,6 +186,7 @@ VALUES: Mapping[str, Completer] = {
     "--zero": chosen(*map(str, ZERO_STAGES)),
     "--tables": chosen(*TABLE_PLACEMENTS),
     "--collectives": chosen(*CHUNK_POLICIES),
+    "--bucket-mib": chosen(BEST_BUCKETS),
     "--recompute": chosen("none", "full", "every=", "optimal="),
     "--pipeline": pipeline,
     "--before": placed,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
-from npuc.compiler.core.options import CHUNK_POLICIES, ZERO_STAGES
+from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 from npuc.compiler.driver.passes import passes_by_hand
@@ -70,8 +70,10 @@ def buckets_pass(mib: object) -> str | None:
     """The pass that `--bucket-mib` asks for; None: each gradient is summed alone. Raises `UsageError` for a size."""
     if mib is None:
         return None
+    if mib == BEST_BUCKETS:
+        return f"{BUCKET_GRADIENTS}{{mib={BEST_BUCKETS}}}"
     if isinstance(mib, bool) or not isinstance(mib, int | float):
-        raise UsageError(f"--bucket-mib {mib}: expected a number of MiB")
+        raise UsageError(f"--bucket-mib {mib}: expected a number of MiB, or {BEST_BUCKETS}")
     from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
 
     try:

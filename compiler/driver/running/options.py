@@ -16,7 +16,7 @@ import numpy.typing as npt
 from npuc.compiler.core.arguments import keywords_of
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
-from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options, ProgramKeywords
+from npuc.compiler.core.options import BEST_BUCKETS, DEFAULT_TOLERANCE, OBJECTIVES, Options, ProgramKeywords
 from npuc.compiler.driver.options import check_choices, check_passes, fields_of
 from npuc.compiler.driver.running.dataset import check_dataset
 
@@ -60,6 +60,11 @@ def run_options(keywords: RunKeywords) -> RunOptions:
         raise UsageError(
             "--plan-objective time needs a backend that says how long work takes, and a program that runs has none",
             hint="plan for bytes or memory; npuc compile plans for time",
+        )
+    if options.bucket_mib == BEST_BUCKETS:
+        raise UsageError(
+            "--bucket-mib best needs a backend that says how long work takes, and a program that runs has none",
+            hint="give a number of MiB; npuc compile finds the best buckets",
         )
     for name, value, known in (("dtype", options.dtype, DTYPES), ("level", options.level, LEVELS)):
         if value is not None and value not in known:

@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import ZERO_STAGES, CompileKeywords, is_joint, mesh_sizes
+from npuc.compiler.core.options import BEST_BUCKETS, ZERO_STAGES, CompileKeywords, is_joint, mesh_sizes
 from npuc.compiler.driver.levels.asked import recompute_pass
 from npuc.compiler.driver.options import PLAN_OPTIONS, check_options, has_one_plan
 from npuc.compiler.report import Report
@@ -66,8 +66,10 @@ def check_shared(target: str, value: object) -> None:
             raise UsageError(f"found {value}, expected a number of chunks")
         check_options({"devices": 2, "chunks": value})
     elif target == "bucket_mib":
+        if value == BEST_BUCKETS:
+            return
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise UsageError(f"found {value}, expected a number of MiB")
+            raise UsageError(f"found {value}, expected a number of MiB, or {BEST_BUCKETS}")
         check_options({"devices": 2, "bucket_mib": value})
     else:
         check_options({"devices": 2, "plan_objective": str(value)})

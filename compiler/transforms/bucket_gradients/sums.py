@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeGuard
@@ -116,16 +116,46 @@ def by_size(sums: Sequence[GradientSum], limit_bytes: float) -> list[list[Gradie
     DistributedDataParallel (Li et al., "PyTorch Distributed", VLDB 13(12), 2020, section 4.2). It ends before a sum
     is read by what cannot be put behind it.
     """
+    return _filled(sums, lambda bucket: sum(one.size for one in bucket) >= limit_bytes, frozenset())
+
+
+def by_ends(sums: Sequence[GradientSum], ends: Collection[int]) -> list[list[GradientSum]]:
+    """The same for buckets that end behind these numbers of gradients."""
+    return _filled(sums, lambda _: False, ends)
+
+
+def by_numbers(sums: Sequence[GradientSum], numbers: Sequence[int]) -> list[list[GradientSum]]:
+    """Buckets by their numbers from 1 on, one for each sum; what has the number 0 is in none."""
+    found: list[list[GradientSum]] = [[] for _ in range(max(numbers, default=0))]
+    for one, number in zip(sums, numbers, strict=True):
+        if number:
+            found[number - 1].append(one)
+    return found
+
+
+def numbers_of(sums: Sequence[GradientSum], buckets: Sequence[Sequence[GradientSum]]) -> tuple[int, ...]:
+    """The number of the bucket of each sum, from 1 on; 0 for one that is in none."""
+    numbers = {id(one): number for number, bucket in enumerate(buckets, 1) for one in bucket}
+    return tuple(numbers.get(id(one), 0) for one in sums)
+
+
+def _filled(
+    sums: Sequence[GradientSum], is_full: Callable[[Sequence[GradientSum]], bool], ends: Collection[int]
+) -> list[list[GradientSum]]:
+    """Buckets that take sums as they come until they are full, and all of them at the ends."""
     filling: dict[Way, list[GradientSum]] = {}
     full: list[list[GradientSum]] = []
-    for one in sums:
+    for number, one in enumerate(sums, 1):
         own = filling.setdefault(one.way, [])
         if own and (one.is_alone or not may_wait(own, one)):
             full.append(filling.pop(one.way))
             own = filling.setdefault(one.way, [])
         own.append(one)
-        if one.is_alone or sum(each.size for each in own) >= limit_bytes:
+        if one.is_alone or is_full(own):
             full.append(filling.pop(one.way))
+        if number in ends:
+            full.extend(filling.values())
+            filling.clear()
     return in_order([*full, *filling.values()])
 
 

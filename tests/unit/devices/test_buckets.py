@@ -193,6 +193,78 @@ func.func @f(%x: tensor<4xf32> {train.input = "x"}, %y: tensor<4xf32> {train.inp
         run_source(text, "mlir", level="train")
 
 
+RATES: dict[str, object] = {"compute.tflops": 1.0, "dram.gb_per_s": 100.0, "memory.cache_mib": 4}
+
+
+@pytest.mark.parametrize(
+    ("backend", "options"),
+    [
+        ("cycle", {}),
+        ("cycle", {"zero": 2}),
+        ("cycle", {"zero": 3}),
+        ("cycle", {"collectives": "themis-scf", "chunks": 4}),
+        ("roofline", {"zero": 3}),
+        ("roofline", {"collectives": "themis-scf", "chunks": 4}),
+    ],
+)
+@pytest.mark.parametrize(("rate", "latency"), [(1.0, 10.0), (0.1, 10000.0), (50.0, 300.0)])
+def test_no_size_is_faster_than_the_best_buckets(
+    backend: str, options: dict[str, Any], rate: float, latency: float
+) -> None:
+    level = {**SWITCH, "gb_per_s": rate, "latency_ns": latency}
+    overrides = {"network.levels": [level, {**level, "kind": "ring", "size": 2}]}
+    overrides |= RATES if backend == "roofline" else {}
+    options = {**options, "backend": backend, "overrides": overrides}
+    best = compiled(**options, bucket_mib="best").totals.seconds
+    assert best is not None
+    sizes = [None, 0, 8192 / MIB, 8200 / MIB, 25, 100]
+    others = [compiled(**options, bucket_mib=mib).totals.seconds for mib in sizes]
+    assert all(other is not None and best <= other * (1 + 1e-12) for other in others)
+
+
+def test_the_best_buckets_are_none_of_the_sizes() -> None:
+    """Of four alike gradients, those alone are slow to sum, and all together have no work left to run beside."""
+    layers = "".join(f"  h{n} = linear({'x' if n == 0 else f'h{n - 1}'}, 64, bias=false)\n" for n in range(4))
+    text = f"""
+network deep(batch=8) {{
+  input x: f32[batch, 64]
+  labels y: i32[batch]
+{layers}  loss cross_entropy(h3, y)
+  optimizer sgd(lr=0.1)
+}}
+"""
+    level = {"kind": "ring", "size": 8, "gb_per_s": 50.0, "latency_ns": 100.0}
+    options: Any = {"overrides": {"network.levels": [level]}}
+    best = compiled(text, **options, bucket_mib="best")
+    sizes = [compiled(text, **options, bucket_mib=mib).totals.seconds or 0.0 for mib in (None, 0, 1)]
+    assert [row.native["bucket_sums"] for row in gradients(best)] not in ([1] * 4, [4])
+    assert best.totals.seconds is not None
+    assert best.totals.seconds < min(sizes)
+    assert 'bucket-gradients{mib="best"}' in best.pipeline
+
+
+@pytest.mark.parametrize("after", ["", ",schedule-collectives{policy=themis-scf chunks=2}"])
+def test_the_best_buckets_of_a_pipeline(after: str) -> None:
+    """The pass may stand before the one that lowers the step."""
+    steps = f"parallelize{{strategy=dp devices=8}},autodiff,bucket-gradients{{mib=MIB}}{after},lower-to-npu"
+    options: Any = {"devices": 1, "parallel": None, "opt_level": None}
+    best = compiled(**options, pipeline=steps.replace("MIB", "best")).totals.seconds
+    assert best is not None
+    for mib in ("0", "25"):
+        assert best <= (compiled(**options, pipeline=steps.replace("MIB", mib)).totals.seconds or 0) * (1 + 1e-12)
+
+
+def test_the_best_buckets_need_times() -> None:
+    with pytest.raises(NpucError, match="the best buckets need the times of work, which a backend says"):
+        run_source(
+            TWO, pipeline="parallelize{strategy=dp devices=8},autodiff,bucket-gradients{mib=best}", inputs=INPUTS
+        )
+    with pytest.raises(NpucError, match="--bucket-mib bst: expected a number of MiB, or best"):
+        compiled(bucket_mib="bst")
+    with pytest.raises(NpucError, match="--bucket-mib best needs a backend"):
+        run_source(TWO, inputs=INPUTS, devices=8, bucket_mib="best")
+
+
 def test_buckets_need_several_devices_and_gradients() -> None:
     report = compile_source(TWO, pipeline="autodiff,lower-to-npu,bucket-gradients")
     assert isinstance(report, Report)
