@@ -29,10 +29,11 @@ from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.outputs import write_file
 
 if TYPE_CHECKING:
-    from npuc.compiler.core.options import BEST_BUCKETS, CompileKeywords
+    from npuc.compiler.core.options import CompileKeywords
     from npuc.compiler.driver.compile import Compilation
     from npuc.compiler.driver.watch.watcher import Watcher
     from npuc.compiler.emit.base import Emitted, Emitter

@@ -20,7 +20,6 @@ import typer
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
 from npuc.compiler.core.numbers import BLANKS, integer_of, real_of
-from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.outputs import Outputs, make_folder, reserve, write_file
 
 if TYPE_CHECKING:
@@ -55,14 +54,6 @@ def real(least: float = -inf, most: float = inf) -> Callable[[str | float], floa
         return value
 
     return read
-
-
-def bucket_size(text: str | float) -> float | str:
-    """A reader of the size of buckets: MiB, or the word for the best ones."""
-    value = text if isinstance(text, int | float) or text == BEST_BUCKETS else real_of(text)
-    if value is None:
-        raise typer.BadParameter(f"found '{text}', expected a number of MiB, or {BEST_BUCKETS}")
-    return value
 
 
 MOST_DIGITS = 100

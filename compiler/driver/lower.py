@@ -25,7 +25,8 @@ from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
-from npuc.compiler.driver.best_buckets import choose_buckets, wants_best
+from npuc.compiler.driver.costing.best_buckets import choose_buckets, wants_best
+from npuc.compiler.driver.costing.work_times import stamp_times
 from npuc.compiler.driver.devices import (
     PARALLELIZE,
     check_homogeneous,
@@ -52,7 +53,6 @@ from npuc.compiler.driver.precision import precision_of, precision_passes
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
-from npuc.compiler.driver.work_times import stamp_times
 from npuc.compiler.transforms.autodiff import whole_step
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.stages import tell
+from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.session import Session
 from npuc.compiler.report import Report, StepMemory, Totals
 from npuc.hardware import Hardware
@@ -64,24 +65,6 @@ def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]
             yield score_lowered(module, model, machine)
         except NpucError as error:
             yield error
-
-
-def whole_step_for(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
-    """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
-    from npuc.compiler.transforms.autodiff import whole_step
-    from npuc.compiler.transforms.bucket_gradients import bucket_derived
-    from npuc.compiler.transforms.schedule_collectives import schedule_derived
-    from npuc.dialects.distributed import mesh_of
-    from npuc.dialects.train.signature import training_functions
-    from npuc.hardware.network import stamp_network
-
-    shared = any(mesh_of(func) is not None for func in training_functions(module))
-    step = whole_step(module) if shared and model.derives_backward else module
-    if step is not module:
-        stamp_network(step, machine)
-        bucket_derived(step)
-        schedule_derived(step)
-    return step
 
 
 def _selected(report: Report, session: Session) -> Report:

@@ -30,8 +30,8 @@ from npuc.compiler.analysis.nest.elements import size_bytes
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.options import DEFAULT_CHUNKS, CompileKeywords, Say
 from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.options import options_of
-from npuc.compiler.driver.score import whole_step_for
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.compiler.layers.base import elements
 from npuc.compiler.report.explained import (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from types import UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 
@@ -156,9 +156,13 @@ _WORDS = {int: "integer", float: "number", str: "string", bool: "true or false"}
 
 def _type_text(hint: Any) -> str:
     """The type of an option in words."""
-    if isinstance(hint, UnionType):
+    if isinstance(hint, UnionType) or get_origin(hint) is Union:
         names = [name for name in get_args(hint) if name is not type(None)]
-        return "number" if set(names) == {int, float} else " or ".join(map(_type_text, names))
+        if {int, float} <= set(names):
+            names.remove(int)
+        return " or ".join(map(_type_text, names))
+    if get_origin(hint) is Literal:
+        return " or ".join(f"`{word}`" for word in get_args(hint))
     if get_origin(hint) in (tuple, Sequence):
         return f"list of {_type_text(get_args(hint)[0])}s"
     if get_origin(hint) is Mapping:

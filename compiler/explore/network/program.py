@@ -17,8 +17,9 @@ from npuc.compiler.analysis.interconnect.topology import Interconnect, NetworkLe
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.driver.compile import lowered_module
+from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.options import options_of
-from npuc.compiler.driver.score import network_name, whole_step_for
+from npuc.compiler.driver.score import network_name
 from npuc.compiler.driver.unread import unread_warnings
 from npuc.dialects.distributed import DistOp, Mesh, chunks_of, mesh_of
 from npuc.dialects.provenance import Role, role_of

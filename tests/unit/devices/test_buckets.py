@@ -255,10 +255,9 @@ def test_the_best_buckets_of_a_pipeline(after: str) -> None:
 
 
 def test_the_best_buckets_need_times() -> None:
+    steps = "parallelize{devices=8},autodiff,bucket-gradients{mib=best}"
     with pytest.raises(NpucError, match="the best buckets need the times of work, which a backend says"):
-        run_source(
-            TWO, pipeline="parallelize{strategy=dp devices=8},autodiff,bucket-gradients{mib=best}", inputs=INPUTS
-        )
+        run_source(TWO, pipeline=steps, inputs=INPUTS, overrides=NETWORK)
     with pytest.raises(NpucError, match="--bucket-mib bst: expected a number of MiB, or best"):
         compiled(bucket_mib="bst")
     with pytest.raises(NpucError, match="--bucket-mib best needs a backend"):

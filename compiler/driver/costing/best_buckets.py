@@ -24,8 +24,8 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.units import MIB
+from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.passes import write_pipeline
-from npuc.compiler.driver.score import whole_step_for
 from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.bucket_gradients import CHOSEN, BucketGradientsPass, gather
 from npuc.compiler.transforms.bucket_gradients.sums import GradientSum, by_ends, by_size, gradient_sums, numbers_of
