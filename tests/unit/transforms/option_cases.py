@@ -131,7 +131,6 @@ EFFECTS = {
     "schedule only": Effect("only=logits", NPU),
     "schedule tolerance": Effect("tolerance=0.9", NPU),
     "shard-updates stage": Effect("stage=2", "parallelize{strategy=dp},autodiff"),
-    "bucket-gradients mib": Effect("mib=0", "parallelize{strategy=dp},autodiff"),
     "schedule-collectives chunks": Effect("chunks=4", "parallelize{strategy=dp},autodiff", instead="chunks=2"),
     "set-precision to": Effect("to=bf16", instead="to=f32"),
     "tile steps": Effect('steps="m:4,n:4,k:4"', NPU, instead='steps="m:2,n:4,k:4"'),
