@@ -119,7 +119,7 @@ def test_a_word_of_a_report(npuc: Npuc) -> None:
 
 def test_an_unknown_word_has_the_nearest_or_all(npuc: Npuc) -> None:
     assert "did you mean 'util'?" in npuc("explain", "--term", "utl").err
-    assert "did you mean 'level (of a mesh)'?" in npuc("explain", "--term", "mesh").err
+    assert "did you mean 'level (of a mesh)'?" in npuc("explain", "--term", "level of mesh").err
     assert "; traffic; " in npuc("explain", "--term", "xyzzy").err
     assert npuc("explain", "--term", "xyzzy").status == 2
 
