@@ -70,7 +70,7 @@ def buckets_pass(mib: object) -> str | None:
     """The pass that `--bucket-mib` asks for; None: each gradient is summed alone. Raises `UsageError` for a size."""
     if mib is None:
         return None
-    if mib == BEST_BUCKETS:
+    if isinstance(mib, str) and mib == BEST_BUCKETS:
         return f"{BUCKET_GRADIENTS}{{mib={BEST_BUCKETS}}}"
     if isinstance(mib, bool) or not isinstance(mib, int | float):
         raise UsageError(f"--bucket-mib {mib}: expected a number of MiB, or {BEST_BUCKETS}")
