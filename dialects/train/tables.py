@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f64, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from npuc.dialects.train.signature import Argument, argument_entries, arguments_of
 
@@ -46,7 +47,7 @@ def pieces_of(func: FuncOp) -> Iterator[tuple[Argument, tuple[Piece, ...]]]:
     entries = list(argument_entries(func))
     for argument in arguments_of(func):
         attr = entries[argument.index].get(TABLES)
-        if isinstance(attr, ArrayAttr):
+        if isa(attr, ArrayAttr[Attribute]):
             yield argument, tuple(_piece(own) for own in attr.data if isinstance(own, DictionaryAttr))
 
 

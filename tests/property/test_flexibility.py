@@ -96,6 +96,8 @@ def test_more_choice_is_never_slower(hardware: str, budget: int, seed: int) -> N
         bests = found(task, search, budget, seed)
         for inner, outer in combinations(bests, bests):
             if is_within(inner.supports, outer.supports):
+                assert outer.cost is not None
+                assert inner.cost is not None
                 assert outer.cost.cycles <= inner.cost.cycles
         assert all(best.evaluations <= budget for best in bests)
         assert bests == found(task, search, budget, seed)
@@ -108,6 +110,7 @@ def test_the_best_mapping_costs_what_is_said_and_is_of_its_class(hardware: str) 
         own = own_mapping(task, search.machine.dataflow, ("some", "some", "any", "some"), "time")
         machine = task.machine
         for best in found(task, search, 200, 0):
+            assert best.mapping is not None
             mapping = best.mapping.data
             assert isinstance(mapping, Clusters)
             cost = exact_cost(task.works, mapping, machine.array, machine.l1_size, float(machine.sum_size))
