@@ -51,10 +51,8 @@ def stacked(
             start = replace(argument, name=piece.name, bound=piece.bound)
             value = np.asarray(found.pop(piece.name)) if piece.name in found else initial_value(start, own, seed)
             if value.shape != own:
-                text = " and ".join("x".join(map(str, one)) or "scalar" for one in (value.shape, own))
-                raise UsageError(
-                    f"input '{piece.name}' has another shape than the table: found and expected are {text}"
-                )
+                shape_found, wanted = ("x".join(map(str, one)) or "scalar" for one in (value.shape, own))
+                raise UsageError(f"input '{piece.name}' has shape {shape_found}, expected {wanted} of the table")
             whole[piece.at : piece.at + piece.rows] = value
         found[argument.name] = whole
     return found

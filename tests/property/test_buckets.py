@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -120,13 +121,13 @@ def test_a_reduce_scatter_of_a_bucket_gives_each_its_part(data: st.DataObject, m
 MESH_22 = Mesh((2, 2))
 
 
-def problem(*ops: tuple[type[DistOp], int, int, dict[str, object]]) -> str:
+def problem(*ops: tuple[type[DistOp], int, int, dict[str, Any]]) -> str:
     """What is wrong with a function of such operations: their kind, operand, bucket (0: none) and parameters."""
     func = function(MESH_22, [(4, 4)] * 3)
     made: list[DistOp] = []
     for kind, operand, number, params in ops:
         x = func.body.block.args[operand] if operand >= 0 else made[operand].out
-        op = add(func, on_mesh(kind, MESH_22, x, **params))  # pyright: ignore[reportArgumentType]
+        op = add(func, on_mesh(kind, MESH_22, x, **params))
         made.append(in_bucket(op, number) if number else op)
     (found,) = bucket_problems(func)
     return found

@@ -17,6 +17,7 @@ from npuc.compiler.analysis.mapping.flexibility.axes import Supports, classes, i
 from npuc.compiler.analysis.mapping.flexibility.choices import is_usable, keeps, kept_orders, shapes_of
 from npuc.compiler.analysis.mapping.flexibility.flexion import workload_flexion
 from npuc.compiler.analysis.mapping.flexibility.tiles import count_tiles
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.flexibility.allowed import allowed_choices
 from npuc.compiler.explore.flexibility.classes import ClassSearch
@@ -51,8 +52,8 @@ KEYS = {"maestro.num_pes": ELEMENTS, "maestro.l2_size": 40, "maestro.l1_size": 1
 
 def searched(found: MapRules) -> FlexSearch:
     text = "layer,M,N,K\na," + ",".join(map(str, SIZES.values())) + "\n"
-    source, keys = text_source(text, "csv", "a.csv"), {"hardware": "maestro-example", "overrides": KEYS}
-    module, machine = lowered_module(source, get_backend("maestro"), {**keys, "inference": True}, print, [])  # pyright: ignore[reportArgumentType]
+    keys: CompileKeywords = {"hardware": "maestro-example", "overrides": KEYS, "inference": True}
+    module, machine = lowered_module(text_source(text, "csv", "a.csv"), get_backend("maestro"), keys, print, [])
     settings = FlexSettings("time", 1, 0, None)
     return FlexSearch(module, machine, flexible_machine(machine), settings, demands=Demands(found))
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import prod
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, TensorType, i32
@@ -72,26 +73,18 @@ def everything(run: Run) -> dict[str, Array]:
     return found
 
 
+@pytest.mark.parametrize("how", ["rows", "whole"])
 @settings(max_examples=60)
-@given(tables=networks(), strategy=st.sampled_from(("dp", "hypar", "joint")), seed=st.integers(0, 99))
-def test_tables_by_rows_compute_what_one_device_does_to_the_bit(tables: Tables, strategy: str, seed: int) -> None:
+@given(data=st.data(), strategy=st.sampled_from(("dp", "hypar", "joint")), seed=st.integers(0, 99))
+def test_shared_tables_compute_what_one_device_does_to_the_bit(
+    how: str, data: st.DataObject, strategy: str, seed: int
+) -> None:
+    tables = data.draw(networks() if how == "rows" else networks(least=8))
     one = tables.module.clone()
     differentiate(the_function(one))
-    data = integer_data(one, seed)
-    shared = step_of(tables.module, tables.sizes, strategy, "rows")
-    alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
-    assert alone.keys() == together.keys()
-    assert all(np.array_equal(alone[name], together[name]) for name in alone)
-
-
-@settings(max_examples=60)
-@given(tables=networks(least=8), strategy=st.sampled_from(("dp", "hypar", "joint")), seed=st.integers(0, 99))
-def test_whole_tables_compute_what_one_device_does_to_the_bit(tables: Tables, strategy: str, seed: int) -> None:
-    one = tables.module.clone()
-    differentiate(the_function(one))
-    data = integer_data(one, seed)
-    shared = step_of(tables.module, tables.sizes, strategy, "whole")
-    alone, together = everything(execute(one, data, double=True)), everything(execute(shared, data, double=True))
+    given_data = integer_data(one, seed)
+    shared = step_of(tables.module, tables.sizes, strategy, how)
+    alone, together = (everything(execute(module, given_data, double=True)) for module in (one, shared))
     assert alone.keys() == together.keys()
     assert all(np.array_equal(alone[name], together[name]) for name in alone)
 

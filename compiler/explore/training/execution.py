@@ -26,7 +26,7 @@ from npuc.compiler.explore.training.phases import Training, programs_in_turn
 from npuc.compiler.explore.training.price import program_options
 from npuc.compiler.explore.training.result import TrainedRun, TrainingCost, TrainingResult
 from npuc.compiler.explore.training.target import Target
-from npuc.compiler.interpreter.execute import argument_type, execute, the_function
+from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.report.training.document import finite
 from npuc.dialects.train.signature import arguments_of
@@ -129,7 +129,7 @@ class Execution:
                 for start in range(0, count, CHUNK):
                     yield name, min(CHUNK, count - start)
 
-    def _steps(self, program: _Runnable, values: dict[str, Array], at: int, count: int, seed: int) -> Any:
+    def _steps(self, program: _Runnable, values: dict[str, Array], at: int, count: int, seed: int) -> Run:
         """Run steps of a program from what the others have left, and leave what it has."""
         given = {name: value for name, value in values.items() if name in program.names}
         given |= {name: make() for name, make in program.values.items() if name in program.names - given.keys()}

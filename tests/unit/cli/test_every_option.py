@@ -14,9 +14,10 @@ from typer.main import get_command
 
 from npuc.compiler.cli import app, run_command
 from npuc.compiler.cli.opt.arguments import TAKEN
-from tests.unit.cli.option_cases import BASE, EXEMPT, OWN, REFUSES, SHARED
+from tests.unit.cli.option_cases import BASE, EXEMPT, REFUSES, SHARED
 from tests.unit.cli.option_files import FILES, SWEEP
 from tests.unit.cli.option_refusals import MEANINGLESS, WARNED
+from tests.unit.cli.own_option_cases import OWN
 
 Observed = tuple[int, str, str, dict[str, bytes]]
 """The exit status, standard output, standard error, and the files that were written."""
