@@ -64,6 +64,15 @@ def test_one_program_runs_as_run_runs_it(tmp_path: Path) -> None:
     assert first.losses != second.losses
 
 
+def test_images_come_in_the_order_in_which_run_has_them(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    (tmp_path / "net.dsl").write_text(NET.replace("x: f32[batch, 12]", "x: f32[batch, 64]").replace(", 5)", ", 10)"))
+    (tmp_path / "p.toml").write_text("[[phases]]\nsteps = 15\n[[phases]]\nsteps = 4\n")
+    options: dict[str, Any] = {**MACHINE, "dataset": "digits", "seed": 2}
+    found = training_file(tmp_path / "net.dsl", [tmp_path / "p.toml"], run=True, seeds=1, **options)
+    assert list(found.trainings[0].runs[0].losses) == run_file(tmp_path / "net.dsl", steps=19, **options).losses
+
+
 def test_types_are_those_that_are_priced(tmp_path: Path) -> None:
     """Also on the machine that a backend takes where nobody names one."""
     (tmp_path / "net.dsl").write_text(NET)
