@@ -91,8 +91,9 @@ PIPELINES: list[list[ModulePass]] = [
 def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> None:
     run = {step.name for pipeline in PIPELINES for step in pipeline}
     # sizes that divide among devices are those of test_parallelize.py and tests/unit/parallel, types those of
-    # tests/unit/precision, collectives those of test_scheduled_collectives.py
-    alone = {"set-target", "parallelize", "shard-updates", "set-precision", "schedule-collectives"}
+    # tests/unit/precision, collectives those of test_scheduled_collectives.py and tests/unit/parallel
+    distributed = {"parallelize", "shard-updates", "schedule-collectives", "bucket-gradients"}
+    alone = {"set-target", "set-precision"} | distributed
     assert set(get_all_passes()) - run == alone
 
 
