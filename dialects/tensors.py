@@ -7,6 +7,8 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import AnyFloat, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
+from npuc.dialects.blockfloat import BlockFloatType
+
 Tensor: TypeAlias = TensorType[Attribute]
 MAX_ELEMENTS = 1 << 44
 """The most elements a tensor may have: counts of work then fit 64 bits."""
@@ -33,8 +35,8 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def is_float(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats."""
-    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat)
+    """Whether a value is a tensor of floats, those in blocks included."""
+    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat | BlockFloatType)
 
 
 def is_short(value: SSAValue) -> bool:

@@ -2,8 +2,9 @@
 How element types are held in numpy, and the rounding each implies.
 
 f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double`
-every float is held and computed in float64, casts inside the program included. Integers, also those of 8 bits, wrap
-around as numpy's and PyTorch's do.
+every float is held and computed in float64, casts inside the program included. Block floating point and floats of 8
+bits are held as float32: whoever makes such values rounds them, and holding them changes nothing. Integers, also those
+of 8 bits, wrap around as numpy's and PyTorch's do.
 """
 
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.rounding import round_to_bfloat16
+from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
 from npuc.dialects.tensors import Tensor, tensor_type
 
@@ -35,7 +37,7 @@ class Numbers:
 
     def dtype(self, element: Attribute) -> np.dtype[Any]:
         """The numpy type that holds an element type."""
-        if isinstance(element, AnyFloat):
+        if isinstance(element, AnyFloat | BlockFloatType):
             if self.double or isinstance(element, Float64Type):
                 return np.dtype(np.float64)
             return np.dtype(np.float16 if isinstance(element, Float16Type) else np.float32)

@@ -2,6 +2,7 @@
 
 from xdsl.ir import Dialect
 
+from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
@@ -30,6 +31,7 @@ __all__ = [
     "ApplyOp",
     "AsBlockOp",
     "AsTensorOp",
+    "BlockFloatType",
     "BlockType",
     "BoxAttr",
     "Col2ImOp",
@@ -89,5 +91,5 @@ NPU = Dialect(
         StreamsOp,
         YieldOp,
     ],
-    [NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr, BlockType],
+    [NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr, BlockType, BlockFloatType],
 )

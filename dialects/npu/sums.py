@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import AnyFloat, IntegerType, bf16, f32, i16, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.tensors import tensor_type
 
@@ -38,11 +39,17 @@ def sum_type(result: Attribute, bits: int = ACCUMULATOR_BITS[0]) -> Attribute:
 
 
 def check_addends(name: str, result: Attribute, addends: Iterable[Attribute]) -> None:
-    """Raise where elements of the types of `addends`, factors of products too, have no sum in one of `result`."""
+    """
+    Raise where elements of the types of `addends`, factors of products too, have no sum in one of `result`.
+
+    Block floating point is a type of factors: their sum is one of floats.
+    """
+    if isinstance(result, BlockFloatType):
+        raise VerifyException(f"{name} is a sum in {result}, expected a type of floats, as sums share no exponent")
     for element in (result, *addends):
-        if not isinstance(element, AnyFloat | IntegerType):
+        if not isinstance(element, AnyFloat | IntegerType | BlockFloatType):
             raise VerifyException(f"{name} is a sum of elements of type {element}, expected numbers")
-        if isinstance(element, AnyFloat) and not isinstance(result, AnyFloat):
+        if isinstance(element, AnyFloat | BlockFloatType) and not isinstance(result, AnyFloat):
             raise VerifyException(f"{name} is a sum of {element} in {result}, expected a type of floats")
 
 
