@@ -282,6 +282,8 @@ FIGURES: dict[str, Figures] = {
         (Published("100.7", 10**6, STUDY),),
         defines={"variant": "thesis_fit"},
     ),
+    "revnet": Figures(464_890, 100 * 77_231_200, 100),
+    "camel": Figures(12_478_090, 32 * 3_090_040_064, 32),
     "sfc": Figures(140_722_176, 256 * 140_722_176, 256),
     "sconv": Figures(100_500, 256 * 12_588_000, 256),
     "lenet_c": Figures(430_500, 256 * 2_293_000, 256),

@@ -15,7 +15,7 @@ from npuc.compiler.driver.running.options import RunKeywords, run_options
 from npuc.compiler.interpreter.execute import Run, argument_type, the_function
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu import ContractOp
-from npuc.dialects.provenance import layer_of
+from npuc.dialects.provenance import Role, layer_of, role_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends import read_source, read_text, sample_names
@@ -76,6 +76,8 @@ SMALL: dict[str, dict[str, Value]] = {
     "llama_block": {"length": 5, "width": 16, "heads": 4, "kv_heads": 2, "hidden": 24},
     "dlrm": {"batch": 4, "size": 4, "bottom": [8], "top": [8], "tables": [2, 3, 2]},
     "ncf": {"batch": 4, "users": 2, "items": 2, "factors": 4, "widths": [8, 8, 4]},
+    "revnet": {"batch": 4, "image": 16, "widths": [4, 4, 8, 14], "depth": 2},
+    "camel": {"batch": 2, "image": 32, "classes": 3, "width": 4, "depth": 1},
     "sfc": {"batch": 4, "hidden": 16},
     "sconv": {"batch": 2},
     "lenet_c": {"batch": 2},
@@ -97,6 +99,8 @@ LATER = (
     "shufflenet_v2",
     "yolo_v2_tiny",
     "yolo_v5",
+    "revnet",
+    "camel",
 )
 
 
@@ -179,23 +183,43 @@ def test_names_of_layers(name: str, expected: set[str]) -> None:
 # compiling and running
 
 
+def frozen_weights(name: str) -> set[str]:
+    """The weights of a network that are not trained."""
+    return {argument.name for argument in arguments_of(the_function(forward_program(name))) if argument.frozen}
+
+
+def test_frozen_backbone_has_no_backward_pass() -> None:
+    """Of camel: neither gradients nor optimizer states of the backbone, nor dX in it; the branch has them all."""
+    module = lowered_source(open_source("samples:camel"), run_options({"pipeline": "autodiff"}))
+    frozen, func = frozen_weights("camel"), the_function(module)
+    backbone = {re.sub(r"\.(weight|bias)$", "", weight) for weight in frozen}
+    assert len(backbone) == 1 + 4 * 4 + 3
+    states = {argument.name for argument in arguments_of(func) if argument.kind is ArgumentKind.STATE}
+    assert not {state for state in states if state.removesuffix(".momentum") in frozen}
+    later = {layer_of(op) for op in module.walk() if isinstance(op, TrainOp) and role_of(op) is not Role.FORWARD}
+    assert not {layer for layer in later if re.sub(r"\.(weight|bias)$", "", layer) in backbone}
+    assert {"3.seen", "0.seen", "0.1.y2.function.conv1.conv2d"} <= later
+
+
 @ALL
 def test_whole_network_differentiates_and_lowers(name: str) -> None:
     module = lowered_source(open_source(f"samples:{name}"), run_options({"pipeline": "autodiff,lower-to-npu"}))
     module.verify()
     func = the_function(module)
-    parameters = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM}
+    parameters = {a.index for a in arguments_of(func) if a.kind is ArgumentKind.PARAM and not a.frozen}
     assert parameters <= {r.updates for r in results_of(func)}
     assert any(isinstance(op, ContractOp) for op in module.walk())
 
 
 @ALL
 def test_small_version_trains_every_weight(name: str) -> None:
-    """Some biases stay: one in front of another normalisation has no effect."""
-    result = run(name, SMALL[name])
-    assert set(result.gradients) == set(result.params)
+    """Frozen weights stay, and some biases: one in front of another normalisation has no effect."""
+    result, frozen = run(name, SMALL[name]), frozen_weights(name)
+    assert set(result.gradients) == set(result.params) - frozen
     assert all(np.isfinite(array).all() for array in result.updated.values())
-    still = {p for p, array in result.params.items() if np.array_equal(array, result.updated[p])}
+    assert not frozen & set(result.updated)
+    trained = {name: array for name, array in result.params.items() if name not in frozen}
+    still = {p for p, array in trained.items() if np.array_equal(array, result.updated[p])}
     assert not any(p.endswith(".weight") for p in still)
 
 
