@@ -33,7 +33,7 @@ def draws_at(key: tuple[int, int], of: Sequence[int], index: Sequence[Positions]
     whole = [len(own) == size and bool((own == np.arange(size)).all()) for own, size in zip(index, of, strict=True)]
     outer = next((axis for axis in reversed(range(len(of))) if not whole[axis]), -1) + 1
     run, shape = prod(of[outer:]), tuple(map(len, index))
-    starts = _flat(of[:outer], index[:outer]).reshape(-1) * np.uint64(run)
+    starts = flat_places(of[:outer], index[:outer]).reshape(-1) * np.uint64(run)
     if run >= LONG_RUN or not outer:
         return np.concatenate([_run(key, int(start), run) for start in starts]).reshape(shape)
     places = (starts[:, np.newaxis] + np.arange(run, dtype=np.uint64)).reshape(shape)
@@ -44,8 +44,8 @@ def draws_at(key: tuple[int, int], of: Sequence[int], index: Sequence[Positions]
     return (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def _flat(of: Sequence[int], index: Sequence[Positions]) -> Words:
-    """The place of each element in a tensor of that shape, counted row by row."""
+def flat_places(of: Sequence[int], index: Sequence[Positions]) -> Words:
+    """The place of each element at these positions in a tensor of that shape, counted row by row."""
     flat = np.zeros((1,) * len(of), np.uint64)
     for axis, own in enumerate(index):
         stride = np.uint64(prod(of[axis + 1 :]))
