@@ -58,6 +58,7 @@ NAMES = (
         "design-tutorial",
         "mapping",
         "editor",
+        "formats",
         "precision",
         "glossary",
     ),

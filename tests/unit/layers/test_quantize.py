@@ -14,7 +14,7 @@ from npuc.compiler.layers.quantize import fast_threshold, improvement, largest_e
 from npuc.compiler.layers.scaled import quantize_scaled, scale_of, scaled_values
 from npuc.compiler.layers.stochastic import DEAR, Rounding, rounding_draws
 from npuc.dialects.formats import F8E4M3, F8E5M2, INT8, BlockFloat, ScaledInteger, SmallFloat, parse_format
-from tests.exact_formats import all_values, draw_of
+from tests.exact_formats import all_values, draw_of, exact_scaled
 
 GAUSSIAN = np.random.default_rng(0).standard_normal((500, 400)).astype(np.float32)
 FLOAT8 = pytest.mark.parametrize("fmt", [F8E4M3, F8E5M2], ids=str)
@@ -118,6 +118,29 @@ def test_numbers_that_are_none_in_blocks() -> None:
     found = quantize_blocks(x, BlockFloat(2, 2, 8), 1)
     assert np.array_equal(found, [[4, 0], [NAN, NAN], [-6, 0], [0.5, 0.25]], equal_nan=True)
     assert quantize_blocks(np.array([INF, 0]), BlockFloat(2, 2, 8), 0).tolist() == [1.5 * 2.0**1023, 0]
+
+
+def test_an_infinity_where_the_float_type_ends_before_the_mantissa() -> None:
+    """The exponent is that of 8 times the smallest number: of 31 halves of it the type has 15 wholes."""
+    x = np.array([INF, 8 * 2.0**-149], np.float32)
+    assert quantize_blocks(x, BlockFloat(5, 1, 1), 0).tolist() == [15 * 2.0**-149, 8 * 2.0**-149]
+
+
+def test_a_sum_of_exactly_one_rounds_up() -> None:
+    x = np.array([2.0, 0.5, 0.5], np.float32)
+    draws = np.array([0, 0.5, 0.5 - 2.0**-24], np.float32)
+    assert quantize_blocks(x, BlockFloat(2, 4, 3), 0, "stochastic", draws=draws).tolist() == [2, 1, 0]
+
+
+def test_quotients_beside_ties_are_rounded_as_the_exact_ones() -> None:
+    """Where float32 has a tie for the quotient of numbers that are not quite half a code apart."""
+    random = np.random.default_rng(0)
+    scales, codes = random.uniform(1, 2, 50).astype(np.float32), np.arange(-127, 127)
+    for scale in scales:
+        near = ((codes + 0.5) * float(scale)).astype(np.float32)
+        x = np.concatenate([near, np.nextafter(near, np.float32(0)), np.nextafter(near, 2 * near)])
+        expected = [exact_scaled(float(v), INT8, float(scale), None) for v in x]
+        assert quantize_scaled(x, INT8, scale).tolist() == expected
 
 
 @pytest.mark.filterwarnings("error")
