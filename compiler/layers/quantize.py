@@ -16,6 +16,7 @@ Source: Zhang, McDanel and Kung, "FAST: DNN training under variable precision bl
 rounding", HPCA 2022 (arXiv 2110.15456).
 """
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -51,14 +52,30 @@ def quantize_blocks(
     if not x.size:
         return x.copy()
     top = largest_exponent(x) if largest is None else largest
-    values = _grouped(x, fmt.group, axis % x.ndim)
-    numbers = None if draws is None else _grouped(draws, fmt.group, axis % x.ndim)
-    result = np.empty_like(values)
+    outer, size = math.prod(x.shape[: axis % x.ndim]), x.shape[axis]
+    inner = x.size // (outer * size)
+    values, result = x.reshape(outer, size, inner), np.empty((outer, size, inner), x.dtype)
+    numbers = None if draws is None else draws.reshape(outer, size, inner)
     with np.errstate(over="ignore", invalid="ignore"):  # beyond a given largest exponent; signalling NaNs
-        for run in _runs(values.shape):
-            result[run] = _rounded(values[run], fmt, top, None if numbers is None else numbers[run])
-    outer, groups, size, inner = values.shape
-    return result.reshape(outer, groups * size, inner)[:, : x.shape[axis]].reshape(x.shape)
+        for span, group in _spans(size, fmt.group):
+            to, of = _grouped(result, span, group), _grouped(values, span, group)
+            by = None if numbers is None else _grouped(numbers, span, group)
+            for run in _runs(of.shape):
+                to[run] = _rounded(of[run], fmt, top, None if by is None else by[run])
+    return result.reshape(x.shape)
+
+
+def _spans(size: int, group: int) -> list[tuple[slice, int]]:
+    """An axis as what full groups take of it, and a short group; with the values of a group of each."""
+    full = size - size % group
+    spans = ((slice(0, full), group), (slice(full, size), size - full))
+    return [(span, own) for span, own in spans if span.start < span.stop]
+
+
+def _grouped(array: Array, span: slice, group: int) -> Array:
+    """A view of a part of the middle axis as [outer, groups, values of a group, inner]."""
+    outer, _, inner = array.shape
+    return array[:, span].reshape(outer, (span.stop - span.start) // group, group, inner)
 
 
 def _rounded(values: Array, fmt: BlockFloat, top: int, draws: Draws | None) -> Array:
@@ -95,16 +112,6 @@ def largest_exponent(x: Array) -> int:
     if not np.isfinite(peak):
         peak = np.abs(x[np.isfinite(x)]).max(initial=0)
     return int(np.frexp(peak)[1] if peak else np.finfo(x.dtype).maxexp) - 1
-
-
-def _grouped(x: Array, group: int, axis: int) -> Array:
-    """A tensor as [outer, groups, values of a group, inner], filled up with zeros; no group is longer than the axis."""
-    size = x.shape[axis]
-    group = min(group, size)
-    flat = x.reshape(int(np.prod(x.shape[:axis])), size, -1)
-    if short := -size % group:
-        flat = np.concatenate([flat, np.zeros((flat.shape[0], short, flat.shape[2]), x.dtype)], axis=1)
-    return np.ascontiguousarray(flat).reshape(flat.shape[0], -1, group, flat.shape[2])
 
 
 def _maxima(magnitudes: Array) -> Array:
