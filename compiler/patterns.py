@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from npuc.compiler.transforms.contraction_form.patterns import ContractByGemm, FoldTranspositions
     from npuc.compiler.transforms.fuse_vector.patterns import Epilogue, FuseEpilogue
+    from npuc.compiler.transforms.gradient_noise.patterns import AddGradientNoise
     from npuc.compiler.transforms.group_weights.patterns import StreamInnermost
     from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin, gradients, siblings
     from npuc.compiler.transforms.keep.patterns import SetKeepDepths
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from npuc.compiler.transforms.map.patterns import MapByName
     from npuc.compiler.transforms.parallelize.patterns import MergeSlices, PlaceDropout, PlaceRows, SplitBatchNorm
     from npuc.compiler.transforms.partition.patterns import CutOverCores, CutOverTime
+    from npuc.compiler.transforms.quantize.patterns import QuantizeOperands
     from npuc.compiler.transforms.rearrange.patterns import OneNest, PermuteLoops
     from npuc.compiler.transforms.recompute.patterns import RunAgain
     from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from npuc.compiler.transforms.tile.patterns import Tile
 
 _HOMES = {
+    "AddGradientNoise": "gradient_noise",
     "CastThere": "canonicalize",
     "ContractByGemm": "contraction_form",
     "ContractToTiles": "lower_tiles",
@@ -78,6 +81,7 @@ _HOMES = {
     "PermuteLoops": "rearrange",
     "PlaceDropout": "parallelize",
     "PlaceRows": "parallelize",
+    "QuantizeOperands": "quantize",
     "Repeated": "canonicalize",
     "Residency": "keep_resident",
     "RoundRobin": "interleave",
@@ -99,6 +103,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AddGradientNoise",
     "CastThere",
     "ContractByGemm",
     "ContractToTiles",
@@ -128,6 +133,7 @@ __all__ = [
     "PermuteLoops",
     "PlaceDropout",
     "PlaceRows",
+    "QuantizeOperands",
     "Repeated",
     "Residency",
     "RoundRobin",

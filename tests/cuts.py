@@ -104,6 +104,7 @@ ELEMENTWISE = (
     case("expand", "4x1 -> 2x4x6", ". -> 0; 0 -> 1; . -> 2"),
     case("constant", "-> 4x6", "-> 0; -> 1", value=0.5),
     case("ema", "8 8 -> 8", "0 0 -> 0"),
+    case("rescale", "i8x6 1. 1. -> 8x6", "0 . . -> 0; 1 . . -> 1"),
     case("dropout", "8x6 i1. -> 8x6", "", p=0.5, seed=3),
     case("dropout", "8x6 i1. i8x1 i6 -> 8x6", "0 . 0 . -> 0; 1 . . 0 -> 1", p=0.5, seed=3, axes=(0, 1), of=(16, 6)),
     case("dropout", "8x4x6 i1. i4x1 -> 8x4x6", "1 . 0 -> 1", p=0.5, seed=3, axes=(1,), of=(8, 12, 6)),

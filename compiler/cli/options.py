@@ -18,6 +18,7 @@ from npuc.compiler.core.options import (
     MAX_OPS,
     PLAN_OBJECTIVES,
     PRECISIONS,
+    QUANTIZE,
     RECOMPUTE,
     STRATEGIES,
     TABLE_PLACEMENTS,
@@ -131,6 +132,10 @@ class Optimisation(Group):
             metavar=RECOMPUTE,
             help="Run activations again in the backward pass: all but checkpoints, or within a budget.",
         ),
+    ] = None
+    quantize: Annotated[
+        str | None,
+        typer.Option("--quantize", metavar=QUANTIZE, help="Convert operands of products to formats of few bits."),
     ] = None
     load: Load = None
     before: Annotated[

@@ -59,6 +59,10 @@ the parameters themselves, too.
 """
 RECOMPUTE = "none|full|every=K|optimal=GIB"
 """How activations may be run again in the backward pass in place of being stored."""
+QUANTIZE = "none|bfp-low|bfp-mid|bfp-high|fast[=STEPS]|fp8|int8|FORMAT"
+"""The number formats that operands of products may have (pass `quantize`); a format is `bfp<4, 16, 3>` or f8e4m3."""
+QUANTIZED = ("none", "bfp-low", "bfp-mid", "bfp-high", "fast", "fp8", "int8", "f8e4m3", "f8e5m2")
+"""Those of them that have a name."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffers"]
@@ -140,6 +144,7 @@ class ProgramKeywords(TypedDict, total=False):
     chunks: int | None
     bucket_mib: float | Literal["best"] | None
     recompute: str | None
+    quantize: str | None
     load: Sequence[str]
     before: Sequence[str]
     after: Sequence[str]
@@ -166,7 +171,8 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
-    a text as in `RECOMPUTE`. `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
+    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`. `collectives` is one of `CHUNK_POLICIES`, `chunks` None
+    the number of `DEFAULT_CHUNKS`.
     `bucket_mib` None sums each gradient alone, before other work goes on; `best` are the buckets of the shortest step.
     """
 
@@ -197,6 +203,7 @@ class Options:
     chunks: int | None = None
     bucket_mib: float | Literal["best"] | None = None
     recompute: str | None = None
+    quantize: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()

@@ -32,7 +32,7 @@ from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, 
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
-from npuc.compiler.interpreter.compare import Comparison, compare
+from npuc.compiler.interpreter.compare import Comparison, compare, compare_changed
 from npuc.compiler.interpreter.execute import argument_shape, argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.interpreter.parameters import stacked, unstacked
@@ -111,8 +111,9 @@ def check_program(
         except NpucError as error:
             raise _named_error(step.name, error, ran=ran) from error
         compared = before, after
-        comparison = compare(*compared)
-        if not comparison.equal and not comparison.exact:
+        why: str | None = getattr(step, "CHANGES_NUMBERS", None)
+        comparison = compare(*compared) if why is None else compare_changed(*compared, why)
+        if not comparison.equal and not comparison.exact and why is None:
             comparison, compared = _within_rounding(earlier, module, data, compared)
         outcome = PassCheck(str(step), comparison, changed=not module.is_structurally_equivalent(earlier))
         if progress is not None:

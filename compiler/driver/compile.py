@@ -26,7 +26,7 @@ from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import score_program
 from npuc.compiler.driver.session import Session
-from npuc.compiler.driver.together import Together, scoring, scoring_together
+from npuc.compiler.driver.together import Together, lowering, scoring, scoring_together
 from npuc.compiler.driver.unread import unread_warnings, with_warnings
 from npuc.compiler.report import Report
 from npuc.frontends.source import Source, SourceLike, open_source, text_source
@@ -75,8 +75,9 @@ def compile_file(
     step is shared among them by the strategy `parallel` under a `convention`, which a joint one plans for the least
     `plan_objective` (bytes, time, memory), and keeps parts of what all have by the stage `zero` of ZeRO (0 to 3, True
     is 3); `collectives` (baseline, themis-fifo, themis-scf, exact) orders the `chunks` in which collectives move.
-    `recompute` (full, every=K, optimal=GIB) runs activations again in the backward pass. `pipeline` leaves both
-    to these options, unless it names their passes. Raises `NpucError`s.
+    `recompute` (full, every=K, optimal=GIB) runs activations again in the backward pass; `quantize` (bfp-low, fp8, …)
+    converts operands of products. `pipeline` leaves these to their options, unless it names their passes. Raises
+    `NpucError`s.
     """
     return _reports(open_source(path), backend, keywords)
 
@@ -139,7 +140,7 @@ def compile_program(
         options = options_of(keywords)
         models = [get_backend(name) for name in backends]
         result = Compilation(machines=[machine_for(model, options, source.format) for model in models])
-        asked = [scoring(model, options.pipeline) for model in models]
+        asked = [scoring(model, lowering(options.pipeline, options.quantize)) for model in models]
         check_meaning(options, list(zip(asked, result.machines, strict=True)))
         sources = texts_of(source)
         remarks: list[str] = []
@@ -148,7 +149,11 @@ def compile_program(
         options = lowering_options(source, options)
         sessions = [
             Session(source, options, model, machine, sources, say, list(remarks), watchers)
-            for model, machine in zip(scoring_together(models, options.pipeline, module), result.machines, strict=True)
+            for model, machine in zip(
+                scoring_together(models, lowering(options.pipeline, options.quantize), module),
+                result.machines,
+                strict=True,
+            )
         ]
         together = Together(module, sessions)
         together.check()
@@ -186,7 +191,7 @@ def lowered_module(
         options, sources = options_of(keywords), texts_of(source)
         tell("reading")
         machine = machine_for(model, options, source.format)
-        check_meaning(options, [(scoring(model, options.pipeline), machine)])
+        check_meaning(options, [(scoring(model, lowering(options.pipeline, options.quantize)), machine)])
         module = read_for([machine], source, options, sources, warnings)
         options = lowering_options(source, options)
         lower_program(module, Session(source, options, model, machine, sources, say, warnings, watchers))

@@ -49,7 +49,7 @@ from npuc.compiler.driver.passes import (
     run_pipeline,
     write_pipeline,
 )
-from npuc.compiler.driver.precision import precision_of, precision_passes
+from npuc.compiler.driver.precision import formats_of_products, is_controlled, precision_of, precision_passes
 from npuc.compiler.driver.session import Session
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
@@ -63,6 +63,10 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 EXACT = "--exact-plan: an integer program solves what the search leaves unproved"
+CONTROLLED = (
+    "the controller of FAST gives each tensor 2 or 4 bits as it runs, and is priced with 4 everywhere: npuc training "
+    "--run prices what it chose"
+)
 SHOWN = 4
 """So many of the largest tensors a message names."""
 
@@ -83,6 +87,11 @@ class Lowered:
     def precision(self) -> str:
         """The float types that the program was given."""
         return precision_of(self.passes)
+
+    @property
+    def products(self) -> str | None:
+        """The number formats that operands of matrix products were given."""
+        return formats_of_products(self.passes)
 
 
 def lower(module: ModuleOp, session: Session) -> Lowered:
@@ -110,6 +119,8 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
         stamp_times(module, session, passes, _scored)
+    if is_controlled(passes):
+        session.warnings.append(CONTROLLED)
     run = _Runner(session, Watchers(_watchers([*passes, *mappers], module, session)), passes)
     run.watch.plan(passes)
     patterns = patterns_of(options.only)

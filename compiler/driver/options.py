@@ -41,11 +41,13 @@ from npuc.compiler.core.options import (
 from npuc.compiler.driver.devices import PARALLELIZE
 from npuc.compiler.driver.levels.asked import (
     BUCKET_GRADIENTS,
+    QUANTIZE,
     RECOMPUTE,
     SCHEDULE_COLLECTIVES,
     SHARD_UPDATES,
     buckets_pass,
     collectives_pass,
+    quantize_pass,
     recompute_pass,
 )
 from npuc.compiler.driver.levels.placement import split_placement
@@ -139,6 +141,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
         check_tolerance_given(options["tolerance"])
     if options.get("recompute") is not None:
         recompute_pass(options["recompute"])
+    quantize_pass(options.get("quantize"))
     collectives_pass(options.get("collectives", CHUNK_POLICIES[0]), options.get("chunks"))
     buckets_pass(options.get("bucket_mib"))
     _check_devices(options)
@@ -203,6 +206,7 @@ def _check_asked(options: Mapping[str, Any]) -> None:
     for option, asked, step in (
         ("--devices", shares, PARALLELIZE),
         ("--recompute", again is not None, RECOMPUTE),
+        ("--quantize", options.get("quantize") is not None, QUANTIZE),
         ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
         ("--collectives", options.get("collectives", CHUNK_POLICIES[0]) != CHUNK_POLICIES[0], SCHEDULE_COLLECTIVES),
         ("--chunks", options.get("chunks") is not None, SCHEDULE_COLLECTIVES),

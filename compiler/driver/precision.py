@@ -63,6 +63,24 @@ def precision_of(passes: Sequence[ModulePass]) -> str:
     return next((step.to for step in reversed(passes) if isinstance(step, SetPrecisionPass)), AS_WRITTEN)
 
 
+def formats_of_products(passes: Sequence[ModulePass]) -> str | None:
+    """The formats that passes give operands of matrix products, each with what it is of; None without such a pass."""
+    from npuc.compiler.transforms.quantize import QuantizePass
+    from npuc.compiler.transforms.unused import options_given
+
+    found = [step for step in passes if isinstance(step, QuantizePass)]
+    told = [(step.to, options_given(step, ("of", "only", "first", "end"))) for step in found]
+    return "; ".join(f"{to} ({' '.join(said)})" if said else to for to, said in told) or None
+
+
+def is_controlled(passes: Sequence[ModulePass]) -> bool:
+    """Whether some operands have as many bits as a controller gives them while the program runs."""
+    from npuc.compiler.transforms.quantize import QuantizePass
+    from npuc.compiler.transforms.quantize.formats import FAST
+
+    return any(isinstance(step, QuantizePass) and step.to == FAST for step in passes)
+
+
 def check_tables(source: Source, precision: str | None) -> None:
     """Raise `UsageError` for mixed precision of a list of layers, which has no types and no network around them."""
     if precision == MIXED and source.frontend.lists_layers:

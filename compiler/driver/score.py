@@ -106,6 +106,7 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
         network=report.network or network_name(module),
         derived={key: found.how for key, found in session.machine.derived.items()},
         precision=lowered.precision,
+        products=lowered.products,
         pipeline=write_pipeline(lowered.passes),
         tolerance=tolerance_of(lowered.passes),
         totals=full_totals(report, lowered),

@@ -69,6 +69,7 @@ class Session:
             chunks=None,
             bucket_mib=None,
             recompute=None,
+            quantize=None,
             exact_plan=False,
             only=None,
             print_after=None,

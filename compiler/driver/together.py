@@ -28,6 +28,11 @@ if TYPE_CHECKING:
     from npuc.hardware import Hardware
 
 
+def lowering(pipeline: str | None, quantize: str | None) -> str | None:
+    """The passes that say whether programs are lowered: those of the caller; formats are of products, which are."""
+    return LOWER if quantize not in (None, "none") and pipeline is None else pipeline
+
+
 def scoring(model: Backend, pipeline: str | None, module: ModuleOp | None = None) -> Backend:
     """The model that a backend has for what `pipeline` leaves of a program: its own, or that of lowered programs."""
     if model.level != "train":

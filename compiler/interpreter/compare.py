@@ -30,6 +30,7 @@ class Comparison:
 
     `name` is the first value that differs, `error` its largest difference over the tolerated one (infinite in exact
     mode). `amplified` is the largest relative difference tolerated because the data's last digits cause as much.
+    `changed` says why a pass is meant to change numbers; then `error` is the largest difference over the largest value.
     """
 
     equal: bool
@@ -37,10 +38,13 @@ class Comparison:
     name: str | None = None
     error: float = 0.0
     amplified: float = 0.0
+    changed: str | None = None
 
     def __str__(self) -> str:
         if not self.equal:
             return f"'{self.name}' differs"
+        if self.changed is not None:
+            return f"other numbers, by up to {self.error:.2g} of the largest ('{self.name}'), as {self.changed}"
         if self.amplified:
             return f"equal within rounding, which this program amplifies to {self.amplified:.1g} on this data"
         return "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
@@ -82,6 +86,26 @@ def compare(
         if error > 1.0:
             return Comparison(equal=False, exact=exact, name=name, error=error)
     return Comparison(equal=True, exact=exact)
+
+
+def compare_changed(before: Mapping[str, Array], after: Mapping[str, Array], why: str) -> Comparison:
+    """
+    How far the values of two runs are from each other, where a pass changes them on purpose; only names must agree.
+
+    Values that are not finite on either side do not count.
+    """
+    worst, name = 0.0, None
+    for key, value in before.items():
+        if key not in after:
+            return Comparison(equal=False, exact=False, name=key, error=float("inf"))
+        old, new = (np.asarray(one, np.float64) for one in (value, after[key]))
+        with np.errstate(invalid="ignore"):
+            differences = np.abs(new - old)
+        largest = float(np.max(np.abs(old), initial=0.0, where=np.isfinite(old)))
+        error = float(np.max(differences, initial=0.0, where=np.isfinite(differences))) / (largest or 1.0)
+        if name is None or error > worst:
+            worst, name = error, key
+    return Comparison(equal=True, exact=False, name=name, error=worst, changed=why)
 
 
 def _compare_amplified(

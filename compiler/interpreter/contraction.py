@@ -26,6 +26,8 @@ Ranges: TypeAlias = Mapping[str, tuple[int, int]]
 
 GATHER_LIMIT = 1 << 24
 """Elements that a gathered operand may have before its windows are stepped through one by one instead."""
+_EXACT = 1 << 53
+"""Up to where float64 holds every integer."""
 PAD_LIMIT = 1 << 40
 """The most elements of a tensor that are gathered, what lies outside of it included."""
 
@@ -240,12 +242,26 @@ def _product(box: Ranges, out: Sequence[str], lhs: View, rhs: View, dtype: npt.D
         axes = [dims.index(d) for group in order for d in group]
         return array.transpose(axes).reshape([size(group) for group in order])
 
-    result = np.matmul(matrix(left, left_dims, (batch, rows, inner)), matrix(right, right_dims, (batch, inner, cols)))
+    result = _matmul(matrix(left, left_dims, (batch, rows, inner)), matrix(right, right_dims, (batch, inner, cols)))
     found = [*batch, *rows, *cols]
     result = result.reshape([box[d][1] - box[d][0] for d in found])
     result = result.transpose([found.index(d) for d in out if d in found])
     shape = [box[d][1] - box[d][0] for d in out]
     return np.broadcast_to(result.reshape([n if d in found else 1 for d, n in zip(out, shape, strict=True)]), shape)
+
+
+def _matmul(left: Array, right: Array) -> Array:
+    """
+    A product of matrices. That of integers is computed in floats, for which there are fast routines, where these hold
+    all sums exactly; one beyond the type wraps around as it would in numpy.
+    """
+    if left.dtype.kind != "i" or right.dtype.kind != "i":
+        return np.matmul(left, right)
+    largest = [int(max(abs(int(one.min(initial=0))), int(one.max(initial=0)))) for one in (left, right)]
+    if largest[0] * largest[1] * left.shape[-1] > _EXACT:
+        return np.matmul(left, right)
+    dtype = np.result_type(left, right)
+    return np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64).astype(dtype)
 
 
 def _widened(array: Array, dtype: npt.DTypeLike) -> Array:

@@ -26,18 +26,17 @@ from npuc.compiler.core.verify import location_of, the_function
 from npuc.compiler.interpreter.accuracy import Hits, accuracy
 from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
+from npuc.compiler.interpreter.noted import Executing, Gradients, Mantissas
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
-from npuc.compiler.interpreter.tiles import TileFunctions, applied_to
+from npuc.compiler.interpreter.tiles import TileFunctions
 from npuc.compiler.interpreter.train import train_functions
 from npuc.compiler.layers.base import Array, DataError
-from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.dialects import get_all_dialects
 from npuc.dialects.distributed import Sharding, argument_sharding, global_type, mesh_of, result_sharding
-from npuc.dialects.npu import ApplyOp, VectorOp
+from npuc.dialects.npu import ApplyOp
 from npuc.dialects.npu.widths import widths_of
-from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import Tensor, shape_text
 from npuc.dialects.train.signature import Argument, ArgumentKind, Result, arguments_of, results_of
 
@@ -56,7 +55,8 @@ class Run:
 
     `accuracies` are the shares of rows that each step classifies right, before its update, empty without a loss of
     classes (of several losses the first counts); `held_out` is that of samples of a data set that were not trained on,
-    after the last step, None where nothing says it. `data` says what the inputs are where nobody gave any, and
+    after the last step, None where nothing says it. `mantissas` are the bits that FAST's controller gave each
+    conversion in each step. `data` says what the inputs are where nobody gave any, and
     `seconds` is how long all steps took here, which is nothing that the program computes.
     """
 
@@ -69,43 +69,13 @@ class Run:
     traffic: Traffic | None = None
     data: str | None = None
     held_out: float | None = None
+    mantissas: list[dict[Operation, int]] = field(default_factory=list[dict[Operation, int]])
     seconds: float = 0.0
 
     @property
     def loss(self) -> float | None:
         """The loss of the last step."""
         return self.losses[-1] if self.losses else None
-
-
-@dataclass
-class _Gradients(Interpreter.Listener):
-    """Notes the gradient that each optimizer update reads, whole or block by block, and the update."""
-
-    numbers: Numbers
-    kinds: frozenset[str] = field(default_factory=lambda: frozenset(rule.op.name for rule in OPTIMIZERS.values()))
-    found: dict[str, Array] = field(default_factory=dict[str, Array])
-    updates: dict[str, Operation] = field(default_factory=dict[str, Operation])
-
-    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
-        kind = f"train.{op.kind}" if isinstance(op, VectorOp | ApplyOp) else op.name
-        if kind not in self.kinds:
-            return
-        self.updates.setdefault(layer_of(op), op)
-        if isinstance(op, ApplyOp):
-            places, (_, values, *_) = applied_to(self.numbers, op, args)
-            self.found.setdefault(layer_of(op), np.zeros(op.shape, values.dtype))[np.ix_(*places)] = values
-        else:
-            self.found.setdefault(layer_of(op), args[1])
-
-
-@dataclass
-class _Place(Interpreter.Listener):
-    """Notes the operation that is executed, for errors."""
-
-    op: Operation | None = None
-
-    def will_interpret_op(self, op: Operation, args: PythonValues) -> None:
-        self.op = op
 
 
 def argument_type(func: FuncOp, argument: Argument) -> Tensor:
@@ -190,7 +160,7 @@ def call(
 
 
 def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpreter.Listener]) -> Interpreter:
-    interpreter = Interpreter(module, listeners=(*listeners, _Place()))
+    interpreter = Interpreter(module, listeners=(*listeners, Executing()))
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
@@ -213,7 +183,7 @@ def _run(
     except (NpucError, MemoryError):
         raise
     except Exception as error:  # a defect of npuc is raised again; what other dialects raise may be of any kind
-        places = (listener for one in interpreters for listener in one.listeners if isinstance(listener, _Place))
+        places = (listener for one in interpreters for listener in one.listeners if isinstance(listener, Executing))
         op = next((place.op for place in places if place.op is not None), None)
         if not isinstance(error, _OF_DATA) and (op is None or op.name.partition(".")[0] in get_all_dialects()):
             raise
@@ -232,7 +202,7 @@ def _whole(func: FuncOp, results: PythonValues, numbers: Numbers) -> PythonValue
     return tuple(leaving(result, type, numbers) for result, type in zip(results, types, strict=True))
 
 
-def _gathered(func: FuncOp, noted: Sequence[_Gradients]) -> dict[str, Array]:
+def _gathered(func: FuncOp, noted: Sequence[Gradients]) -> dict[str, Array]:
     """
     The gradients that the updates of all devices read, each assembled.
 
@@ -286,9 +256,12 @@ def execute(
             for one in arguments:
                 if one.name in fed and fed[one.name] is not before[one.name]:
                     values[one.index] = numbers.hold(fed[one.name], argument_type(func, one).element_type)
-        noted, hits = [_Gradients(numbers) for _ in range(devices)], [Hits() for _ in range(devices)]
-        listeners = zip(noted, hits, strict=True)
-        out, traffic = _run(func, values, [_interpreter(module, numbers, both) for both in listeners], numbers)
+        noted, hits = [Gradients(numbers) for _ in range(devices)], [Hits() for _ in range(devices)]
+        listeners, chosen = zip(noted, hits, strict=True), Mantissas()
+        out, traffic = _run(
+            func, values, [_interpreter(module, numbers, (*both, chosen)) for both in listeners], numbers
+        )
+        run.mantissas += [chosen.found] if chosen.found else []
         found = accuracy(hits)
         run.accuracies += [] if found is None else [found]
         if step == 0:

@@ -53,6 +53,8 @@ class ReportData(msgspec.Struct, frozen=True, kw_only=True):
     """keys of `hardware` that the backend needs and the description does not have: what each value follows from"""
     precision: str = "as-written"
     """the float types that the program was given: as-written, f32, f16, bf16 or mixed"""
+    products: str | None = None
+    """the number formats that operands of matrix products were given, by the passes quantize; null without"""
     pipeline: str = ""
     """the passes that ran, in a form that `-p` reads"""
     tolerance: float | None = None

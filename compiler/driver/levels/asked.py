@@ -1,6 +1,6 @@
 """
 The passes that options ask for beside those of -O or -p: to share the step, to shard its update, to run activations
-again, to sum gradients in buckets, to move data between devices in chunks.
+again, to convert operands of products, to sum gradients in buckets, to move data between devices in chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
-from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
+from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, QUANTIZED, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 from npuc.compiler.driver.passes import passes_by_hand
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
     from npuc.hardware import Hardware
 
-RECOMPUTE, SHARD_UPDATES = "recompute", "shard-updates"
+RECOMPUTE, SHARD_UPDATES, QUANTIZE = "recompute", "shard-updates", "quantize"
 BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES = "bucket-gradients", "schedule-collectives"
-ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES)
+ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, QUANTIZE, BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES)
 """What options ask for, and so is told of, as what is named."""
 _GIB = 1024
 """MiB in one."""
@@ -50,6 +50,25 @@ def recompute_pass(text: str) -> str | None:
         f"--recompute {text}: expected none, full, every=K (layers) or optimal=GIB (the memory of all tensors)",
         hint="for example --recompute every=2",
     )
+
+
+def quantize_pass(text: str | None) -> str | None:
+    """The pass that `--quantize` asks for; None: operands stay as they are. Raises `UsageError` for another form."""
+    if text in (None, "none"):
+        return None
+    from npuc.compiler.transforms.quantize import QuantizePass
+
+    name, equals, value = text.partition("=")
+    try:
+        steps = integer_of(value) if equals else 0
+        if steps is None:
+            raise ValueError(f"steps is '{value}', expected a number")
+        return str(QuantizePass(name, steps=steps))
+    except ValueError as error:
+        raise UsageError(
+            f"--quantize {text}: {error}",
+            hint=f"one of {', '.join(QUANTIZED)}, fast=STEPS, or a format such as 'bfp<4, 16, 3>'",
+        ) from None
 
 
 def collectives_pass(policy: str, chunks: int | None) -> str | None:
@@ -112,12 +131,21 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     whole = max((n + 1 for n, name in enumerate(names) if name in (AUTODIFF, PARALLELIZE)), default=below)
     moved = (buckets_pass(options.bucket_mib), collectives_pass(options.collectives, options.chunks))
     last = [step for step in moved if step is not None] if options.devices > 1 else []
-    return [*steps[:whole], *added, *steps[whole:], *last]
+    formats = quantize_pass(options.quantize)
+    if formats is None:
+        return [*steps[:whole], *added, *steps[whole:], *last]
+    if LOWER not in names:
+        raise UsageError(
+            f"--quantize {options.quantize}: no pass {LOWER} runs, which makes the products whose operands it converts"
+        )
+    behind = names.index(LOWER) + 1
+    return [*steps[:whole], *added, *steps[whole:behind], formats, *steps[behind:], *last]
 
 
 def asks_passes(options: Options) -> bool:
     """Whether options ask for passes beside those of -O or -p."""
-    return options.devices > 1 or (options.recompute is not None and recompute_pass(options.recompute) is not None)
+    again = options.recompute is not None and recompute_pass(options.recompute) is not None
+    return options.devices > 1 or again or quantize_pass(options.quantize) is not None
 
 
 def _names(steps: Sequence[str]) -> list[str]:

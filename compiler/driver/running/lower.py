@@ -17,7 +17,15 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Options, Say
 from npuc.compiler.core.plugins import PassFactory
 from npuc.compiler.driver.devices import check_homogeneous, check_network, parallel_passes, tell_network
-from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked, with_backward, with_plan
+from npuc.compiler.driver.levels.asked import (
+    ASKED,
+    asks_passes,
+    check_backward,
+    quantize_pass,
+    with_asked,
+    with_backward,
+    with_plan,
+)
 from npuc.compiler.driver.levels.canonical import canonical_passes
 from npuc.compiler.driver.levels.placement import placed
 from npuc.compiler.driver.levels.preset import AUTODIFF, preset, state_of
@@ -59,7 +67,7 @@ def lowered_source(
     values that the source has for arguments, `unneeded` the names of inputs that it does without. `read` looks at the
     program before any pass. `say` and `watchers` are as in `run_program`.
     """
-    pipeline, lowest = options.pipeline, "train" if options.opt_level is None else "npu"
+    pipeline, lowest = options.pipeline, _lowest(options)
     sources = texts_of(source)
     module = read_program(source, options, sources, values=values, unneeded=unneeded)
     if read is not None:
@@ -93,6 +101,12 @@ def lowered_source(
         say(f"passes: {write_pipeline(asked)}")
     watch.finish()
     return module
+
+
+def _lowest(options: RunOptions) -> str:
+    """The level to which a program is taken that is run without a word on it."""
+    lowered = options.opt_level is not None or quantize_pass(options.quantize) is not None
+    return "npu" if lowered else "train"
 
 
 def _steps_of(

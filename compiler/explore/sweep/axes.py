@@ -47,6 +47,7 @@ OPTIONS = {
     "mapping": "mapping",
     "precision": "precision",
     "recompute": "recompute",
+    "quantize": "quantize",
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: their names, each with its keyword."""
@@ -56,6 +57,7 @@ WORDS = (
     "precision",
     "objective",
     "recompute",
+    "quantize",
     "parallel",
     "convention",
     "plan_objective",
@@ -165,7 +167,7 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
 
 def _literal(key: str, place: Place, value: float | str) -> object:
     """A value of the command line: of a hardware key as `--set` reads it, else as `-D` does."""
-    if not isinstance(value, str) or OPTIONS.get(key) == "recompute":  # of which none is a word
+    if not isinstance(value, str) or OPTIONS.get(key) in ("recompute", "quantize"):  # of which none is a word
         return value
     if place == "hardware":
         return parse_setting(f"{key}={value}")[1]
@@ -205,7 +207,7 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
         template_named(str(value))
-    elif target in ("recompute", *FLAGS):
+    elif target in ("recompute", "quantize", *FLAGS):
         try:
             check_shared(target, value)
         except UsageError as e:

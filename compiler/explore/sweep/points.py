@@ -27,7 +27,7 @@ from npuc.compiler.driver.options import fields_of
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.score import full_totals, score_lowered, score_on_many
 from npuc.compiler.driver.session import Session
-from npuc.compiler.driver.together import Together
+from npuc.compiler.driver.together import Together, lowering
 from npuc.compiler.driver.unread import unread_in_sweep
 from npuc.compiler.explore.sweep.devices import MOVED, Moved, moved_by, shared
 from npuc.compiler.explore.sweep.grid import Grid
@@ -98,7 +98,8 @@ class Points:
 
     def models_of(self, index: int) -> Models:
         """The models of the backends of all points, for the pipeline of one."""
-        pipeline = self._chosen(index).get("pipeline", self.options.get("pipeline"))
+        chosen = {**self.options, **self._chosen(index)}
+        pipeline = lowering(chosen.get("pipeline"), chosen.get("quantize"))
         if pipeline not in self._models:
             varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
             self._models[pipeline] = Models(tuple(map(str, varied)), pipeline, self.program_in_ir)

@@ -17,7 +17,7 @@ from npuc.compiler.driver.machine import backend_for, machine_for
 from npuc.compiler.driver.meaning import check_meaning
 from npuc.compiler.driver.options import check_options
 from npuc.compiler.driver.score import version
-from npuc.compiler.driver.together import scoring
+from npuc.compiler.driver.together import lowering, scoring
 from npuc.compiler.explore.sweep.axes import Vary, make_grid, options_at_first, read_parameters
 from npuc.compiler.explore.sweep.compare import Comparison, compare
 from npuc.compiler.explore.sweep.grid import Grid
@@ -86,8 +86,8 @@ class Sweep:
         every = product(backends, machines, values.get(COMPAT, (None,)), pipelines)
         for name, machine, compat, pipeline in every:
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
-            model = scoring(get_backend(name), pipeline, self._points.program_in_ir)
             chosen = replace(first, hardware=machine, overrides=overrides)
+            model = scoring(get_backend(name), lowering(pipeline, first.quantize), self._points.program_in_ir)
             yield model, machine_for(model, chosen, self.source.format)
 
     @property

@@ -22,6 +22,7 @@ from npuc.compiler.driver.running.data import Data, inputs_of, made_data
 from npuc.compiler.driver.running.dataset import dataset
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import RunKeywords, RunOptions, run_options
+from npuc.compiler.explore.training.controlled import ControlledPrice, StepCost, controlled_price
 from npuc.compiler.explore.training.phases import Training, programs_in_turn
 from npuc.compiler.explore.training.price import program_options
 from npuc.compiler.explore.training.result import TrainedRun, TrainingCost, TrainingResult
@@ -29,6 +30,7 @@ from npuc.compiler.explore.training.target import Target
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, the_function
 from npuc.compiler.layers.base import Array
 from npuc.compiler.report.training.document import finite
+from npuc.compiler.transforms.quantize.formats import FAST
 from npuc.dialects.train.signature import arguments_of
 from npuc.frontends.source import Source
 
@@ -50,6 +52,8 @@ class _Runnable:
     values: Mapping[str, Callable[[], Array]]
     data: Data
     inputs: str
+    price: ControlledPrice | None = None
+    """What steps cost whose formats a controller chooses; None where all cost the same."""
 
 
 @dataclass
@@ -68,9 +72,12 @@ class Execution:
     target: Target | None
     done: Callable[[int, str], None]
     said: str = field(default="", init=False)
+    _backend: str = field(default="", init=False)
+    _prices: dict[str, ControlledPrice] = field(default_factory=dict[str, ControlledPrice], init=False)
 
     def result(self, trainings: Sequence[Training], priced: TrainingResult) -> TrainingResult:
         """The result of pricing the same trainings, with their runs. Raises `NpucError`s."""
+        self._backend = priced.backend
         if options_of(self.options).hardware is None:  # the machine that is priced has a word on the types
             self.options = {**self.options, "hardware": get_backend(priced.backend).default_hardware}
         costs = [
@@ -81,12 +88,12 @@ class Execution:
         return replace(priced, trainings=tuple(costs), until=until, data=self.said)
 
     def _run(self, training: Training, cost: TrainingCost, seed: int) -> TrainedRun:
-        programs = self._programs(training, seed)
-        steps = {one.name: one for one in cost.programs}
+        programs = self._programs(training, cost, seed)
+        steps = {one.name: StepCost(one.seconds, one.energy_j) for one in cost.programs}
         values: dict[str, Array] = {}
         losses: list[float] = []
         accuracies: list[float] = []
-        order: list[str] = []
+        spent: list[StepCost] = []
         reached = None
         for name, count in self._chunks(cost):
             run = self._steps(programs[name], values, len(losses), count, seed)
@@ -94,20 +101,20 @@ class Execution:
                 raise UsageError(f"{training.name}: program '{name}' has no loss to train by")
             losses += run.losses
             accuracies += run.accuracies
-            order += [name] * count
+            spent += _costs(programs[name], run, steps[name], count)
             self.done(count, f"step of {training.name}")
             reached = None if self.target is None else self.target.reached(self._metric(training, losses, accuracies))
             if reached is not None:
                 break
         end = len(losses) if reached is None else reached
-        losses, accuracies, order = losses[:end], accuracies[:end], order[:end]
-        energies = [steps[name].energy_j for name in order]
+        losses, accuracies, spent = losses[:end], accuracies[:end], spent[:end]
+        energies = [one.energy_j for one in spent]
         known = [one for one in energies if one is not None]
         return TrainedRun(
             seed,
             tuple(finite(losses)),
             tuple(accuracies) if len(accuracies) == len(losses) else (),
-            tuple(accumulate(steps[name].seconds for name in order)),
+            tuple(accumulate(one.seconds for one in spent)),
             tuple(accumulate(known)) if len(known) == len(energies) else None,
             reached,
         )
@@ -145,18 +152,32 @@ class Execution:
         values |= {**run.params, **values, **run.updated}
         return run
 
-    def _programs(self, training: Training, seed: int) -> dict[str, _Runnable]:
+    def _programs(self, training: Training, cost: TrainingCost, seed: int) -> dict[str, _Runnable]:
         """The programs of a training; those of the same inputs share their data."""
         own: dict[str, Mapping[str, Any]] = {one.name: one.options for one in training.programs}
         found: dict[str, _Runnable] = {}
         for name in training.used:
-            options = {k: v for k, v in program_options(self.options, own.get(name, {})).items() if k not in NOT_RUN}
+            all_options = program_options(self.options, own.get(name, {}))
+            price = None
+            if all_options.get("quantize") == FAST:
+                all_options["quantize"] = f"{FAST}={cost.steps}"
+                price = self._controlled(name, all_options, cost.devices)
+            options = {k: v for k, v in all_options.items() if k not in NOT_RUN}
             made = self._runnable(run_options(cast("RunKeywords", {**options, "seed": seed})))
             same = next((one for one in found.values() if one.inputs == made.inputs), made)
-            found[name] = replace(made, data=same.data)
+            found[name] = replace(made, data=same.data, price=price)
         seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {seed}"
         self.said = next(iter(found.values())).data.said.replace(f"seed {seed}", seeds)
         return found
+
+    def _controlled(self, name: str, options: Mapping[str, Any], devices: int) -> ControlledPrice:
+        """The prices of a program whose formats a controller chooses, by its options."""
+        key = repr(sorted((one, repr(value)) for one, value in options.items()))
+        if key not in self._prices:
+            self.done(0, f"prices of {name}")
+            asked = cast("CompileKeywords", options)
+            self._prices[key] = controlled_price(self.source, self._backend, asked, devices)
+        return self._prices[key]
 
     def _runnable(self, options: RunOptions) -> _Runnable:
         values: dict[str, Callable[[], Array]] = {}
@@ -172,3 +193,10 @@ class Execution:
         names = frozenset(one.name for one in arguments_of(func))
         inputs = ", ".join(f"{one.name}: {argument_type(func, one)}" for one in inputs_of(module))
         return _Runnable(module, names, values, data[0], inputs)
+
+
+def _costs(program: _Runnable, run: Run, cost: StepCost, count: int) -> list[StepCost]:
+    """What each of so many steps of a program costs: as it is priced, or as its formats were chosen."""
+    if program.price is None:
+        return [cost] * count
+    return [program.price.of_step(program.module, chosen) for chosen in run.mantissas]

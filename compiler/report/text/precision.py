@@ -16,4 +16,5 @@ def precision_text(report: Report) -> str:
     width = memory.get("element_bytes") if isinstance(memory, dict) else None
     if width is not None:
         return f", every float counted as {width} byte{'' if width == 1 else 's'} (memory.element_bytes)"
-    return _WORDS.get(report.precision, "")
+    products = "" if report.products is None else f", products of {report.products}"
+    return _WORDS.get(report.precision, "") + products

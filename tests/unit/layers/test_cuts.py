@@ -13,6 +13,8 @@ from tests.cuts import CASES, Case, cut_text
 WHOLE = {
     # numbers by their place, or none
     *("arange", "integers", "numbers", "causal_mask", "increment"),
+    # exponents, scales and chance of a whole tensor
+    *("quantize", "fast_quantize", "amax_scale", "gradient_noise"),
     # norms over a whole parameter
     "lamb",
     # derivatives, which are made of what is shared already

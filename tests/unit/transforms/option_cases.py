@@ -48,6 +48,14 @@ network large(batch=192) {
   optimizer adam(lr=0.1)
 }
 """
+SIXTEENS = """\
+network sixteens(batch=16) {
+  input  x: f32[batch, 16]
+  labels y: i32[batch]
+  loss cross_entropy(linear(x, 16), y)
+  optimizer sgd(lr=0.1)
+}
+"""
 WIDE = MLP.replace("batch=8", "batch=32").replace("12)", "48)")
 CONTRACTIONS = """\
 network contractions(batch=2) {
@@ -87,6 +95,10 @@ EFFECTS = {
     "bucket-gradients mib": Effect("mib=0", "parallelize{strategy=dp},autodiff", instead="mib=25"),
     "fuse-vector only": Effect("only=logits", f"{NPU},schedule"),
     "group-weights only": Effect("only=logits", f'{NPU},tile{{steps="m:4,n:4,k:4"}},rearrange{{order=m,n,k}}'),
+    "gradient-noise sigma": Effect("sigma=0.5", "autodiff", instead="sigma=0.1"),
+    "gradient-noise decay": Effect("decay=2", "autodiff", "sigma=0.1"),
+    "gradient-noise only": Effect('only="logits*"', "autodiff", "sigma=0.1"),
+    "gradient-noise seed": Effect("seed=2", "autodiff", "sigma=0.1"),
     "interleave mode": Effect("mode=zip", NPU),
     "interleave what": Effect("what=all", NPU, network=SIBLINGS),
     "interleave objective": Effect("objective=energy", NPU, "mode=best"),
@@ -117,6 +129,14 @@ EFFECTS = {
     "partition objective": Effect("objective=energy", NPU, "dim=m parts=2"),
     "partition only": Effect("only=logits", NPU, "rule=best"),
     "partition tolerance": Effect("tolerance=0.9", NPU, "dim=n parts=2"),
+    "quantize to": Effect("to=fp8", NPU, instead="to=int8"),
+    "quantize of": Effect("of=weights", NPU, "to=int8"),
+    "quantize only": Effect("only=logits", NPU, "to=int8"),
+    "quantize first": Effect("first=1", NPU, "to=int8"),
+    "quantize end": Effect("end=1", NPU, "to=int8"),
+    "quantize rounding": Effect("rounding=stochastic", NPU, "to=int8"),
+    "quantize seed": Effect("seed=2", NPU, "to=int8"),
+    "quantize steps": Effect("steps=9", NPU, "to=fast", network=SIXTEENS),
     "rearrange order": Effect("order=n,m,k", TILED, instead="order=k,m,n"),
     "rearrange rule": Effect("rule=best", f"{NPU},interleave{{mode=zip}}", instead="rule=published"),
     "rearrange orders": Effect("orders=all", f"{NPU},interleave", "rule=best objective=traffic", network=WIDE),
