@@ -60,7 +60,10 @@ the parameters themselves, too.
 RECOMPUTE = "none|full|every=K|optimal=GIB"
 """How activations may be run again in the backward pass in place of being stored."""
 QUANTIZE = "none|bfp-low|bfp-mid|bfp-high|fast[=STEPS]|fp8|int8|FORMAT"
-"""The number formats that operands of products may have (pass `quantize`); a format is `bfp<4, 16, 3>` or f8e4m3."""
+"""
+The number formats that operands of products may have (pass `quantize`); a format is `bfp<4, 16, 3>` or f8e4m3. Several
+are separated by semicolons, each after the operands that it is of: `weights:int8; activations:fp8`.
+"""
 QUANTIZED = ("none", "bfp-low", "bfp-mid", "bfp-high", "fast", "fp8", "int8", "f8e4m3", "f8e5m2")
 """Those of them that have a name."""
 MAX_DEVICES = 1 << 12

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
-from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, QUANTIZED, ZERO_STAGES
+from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 from npuc.compiler.driver.passes import passes_by_hand
@@ -53,21 +53,27 @@ def recompute_pass(text: str) -> str | None:
 
 
 def quantize_pass(text: str | None) -> str | None:
-    """The pass that `--quantize` asks for; None: operands stay as they are. Raises `UsageError` for another form."""
+    """The passes that `--quantize` asks for; None: operands stay as they are. Raises `UsageError` for another form."""
     if text in (None, "none"):
         return None
+    return ",".join(_one_format(one.strip(), text) for one in text.split(";"))
+
+
+def _one_format(part: str, text: str) -> str:
+    """The pass of `FORMAT` or `OPERANDS:FORMAT`, a part of what `--quantize` was given."""
     from npuc.compiler.transforms.quantize import QuantizePass
 
-    name, equals, value = text.partition("=")
+    of, colon, named = part.rpartition(":")
+    name, equals, value = named.partition("=")
     try:
         steps = integer_of(value) if equals else 0
         if steps is None:
             raise ValueError(f"steps is '{value}', expected a number")
-        return str(QuantizePass(name, steps=steps))
+        return str(QuantizePass(name, of=of if colon else "all", steps=steps))
     except ValueError as error:
         raise UsageError(
             f"--quantize {text}: {error}",
-            hint=f"one of {', '.join(QUANTIZED)}, fast=STEPS, or a format such as 'bfp<4, 16, 3>'",
+            hint="for example bfp-low, fast=1000, 'bfp<4, 16, 3>', 'weights:int8; activations:f8e4m3'",
         ) from None
 
 

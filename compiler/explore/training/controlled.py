@@ -1,8 +1,9 @@
 """
 What a step costs whose number formats were chosen while it ran: FAST's controller gives each tensor 2 or 4 bits.
 
-The program is priced four times, with few and many bits on each side of every product. A step costs each product with
-the bits that its two sides were given, each conversion with its own, and everything else as in the first of the four.
+The program is priced four times, with few and many bits on each side of every product. A step costs what the first of
+the four costs, with each product exchanged for that of the bits that its two sides were given, and each conversion for
+that of its own.
 On backends that add up what operations cost by themselves that is what a program of these formats costs.
 """
 
@@ -13,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import fsum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Block
 
@@ -49,17 +50,15 @@ def formats_by_side(options: CompileKeywords, left: int, right: int) -> CompileK
     """The options of a program of `--quantize fast` with so many bits on the two sides of each product."""
     highest = PRESETS[FAST][WEIGHTS]
     of = {HIGH: highest, LOW: highest.replace(f"<{HIGH},", f"<{LOW},")}
-    passes = f'quantize{{to="{of[left]}" of=lhs}},quantize{{to="{of[right]}" of=rhs}}'
-    made: dict[str, Any] = {**options, "quantize": None}
-    made["after"] = [f"lower-to-npu={passes}", *(options.get("after") or ())]
-    return cast("CompileKeywords", made)
+    return {**options, "quantize": f"lhs:{of[left]}; rhs:{of[right]}"}
 
 
 @dataclass(frozen=True)
 class ControlledPrice:
-    """The rows of a program by the bits of both sides of its products."""
+    """The rows of a program by the bits of both sides of its products, and what it costs with few bits everywhere."""
 
     rows: Mapping[tuple[int, int], Mapping[Place, OpRow]]
+    least: StepCost
     devices: int
 
     def of_step(self, module: ModuleOp, chosen: Mapping[Operation, int]) -> StepCost:
@@ -81,38 +80,50 @@ class ControlledPrice:
                 f"the products of '{missing[0]}' do not run as they were converted, so that they have no price each",
                 hint="-O 0",
             )
-        taken = [self.rows[bits.get(place, (LOW, LOW))].get(place, row) for place, row in least.items()]
-        energies = [one.energy_j for one in taken]
-        known = [one for one in energies if one is not None]
-        energy = fsum(known) * self.devices if len(known) == len(energies) else None
-        return StepCost(fsum(one.repeat * (one.seconds or 0.0) for one in taken), energy)
+        taken = [(least[place], self.rows[sides][place]) for place, sides in bits.items()]
+        seconds = fsum(new.repeat * ((new.seconds or 0.0) - (old.seconds or 0.0)) for old, new in taken)
+        energy = fsum(new.repeat * ((new.energy_j or 0.0) - (old.energy_j or 0.0)) for old, new in taken)
+        known = None if self.least.energy_j is None else self.least.energy_j + energy * self.devices
+        return StepCost(self.least.seconds + seconds, known)
 
 
 def controlled_price(source: Source, backend: str, options: CompileKeywords, devices: int) -> ControlledPrice:
     """The prices of a program of `--quantize fast` on a backend. Raises what compilations raise."""
     rows: dict[tuple[int, int], Mapping[Place, OpRow]] = {}
+    least = StepCost(0.0, None)
     for sides in product((LOW, HIGH), repeat=2):
         made = compile_program(source, [backend], formats_by_side(options, *sides), None, costs_alone=True)
         rows[sides] = _places(made.reports[0].ops, made.modules[0])
-    return ControlledPrice(rows, devices)
+        if sides == (LOW, LOW):
+            totals = made.reports[0].totals
+            energy = None if totals.energy_j is None else totals.energy_j * devices
+            least = StepCost(totals.seconds or 0.0, energy)
+    return ControlledPrice(rows, least, devices)
 
 
 def _places(rows: Sequence[OpRow], module: ModuleOp) -> dict[Place, OpRow]:
-    """Rows by what they are, known from the program that they are of, which has a row for each of its vector works."""
-    work = [op for op in module.walk() if isinstance(op, VectorOp)]
-    made = iter([op.kind == "quantize" for op in work])
-    if len(work) != sum(row.kind == "vector" for row in rows):
-        raise UsageError("the program has no row for each of its conversions, so that they have no price each")
-    found: dict[Place, OpRow] = {}
-    counted: Counter[tuple[str, str, str]] = Counter()
+    """
+    The rows of products and conversions by what they are, known from the program that they are of.
+
+    Raises `UsageError` where vector work of a layer that has conversions has not a row each.
+    """
+    work: dict[tuple[str, str], list[bool]] = {}
+    for op in module.walk():
+        if isinstance(op, VectorOp):
+            work.setdefault((layer_of(op), role_of(op).value), []).append(op.kind == "quantize")
+    own: dict[tuple[str, str], list[OpRow]] = {}
     for row in rows:
-        kind = row.kind if row.kind != "vector" else "conversion" if next(made) else "other"
-        key = (row.name, row.phase, kind)
-        number = counted[key]
-        counted[key] += 1
-        found[
-            row.name, row.phase, kind == "matrix", number if kind in ("matrix", "conversion") else -1 - len(found)
-        ] = row
+        if row.kind == "vector":
+            own.setdefault((row.name, row.phase), []).append(row)
+    products = [row for row in rows if row.kind == "matrix"]
+    found = dict(zip(_numbered([(row.name, row.phase, True) for row in products]), products, strict=True))
+    for (layer, phase), flags in work.items():
+        if not any(flags):
+            continue
+        if len(own.get((layer, phase), ())) != len(flags):
+            raise UsageError(f"not each conversion of '{layer}' has a row, so that they have no price each")
+        made = [row for row, flag in zip(own[layer, phase], flags, strict=True) if flag]
+        found |= {(layer, phase, False, number): row for number, row in enumerate(made)}
     return found
 
 

@@ -1,0 +1,44 @@
+"""What steps cost whose number formats FAST's controller chooses."""
+
+import pytest
+
+from npuc.compiler import compile_source
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
+from npuc.compiler.explore.training.controlled import controlled_price
+from npuc.compiler.transforms.quantize.formats import KINDS
+from npuc.compiler.transforms.quantize.operands import Kinds
+from npuc.dialects.npu import VectorOp
+from npuc.frontends.source import text_source
+
+NET = """
+network net(batch=32) {
+  input x: f32[batch, 64]
+  labels y: i32[batch]
+  h = relu(linear(x, 96))
+  loss cross_entropy(linear(h, 16), y)
+  optimizer sgd(lr=0.1, momentum=0.9)
+}
+"""
+LOW, HIGH = "bfp<2, 16, 3>", "bfp<4, 16, 3>"
+MACHINE = {"hardware": "tpu-v4", "precision": "f32"}
+
+
+@pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
+@pytest.mark.parametrize("high", [(), ("weights",), ("activations", "gradients"), ("gradients",)])
+def test_a_step_costs_what_a_program_of_the_chosen_formats_costs(backend: str, high: tuple[str, ...]) -> None:
+    source = text_source(NET, "dsl", "<string>")
+    module = lowered_source(source, run_options({"quantize": "fast", "precision": "f32"}), {}, set())
+    func = next(iter(module.ops))
+    kinds = Kinds(func)
+    chosen = {
+        op: 4 if kinds.of(op.operands[0]) in high else 2
+        for op in module.walk()
+        if isinstance(op, VectorOp) and op.kind == "fast_quantize"
+    }
+    price = controlled_price(source, backend, {"quantize": "fast", **MACHINE}, 1)
+    formats = "; ".join(f"{kind}:{HIGH if kind in high else LOW}" for kind in KINDS)
+    direct = compile_source(NET, backend=backend, quantize=formats, **MACHINE)
+    found = price.of_step(module, chosen)
+    assert found.seconds == pytest.approx(direct.totals.seconds, rel=1e-9)
+    assert found.energy_j == pytest.approx(direct.totals.energy_j, rel=1e-9)
