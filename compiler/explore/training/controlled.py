@@ -91,7 +91,7 @@ def controlled_price(source: Source, backend: str, options: CompileKeywords, dev
     """The prices of a program of `--quantize fast` on a backend. Raises what compilations raise."""
     rows: dict[tuple[int, int], Mapping[Place, OpRow]] = {}
     least = StepCost(0.0, None)
-    for sides in product((LOW, HIGH), repeat=2):
+    for sides in product((LOW, HIGH), (LOW, HIGH)):
         made = compile_program(source, [backend], formats_by_side(options, *sides), None, costs_alone=True)
         rows[sides] = _places(made.reports[0].ops, made.modules[0])
         if sides == (LOW, LOW):

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, ModuleOp, f32, i32
+from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, IntegerAttr, ModuleOp, f32, i32
 from xdsl.ir import Operation
 
 from npuc.compiler import compile_source, run_source
@@ -83,8 +83,9 @@ def test_operands_are_converted_along_the_axis_that_is_summed_and_once_for_all_t
         for tensor, value in zip(op.nest.ins, op.operands, strict=False):
             made = value.owner
             assert isinstance(made, VectorOp)
-            (dim,) = tensor.axes[dict(made.params)["axis"].value.data if "axis" in made.params else 0].dims
-            assert {dim} == summed
+            axis = made.params["axis"]
+            assert isinstance(axis, IntegerAttr)
+            assert set(tensor.axes[axis.value.data].dims) == summed
     # x, its weight and dY of two layers, each but the last dX along both of their axes
     assert len(conversions(module)) == 2 * 2 + 1 + (2 * 3 - 2) * 1 + 1
     assert len({(op.operands[0], str(op.params)) for op in conversions(module)}) == len(conversions(module))

@@ -2,6 +2,9 @@
 
 import pytest
 
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
 from npuc.compiler import compile_source
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import run_options
@@ -21,7 +24,6 @@ network net(batch=32) {
 }
 """
 LOW, HIGH = "bfp<2, 16, 3>", "bfp<4, 16, 3>"
-MACHINE = {"hardware": "tpu-v4", "precision": "f32"}
 
 
 @pytest.mark.parametrize("backend", ["cycle", "roofline", "maestro"])
@@ -29,16 +31,16 @@ MACHINE = {"hardware": "tpu-v4", "precision": "f32"}
 def test_a_step_costs_what_a_program_of_the_chosen_formats_costs(backend: str, high: tuple[str, ...]) -> None:
     source = text_source(NET, "dsl", "<string>")
     module = lowered_source(source, run_options({"quantize": "fast", "precision": "f32"}), {}, set())
-    func = next(iter(module.ops))
-    kinds = Kinds(func)
-    chosen = {
+    kinds = Kinds(next(op for op in module.ops if isinstance(op, FuncOp)))
+    chosen: dict[Operation, int] = {
         op: 4 if kinds.of(op.operands[0]) in high else 2
         for op in module.walk()
         if isinstance(op, VectorOp) and op.kind == "fast_quantize"
     }
-    price = controlled_price(source, backend, {"quantize": "fast", **MACHINE}, 1)
+    price = controlled_price(source, backend, {"quantize": "fast", "hardware": "tpu-v4", "precision": "f32"}, 1)
     formats = "; ".join(f"{kind}:{HIGH if kind in high else LOW}" for kind in KINDS)
-    direct = compile_source(NET, backend=backend, quantize=formats, **MACHINE)
+    direct = compile_source(NET, backend=backend, quantize=formats, hardware="tpu-v4", precision="f32")
     found = price.of_step(module, chosen)
     assert found.seconds == pytest.approx(direct.totals.seconds, rel=1e-9)
-    assert found.energy_j == pytest.approx(direct.totals.energy_j, rel=1e-9)
+    known = direct.totals.energy_j
+    assert found.energy_j == (None if known is None else pytest.approx(known, rel=1e-9))
