@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 OPERANDS: Mapping[str, str] = {
+    "beside train.quantize": "the scale where the format has one, and the step where the rounding is stochastic",
+    "scales": "the scales of what it was computed from, scalars",
     "acc": "the accumulator",
     "affine": "scale and shift, or neither",
     "args": "the operands of the train operation that it stands for",
@@ -62,6 +64,7 @@ OPERANDS: Mapping[str, str] = {
     "scores": "how good each box is for each class, [batch, classes, n]",
 }
 RESULTS: Mapping[str, str] = {
+    "bits": "the bits of mantissa that the controller gave it",
     "block": "the block",
     "dbeta": "the gradient of the shift",
     "dgamma": "the gradient of the scale",
@@ -92,6 +95,17 @@ RESULTS: Mapping[str, str] = {
     "dgrid": "the gradient of the grid",
 }
 PROPERTIES: Mapping[str, str] = {
+    "beta_layer": "how much the threshold falls from the first layer to the last",
+    "beta_step": "how much the threshold falls from the first step to the last",
+    "alpha train.fast_quantize": "the threshold of the first layer in the first step",
+    "decay": "the power of 1 + step by which the variance falls",
+    "layer train.fast_quantize": "the number of the layer, from 0",
+    "layers": "how many layers there are",
+    "low train.fast_quantize": "the fewest bits of mantissa",
+    "rounding": "`nearest`, ties to even, or `stochastic`",
+    "sigma": "the standard deviation in the first step",
+    "steps train.fast_quantize": "the steps of the training; 0 where they do not count",
+    "to train.amax_scale": "the format: `f8E4M3FN`, `f8E5M2` or `i8`",
     "acc_map": "how the box reaches the accumulator",
     "addends": "whether gradients stay addends, a device each",
     "again": "operands that are read in two passes",

@@ -163,6 +163,8 @@ class Execution:
                 all_options["quantize"] = f"{FAST}={cost.steps}"
                 price = self._controlled(name, all_options, cost.devices)
             options = {k: v for k, v in all_options.items() if k not in NOT_RUN}
+            if options.get("before") or options.get("after"):  # of passes that a program which is scored has
+                options["level"] = "npu"
             made = self._runnable(run_options(cast("RunKeywords", {**options, "seed": seed})))
             same = next((one for one in found.values() if one.inputs == made.inputs), made)
             found[name] = replace(made, data=same.data, price=price)

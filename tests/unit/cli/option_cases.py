@@ -109,6 +109,7 @@ SHARED = {
     "--chunks": Case("--chunks 4", CLUSTER),
     "--bucket-mib": Case("--bucket-mib 1", CLUSTER),
     "--recompute": Case("--recompute full"),
+    "--quantize": Case("--quantize int8"),
     "--json": Case("--json r.json"),
     "--csv": Case("--csv r.csv"),
     "--plot": Case("--plot r.svg"),

@@ -1,11 +1,12 @@
 """What steps cost whose number formats FAST's controller chooses."""
 
-import pytest
+from pathlib import Path
 
+import pytest
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from npuc.compiler import compile_source
+from npuc.compiler import compile_source, training_file
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.explore.training.controlled import controlled_price
@@ -44,3 +45,19 @@ def test_a_step_costs_what_a_program_of_the_chosen_formats_costs(backend: str, h
     assert found.seconds == pytest.approx(direct.totals.seconds, rel=1e-9)
     known = direct.totals.energy_j
     assert found.energy_j == (None if known is None else pytest.approx(known, rel=1e-9))
+
+
+def test_a_training_is_priced_by_what_its_controller_chose(tmp_path: Path) -> None:
+    (tmp_path / "net.dsl").write_text(NET)
+    costs: dict[str, float] = {}
+    for formats in ("bfp-low", "fast", "bfp-high"):
+        file = tmp_path / f"{formats}.toml"
+        program = f'[[programs]]\nname = "p"\nquantize = "{formats}"\n'
+        file.write_text(f'steps = 12\n{program}[[phases]]\nsteps = 12\nprogram = "p"\n')
+        found = training_file(tmp_path / "net.dsl", [file], run=True, seeds=1, hardware="tpu-v4", precision="f32")
+        (run,) = found.trainings[0].runs
+        assert len(run.losses) == 12
+        costs[formats] = run.seconds[-1]
+        if formats != "fast":
+            assert run.seconds[-1] == pytest.approx(found.trainings[0].seconds, rel=1e-9)
+    assert costs["bfp-low"] <= costs["fast"] <= costs["bfp-high"]
