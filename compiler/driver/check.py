@@ -4,13 +4,15 @@ Checking passes: run the program before and after each on random data, and name 
     npuc check samples:lenet -D batch=2 -p "autodiff,lower-to-npu{conv=im2col}"
 
 The data are small integers, so that programs which keep integers must agree to the bit; see
-`npuc.compiler.interpreter.compare`.
+`npuc.compiler.interpreter.compare`. A pass that computes values in another way, within rounding, says how near it stays
+(`Approximate`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from xdsl.dialects.builtin import IndexType, IntegerType, ModuleOp
@@ -32,10 +34,10 @@ from npuc.compiler.driver.running.options import RunKeywords, check_goals_used, 
 from npuc.compiler.driver.watch.asked import asked_watchers, check_shown
 from npuc.compiler.driver.watch.cost_trace import work_of
 from npuc.compiler.driver.watch.watcher import Watcher, Watchers
-from npuc.compiler.interpreter.compare import Comparison, compare, compare_changed
+from npuc.compiler.interpreter.compare import Comparison, compare, compare_changed, compare_within
 from npuc.compiler.interpreter.execute import argument_shape, argument_type, call, the_function
 from npuc.compiler.interpreter.numbers import Numbers
-from npuc.compiler.interpreter.parameters import stacked, unstacked
+from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
@@ -46,6 +48,14 @@ from npuc.frontends.source import Source
 MAC_LIMIT = 20_000_000_000
 Results = dict[str, Array]
 """The results of a program by name."""
+
+
+@runtime_checkable
+class Approximate(Protocol):
+    """A pass that computes values in another way: `within` is how near they stay, None where they are the same."""
+
+    @property
+    def within(self) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -112,8 +122,12 @@ def check_program(
             raise _named_error(step.name, error, ran=ran) from error
         compared = before, after
         why: str | None = getattr(step, "CHANGES_NUMBERS", None)
-        comparison = compare(*compared) if why is None else compare_changed(*compared, why)
-        if not comparison.equal and not comparison.exact and why is None:
+        within = step.within if isinstance(step, Approximate) else None
+        if within is not None:
+            comparison, compared = _within(earlier, module, initial_data(module, data, options.seed), within)
+        else:
+            comparison = compare(*compared) if why is None else compare_changed(*compared, why)
+        if within is None and why is None and not comparison.equal and not comparison.exact:
             comparison, compared = _within_rounding(earlier, module, data, compared)
         outcome = PassCheck(str(step), comparison, changed=not module.is_structurally_equivalent(earlier))
         if progress is not None:
@@ -127,6 +141,22 @@ def check_program(
         before = after
     watch.finish()
     return done
+
+
+def _within(
+    earlier: ModuleOp, module: ModuleOp, data: dict[str, Array], within: float
+) -> tuple[Comparison, tuple[Results, Results]]:
+    """
+    Compare two programs by what the pass between them says of how near it stays, in float64.
+
+    Where data that differ in their last digits move the results by more, differences up to that are tolerated.
+    """
+    results = run_results(earlier, data), run_results(module, data)
+    found = compare_within(*results, within)
+    if not found.equal:
+        moved = compare(*results, run_results(earlier, nudged(data)))
+        found = moved if moved.equal and moved.amplified > within else found
+    return found, results
 
 
 def _within_rounding(
@@ -228,6 +258,21 @@ def random_data(module: ModuleOp, seed: int) -> dict[str, Array]:
             low = 0 if argument.kind in (ArgumentKind.STAT, ArgumentKind.STATE) else -2
             data[argument.name] = random.integers(low, 3, type.get_shape()).astype(np.float64)
     return data
+
+
+def initial_data(module: ModuleOp, data: dict[str, Array], seed: int) -> dict[str, Array]:
+    """
+    Data whose parameters are as at the start of a training, where the program says how they start.
+
+    What a reversible pass computes back is a difference: with branches that are many times as large as what they are
+    added to it is rounding alone, whether the pass is right or not.
+    """
+    func, found = the_function(module), dict(data)
+    for argument in arguments_of(func):
+        starts = argument.bound is not None or argument.fill is not None
+        if argument.kind is ArgumentKind.PARAM and starts and data[argument.name].dtype.kind == "f":
+            found[argument.name] = initial_value(argument, data[argument.name].shape, seed)
+    return found
 
 
 def spread(data: dict[str, Array]) -> dict[str, Array]:

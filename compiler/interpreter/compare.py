@@ -5,7 +5,8 @@ Where every value of both runs is an integer that float64 holds exactly, they mu
 rounding depends on the order of summation, and they must agree to 1e-9 of the larger value, or to 1e-12 of the
 largest value of the run, below which cancelling sums leave only noise. A program may amplify rounding beyond that, as
 batch normalisation over two values does: the caller then passes the change of its results when the last digits of its
-data change, and differences up to that are tolerated and reported.
+data change, and differences up to that are tolerated and reported. What says how near it stays (`within`) is compared
+by that alone, relative to the largest magnitude of each value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,8 +30,9 @@ class Comparison:
     The outcome: `equal`; the criterion (`exact` to the bit, or within rounding); and if unequal, the difference.
 
     `name` is the first value that differs, `error` its largest difference over the tolerated one (infinite in exact
-    mode). `amplified` is the largest relative difference tolerated because the data's last digits cause as much.
-    `changed` says why a pass is meant to change numbers; then `error` is the largest difference over the largest value.
+    mode). `amplified` is the largest relative difference tolerated because the data's last digits cause as much;
+    `relative` what was tolerated where it is neither. `changed` says why a pass is meant to change numbers; then
+    `error` is the largest difference over the largest value.
     """
 
     equal: bool
@@ -39,6 +41,7 @@ class Comparison:
     error: float = 0.0
     amplified: float = 0.0
     changed: str | None = None
+    relative: float = RELATIVE
 
     def __str__(self) -> str:
         if not self.equal:
@@ -47,7 +50,7 @@ class Comparison:
             return f"other numbers, by up to {self.error:.2g} of the largest ('{self.name}'), as {self.changed}"
         if self.amplified:
             return f"equal within rounding, which this program amplifies to {self.amplified:.1g} on this data"
-        return "bit-equal" if self.exact else f"equal to {RELATIVE:g}"
+        return "bit-equal" if self.exact else f"equal to {self.relative:g}"
 
 
 def _blocks(array: Array) -> Iterator[Array]:
@@ -106,6 +109,21 @@ def compare_changed(before: Mapping[str, Array], after: Mapping[str, Array], why
         if name is None or error > worst:
             worst, name = error, key
     return Comparison(equal=True, exact=False, name=name, error=worst, changed=why)
+
+
+def compare_within(before: Mapping[str, Array], after: Mapping[str, Array], within: float) -> Comparison:
+    """Compare the values of two runs by name: none differs by more than `within` of its largest magnitude."""
+    for name, a in before.items():
+        error = float("inf")
+        if name in after and np.asarray(after[name]).shape == np.asarray(a).shape:
+            value, other = (np.asarray(one, np.float64) for one in (a, after[name]))
+            finite = np.isfinite(value)
+            if np.array_equal(value[~finite], other[~finite], equal_nan=True):
+                difference = float(np.abs(other[finite] - value[finite]).max(initial=0.0))
+                error = difference / max(within * _largest(value), np.finfo(np.float64).tiny)
+        if not error <= 1.0:
+            return Comparison(equal=False, exact=False, name=name, error=error, relative=within)
+    return Comparison(equal=True, exact=False, relative=within)
 
 
 def _compare_amplified(

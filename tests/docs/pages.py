@@ -24,6 +24,7 @@ NAMES = (
         "interleaving",
         "beyond",
         "recompute",
+        "reversible",
         "roofline",
         "bounds",
         "study-igo",

@@ -157,7 +157,7 @@ def problem_of(tensors: Tensors, wanted: Callable[[str], bool]) -> RecomputeProb
         tensors.returned,
         tensors.resident,
         tensors.boundary,
-        tuple(_stages(tensors.ops, tensors.boundary)),
+        tuple(stages_of(tensors.ops, tensors.boundary)),
         tuple(work_of(op) for op in forward),
         tuple(_layer_numbers(forward)),
         frozenset(op for op in range(len(forward)) if not tensors.returned.intersection(slots[op][1])),
@@ -194,7 +194,7 @@ def work_of(op: Operation) -> int:
     return 2 * work.macs + work.vector_ops + moved
 
 
-def _stages(ops: Sequence[Operation], boundary: int) -> Iterator[int]:
+def stages_of(ops: Sequence[Operation], boundary: int) -> Iterator[int]:
     """The operations of the backward pass before which the layer changes."""
     for number in range(boundary, len(ops)):
         if number == boundary or layer_of(ops[number]) != layer_of(ops[number - 1]):

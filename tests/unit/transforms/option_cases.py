@@ -278,6 +278,8 @@ REFUSED = {
     "recompute{policy=none only=h}": "only is 'h', expected none with policy=none",
     "recompute{policy=optimal budget-mib=1 k=2}": "k is 2, expected at least 1, with policy=every-k",
     "recompute{budget-mib=1}": "expected a budget_mib with policy=optimal",
+    "recompute{policy=reversible k=2}": "k is 2, expected at least 1, with policy=every-k",
+    "recompute{policy=reversible budget-mib=1}": "expected a budget_mib with policy=optimal, and with no other policy",
     "schedule-collectives{policy=ring}": "policy is 'ring', expected baseline, themis-fifo, themis-scf, exact",
     "schedule-collectives{policy=exact chunks=9}": "chunks is 9, expected 1 to 8 with policy=exact",
     "parallelize{strategy=dp exact=true}": "exact has no effect with strategy=dp, which has one plan",
