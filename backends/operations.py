@@ -81,13 +81,14 @@ def contraction_row(
     cycles: int,
     compute_cycles: int,
     peak: int,
+    mac_passes: int | None = None,
     **costs: Unpack[Costs],
 ) -> OpRow:
     """
     The row of a contraction, or of several that run together, with the sizes of `nest`.
 
     Stalls are the cycles in which nothing is computed; the utilization is that of `peak` MACs per cycle, None without
-    a cycle.
+    a cycle. Where MACs take several passes through a multiplier, these are `mac_passes`, and the peak is one of them.
     """
     return OpRow(
         index=index,
@@ -99,7 +100,7 @@ def contraction_row(
         cycles=cycles,
         compute_cycles=compute_cycles,
         stall_cycles=cycles - compute_cycles,
-        utilization=macs / (peak * cycles) if cycles > 0 else None,
+        utilization=(macs if mac_passes is None else mac_passes) / (peak * cycles) if cycles > 0 else None,
         **costs,
     )
 

@@ -10,6 +10,8 @@ from xdsl.ir import Attribute, SSAValue
 from npuc.dialects.blockfloat import BlockFloatType
 
 Tensor: TypeAlias = TensorType[Attribute]
+SHORTEST = 16
+"""The bits of the narrowest float that a network is written in or a precision sets."""
 MAX_ELEMENTS = 1 << 44
 """The most elements a tensor may have: counts of work then fit 64 bits."""
 
@@ -37,6 +39,14 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 def is_float(value: SSAValue) -> bool:
     """Whether a value is a tensor of floats, those in blocks included."""
     return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat | BlockFloatType)
+
+
+def has_precision(value: SSAValue) -> bool:
+    """Whether a value is a tensor of floats whose type a precision sets; those that quantisation makes keep theirs."""
+    if not is_float(value):
+        return False
+    element = tensor_type(value).element_type
+    return isinstance(element, AnyFloat) and element.bitwidth >= SHORTEST
 
 
 def is_short(value: SSAValue) -> bool:

@@ -45,7 +45,7 @@ def operation_folds(
                 for row in range(0, size[place.rows], array.rows):
                     rows = min(array.rows, size[place.rows] - row)
                     tile = fixed if alone and single else (number, statement.out, element, column, row)
-                    found.append(Fold(number, rows, size[place.streamed], tile))
+                    found.append(Fold(number, rows, statement.passes * size[place.streamed], tile))
     return found
 
 

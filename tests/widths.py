@@ -1,10 +1,15 @@
 """Widths of the tensors of a nest for tests, and what a walk of its tiles moves in bits."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from random import Random
 
 from npuc.compiler.analysis.nest.elements import Bits
+from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
+
+BLOCKS = tuple(BlockFloatType(*own).bits for own in ((4, 16, 3), (2, 32, 3), (3, 8, 5), (1, 64, 7)))
+"""Bits of elements that share an exponent: fractions, in groups whose sums are exact as floats, too."""
 
 
 def of_bytes(nest: Nest, widths: int | Iterable[int], sums: int | Sequence[int] | None = None) -> Bits:
@@ -19,7 +24,16 @@ def of_bytes(nest: Nest, widths: int | Iterable[int], sums: int | Sequence[int] 
 def draw_bits(r: Random, nest: Nest) -> Bits:
     """Widths at random: whole bytes or not, partial sums as wide as results, wider or narrower."""
     choice = r.choice([[8, 16, 32], [8, 16, 32], [4, 8, 12, 16], [1, 2, 3, 7]])
-    return Bits(tuple(r.choice(choice) for _ in nest.tensors), tuple(r.choice([*choice, 32]) for _ in nest.outs))
+    stored, sums = [r.choice(choice) for _ in nest.tensors], [r.choice([*choice, 32]) for _ in nest.outs]
+    own = Random(str(nest))
+    operands = [one if own.random() < 0.8 else own.choice(BLOCKS) for one in stored[: len(nest.ins)]]
+    return Bits((*operands, *stored[len(operands) :]), tuple(sums))
+
+
+def with_passes(nest: Nest) -> Nest:
+    """A nest whose products take passes at random, which follow from it, some of them one each."""
+    r = Random(str(nest))
+    return replace(nest, statements=tuple(replace(s, passes=r.choice([1, 1, 2, 3, 12])) for s in nest.statements))
 
 
 def finished(name: str) -> str:

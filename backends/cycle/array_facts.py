@@ -11,7 +11,7 @@ from npuc.compiler.analysis.machine.stationary import stationary_reuse
 from npuc.compiler.analysis.nest.cores import CorePart, on_cores
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
-from npuc.compiler.report.sections import CoreFacts
+from npuc.compiler.report.sections import CoreFacts, PassFacts
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -37,6 +37,14 @@ def array_facts(
         RegisterFedFacts(instructions=instructions, weight_groups=groups),
         WeightReuseFacts(weight_reuse=instructions / groups),
     )
+
+
+def pass_facts(nests: Sequence[Nest], array: Array) -> PassFacts | None:
+    """The passes of the products of nests; None for an array whose multipliers take whole mantissas."""
+    if array.mantissa_bits is None:
+        return None
+    each = [statement.passes for nest in nests for statement in nest.statements]
+    return PassFacts(product_passes=each, mac_passes=sum(nest.mac_passes for nest in nests))
 
 
 def reload_facts(total: Compute, busiest: Compute, array: Array, *, tile_loaded: bool) -> ReloadFacts | None:

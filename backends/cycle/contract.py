@@ -13,7 +13,7 @@ from functools import lru_cache
 from math import ceil
 from operator import mul
 
-from npuc.backends.cycle.array_facts import array_facts, core_facts, reload_facts
+from npuc.backends.cycle.array_facts import array_facts, core_facts, pass_facts, reload_facts
 from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.facts import (
     PoolFacts,
@@ -136,6 +136,7 @@ def nest_cost(
     folds, register_fed, reuse = array_facts(cores, works, total, busiest, machine)
     native = columns(
         folds,
+        pass_facts((nest,), machine.array),
         TransferFacts(
             transfer_cycles=transfer,
             first_load_bytes=whole_bytes(timing.head),
@@ -161,7 +162,7 @@ def nest_cost(
         read=read,
         written=written,
         spm_bytes=footprint_bytes(nest, schedule, widths) if peak is None else peak,
-        energy_j=None if energy is None else energy.joules(nest.macs, spm_read + spm_written, read + written),
+        energy_j=None if energy is None else energy.joules(nest.mac_passes, spm_read + spm_written, read + written),
         native=native,
     )
 
@@ -246,6 +247,7 @@ def contract_row(
         index,
         nest,
         macs=nest.macs,
+        mac_passes=nest.mac_passes,
         cycles=cost.cycles,
         compute_cycles=cost.compute_cycles,
         peak=machine.elements,

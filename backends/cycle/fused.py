@@ -110,7 +110,7 @@ def _contraction(
     energy = None
     if machine.energy is not None:
         moved = spm_read + _whole(channel.spm_write_bytes)
-        energy = machine.energy.joules(contract.nest.macs, moved, read + written)
+        energy = machine.energy.joules(contract.nest.mac_passes, moved, read + written)
     compute = _whole(row.compute_cycles)
     least = cycles_lower_bound_of((contract.nest,), bound, machine)
     edge = 0 if edges is None else edges.edge_cycles
@@ -123,7 +123,7 @@ def _contraction(
         cycles=timing.cycles,
         stall_cycles=timing.cycles - compute,
         seconds=machine.seconds(timing.cycles),
-        utilization=contract.nest.macs / (machine.elements * timing.cycles),
+        utilization=contract.nest.mac_passes / (machine.elements * timing.cycles),
         dram_write_bytes=written,
         spm_bytes=needed,
         energy_j=energy,
@@ -174,7 +174,7 @@ def _fused(
     work, transfer = vector_cycles(op.ops, machine), machine.transfer_cycles(read + written)
     total = sum((row.lower_bound_bytes or 0) for row in before) + read + written
     busy = sum(vector_cycles(f.op.ops, machine) for f in fused[:number])
-    least = max(machine.transfer_cycles(total), -(-contract.nest.macs // machine.elements), busy)
+    least = max(machine.transfer_cycles(total), -(-contract.nest.mac_passes // machine.elements), busy)
     bound = min(cycles / (machine.clock_mhz * 1e6), machine.seconds(least) - sum(_real(r) for r in before))
     through = read + written + _spm_bytes(op, machine)
     return replace(

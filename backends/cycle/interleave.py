@@ -13,6 +13,7 @@ from math import ceil
 
 from msgspec.structs import replace
 
+from npuc.backends.cycle.array_facts import pass_facts
 from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.contract import schedule_row
 from npuc.backends.cycle.facts import ArrayFacts, InterleavedFacts
@@ -107,6 +108,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         index,
         together.nests[0],
         macs=together.macs,
+        mac_passes=together.mac_passes,
         cycles=cycles,
         compute_cycles=timing.compute,
         peak=machine.elements,
@@ -116,7 +118,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         spm_bytes=spm_bytes,
         energy_j=None
         if machine.energy is None
-        else machine.energy.joules(together.macs, reads + writes, moved.read + moved.written),
+        else machine.energy.joules(together.mac_passes, reads + writes, moved.read + moved.written),
         limit="edge"
         if is_edge_bound(edge, streamed, cycles - timing.compute)
         else limit_of(cycles, timing.compute, transfer),
@@ -129,6 +131,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             ArrayFacts(
                 tiles=sum(one.tiles for one in work), folds=sum(one.folds for one in work), fill_drain_cycles=filling
             ),
+            pass_facts(together.nests, machine.array),
             at_edge,
             TransferFacts(
                 transfer_cycles=transfer,

@@ -43,11 +43,12 @@ def limit_of(cycles: int, compute: int, transfer: int) -> str:
 def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
     """
     A lower bound of the cycles of contractions over all schedules: the largest of the least bytes over the channel, of
-    all MACs over all processing elements, and of the busiest array's whole folds or transfers across its edge.
+    all passes of MACs over all processing elements, and of the busiest array's whole folds or transfers across its
+    edge.
     """
-    macs = sum(nest.macs for nest in nests)
+    passes = sum(nest.mac_passes for nest in nests)
     array = busy_cycles_lower_bound(nests, machine.array, machine.cores)
-    return max(machine.transfer_cycles(least_bytes), -(-macs // machine.elements), array)
+    return max(machine.transfer_cycles(least_bytes), -(-passes // machine.elements), array)
 
 
 def edge_facts(groups: int, busiest: Compute, array: Array) -> EdgeFacts | None:

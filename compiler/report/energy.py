@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from npuc.compiler.report.layers import passes_of
 from npuc.compiler.report.rows import OpRow
 
 COMPONENTS = ("array", "edge", "spm", "vector", "dram", "network")
@@ -42,8 +43,9 @@ class EnergyReport(msgspec.Struct, frozen=True, kw_only=True):
 @dataclass(frozen=True)
 class Prices:
     """
-    What a machine says of energy and area: pJ of a MAC, of a byte from and to SPM and DRAM, of a byte on the wires to
-    the array's edges, of an element operation; W that components take while they do nothing; mm2; operations a MAC.
+    What a machine says of energy and area: pJ of a MAC (of a pass of one, where it takes several), of a byte from and
+    to SPM and DRAM, of a byte on the wires to the array's edges, of an element operation; W that components take while
+    they do nothing; mm2; operations a MAC.
     """
 
     mac_pj: float
@@ -85,7 +87,7 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -
     vector = None if prices.vector_pj is None else 1e-12 * prices.vector_pj * (row.vector_ops or 0)
     moved = (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
     energy += vector or 0.0
-    parts["array"] = array = 1e-12 * prices.mac_pj * (row.macs or 0)
+    parts["array"] = array = 1e-12 * prices.mac_pj * passes_of(row)
     parts["vector"] = vector if "vector" in own else None
     parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and "dram" in own else None
     left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0), 0.0)

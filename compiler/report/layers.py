@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from npuc.compiler.report.numbered import follows, name_of_all, template
 from npuc.compiler.report.rows import OpRow
+from npuc.compiler.report.sections import PassFacts
 
 MOST_LINES = 40
 
@@ -192,3 +193,9 @@ def _costs(line: Line) -> Hashable:
 def _told(row: OpRow) -> Hashable:
     moved = row.dram_read_bytes, row.dram_write_bytes
     return row.phase, row.kind, row.repeat, row.seconds, row.macs, moved, row.limit, row.utilization
+
+
+def passes_of(row: OpRow) -> int:
+    """The passes of a row's MACs through multipliers; as many as its MACs where each takes one."""
+    facts = PassFacts.found_in(row)
+    return (row.macs or 0) if facts is None else facts.mac_passes

@@ -132,6 +132,13 @@ class UnstoredFacts(Section, frozen=True):
     storing_cycles: int
 
 
+class PassFacts(Section, frozen=True):
+    """The passes of a product through a multiplier, of each statement, and of all MACs (`array.mantissa_bits`)."""
+
+    product_passes: list[int]
+    mac_passes: int
+
+
 class UnmovedFacts(Section, frozen=True):
     """The additional traffic of the same schedule if nothing were resident in the SPM."""
 

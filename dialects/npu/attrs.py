@@ -10,7 +10,7 @@ Attributes and types of the npu dialect: each wraps frozen plain data, so that o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
@@ -71,8 +71,8 @@ class NestAttr(Data[Nest]):
 
 @lru_cache(maxsize=4096)
 def shared_nest(nest: Nest) -> NestAttr:
-    """The shared attribute of a nest."""
-    return NestAttr(nest)
+    """The shared attribute of a nest; passes follow from types and machine, so that none are written down."""
+    return NestAttr(replace(nest, statements=tuple(replace(s, passes=1) for s in nest.statements)))
 
 
 @irdl_attr_definition

@@ -47,7 +47,7 @@ from npuc.dialects.npu.resident import (
 from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
 from npuc.dialects.npu.sums import check_sums
 from npuc.dialects.npu.syntax import ParsedTensor, parse_nest, parse_types, print_nest, print_tail
-from npuc.dialects.npu.widths import widths_of
+from npuc.dialects.npu.widths import counted, widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import tensor_of
@@ -139,8 +139,8 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
 
     @property
     def nest(self) -> Nest:
-        """The loop nest."""
-        return self.nest_attr.data
+        """The loop nest, with the passes of its products on the machine that it is compiled for."""
+        return counted(self.nest_attr.data, self)
 
     @property
     def schedule(self) -> Schedule:

@@ -79,11 +79,12 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Statement:
-    """`out += lhs * rhs`, tensors by name."""
+    """`out += lhs * rhs`, tensors by name; each product takes so many `passes` through a multiplier (`widths.py`)."""
 
     out: str
     lhs: str
     rhs: str
+    passes: int = 1
 
     def __str__(self) -> str:
         return f"{self.out} += {self.lhs} * {self.rhs}"
@@ -139,6 +140,11 @@ class Nest:
     def macs(self) -> int:
         """Multiply-accumulates of all statements."""
         return self.points * len(self.statements)
+
+    @property
+    def mac_passes(self) -> int:
+        """The passes of all multiply-accumulates through multipliers; as many as these where each takes one."""
+        return self.points * sum(s.passes for s in self.statements)
 
     def start_of(self, out: str) -> Tensor | None:
         """The initial value of the sum of the output named `out`; None for zero."""

@@ -31,6 +31,11 @@ class RoundRobin:
         """Multiply-accumulates of all nests."""
         return sum(nest.macs for nest in self.nests)
 
+    @property
+    def mac_passes(self) -> int:
+        """The passes of all multiply-accumulates through multipliers."""
+        return sum(nest.mac_passes for nest in self.nests)
+
 
 def has_single_block(nest: Nest, schedule: Schedule, tensor: Tensor) -> bool:
     """Whether a tensor has a single block throughout a nest."""

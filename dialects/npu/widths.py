@@ -1,22 +1,35 @@
 """
 Element widths in bits, as the IR gives them: by type, and by the `npu.target` of the module.
 
-`element_bytes` of the target applies to every float, whatever its type; a bool occupies a byte. The sums of a
-contraction have the width of partial sums (`sums.py`), given by `accumulator_bits` of the target (32 by default), until
-they are complete. A block occupies whole bytes of SPM.
+`element_bytes` of the target applies to every float of 16 bits or more, whatever its type. Narrower floats and block
+floating point, which only quantisation makes, keep their own width: it is what they are made for. A width is a whole
+number of bits, of block floating point a `Fraction`, so that counts of bits stay exact. A bool occupies a byte. The
+sums of a contraction have the width of partial sums (`sums.py`), given by `accumulator_bits` of the target (32 by
+default), until they are complete. A block occupies whole bytes of SPM.
+
+A multiplier of a target with `mantissa_bits` takes so many bits of either mantissa at a time, as the fMAC of FAST does
+(`blockfloat.py`): a product of mantissas of m and n bits takes ceil(m / b) x ceil(n / b) passes through it. Without
+that fact it takes one, whatever the types.
 """
 
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation
 
+from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
+from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
+from npuc.dialects.tensors import SHORTEST
 
 TARGET = "npu.target"
 """The attribute of a module that says what machine it is for."""
 BYTE = 8
+Width: TypeAlias = int | Fraction
+"""Bits of an element, or a sum of such."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +39,13 @@ class Widths:
     element_bytes: int | None = None
     accumulator_bits: int = ACCUMULATOR_BITS[0]
 
-    def element_bits(self, type_: Attribute) -> int:
+    def element_bits(self, type_: Attribute) -> Width:
         """The bits of an element of a type, or of a tensor of it."""
         element = _element(type_)
-        if isinstance(element, AnyFloat) and self.element_bytes is not None:
+        return element.bits if isinstance(element, BlockFloatType) else self._whole_bits(element)
+
+    def _whole_bits(self, element: Attribute) -> int:
+        if isinstance(element, AnyFloat) and self.element_bytes is not None and element.bitwidth >= SHORTEST:
             return BYTE * self.element_bytes
         if isinstance(element, AnyFloat | IntegerType) and element.bitwidth > 1:
             return element.bitwidth
@@ -44,13 +60,13 @@ class Widths:
         element = _element(type_)
         if isinstance(element, AnyFloat) and self.element_bytes is not None:
             return 16 if self.accumulator_bits == 16 else max(BYTE * self.element_bytes, self.accumulator_bits)
-        return Widths().element_bits(sum_type(element, self.accumulator_bits))
+        return PLAIN._whole_bits(sum_type(element, self.accumulator_bits))
 
 
 PLAIN = Widths()
 
 
-def whole_bytes(bits: int) -> int:
+def whole_bytes(bits: Width) -> int:
     """Bits as bytes, the last of which may not be full."""
     return -(-bits // BYTE)
 
@@ -65,6 +81,32 @@ def widths_of(op: Operation) -> Widths:
             return Widths(_whole(target, "element_bytes"), bits if bits in ACCUMULATOR_BITS else ACCUMULATOR_BITS[0])
         around = around.parent_op()
     return PLAIN
+
+
+def counted(nest: Nest, op: Operation) -> Nest:
+    """
+    A nest of an operation, whose first operands are its inputs, with the passes of its products on the machine that the
+    operation is compiled for.
+    """
+    around: Operation | None = op
+    while around is not None:
+        target = around.attributes.get(TARGET)
+        if isinstance(target, DictionaryAttr):
+            bits = _whole(target, "mantissa_bits")
+            if not bits:
+                return nest
+            inputs = op.operands[: len(nest.ins)]
+            return in_passes(nest, tuple(mantissa_bits(_element(value.type)) for value in inputs), bits)
+        around = around.parent_op()
+    return nest
+
+
+@lru_cache(maxsize=4096)
+def in_passes(nest: Nest, mantissas: tuple[int, ...], bits: int) -> Nest:
+    """A nest with the passes of products of inputs of these mantissas, of which a multiplier takes `bits` at a time."""
+    chunks = {tensor.name: -(-mantissa // bits) for tensor, mantissa in zip(nest.ins, mantissas, strict=True)}
+    found = (replace(s, passes=chunks[s.lhs] * chunks[s.rhs]) for s in nest.statements)
+    return replace(nest, statements=tuple(found))
 
 
 def _whole(target: DictionaryAttr, key: str) -> int | None:

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
-from tests.widths import finished
+from tests.widths import finished, with_passes
 
 Case = tuple[Nest, Schedule]
 Element = tuple[int, ...]
@@ -69,9 +69,9 @@ def draw_nest(r: Random, big: int = 7) -> Nest:
     start = r.choice(["none", "none", "bias", "full"])
     kind = r.choice(["gemm", "gemm", "batched", "conv", "conv", "depthwise"])
     if kind in ("conv", "depthwise"):
-        return convolution(r, roles, kind == "depthwise", start, big)
+        return with_passes(convolution(r, roles, kind == "depthwise", start, big))
     batch = ("b",) if kind == "batched" else ()
-    return gemm({d: r.randint(1, big) for d in (*batch, "m", "n", "k")}, roles, batch, start)
+    return with_passes(gemm({d: r.randint(1, big) for d in (*batch, "m", "n", "k")}, roles, batch, start))
 
 
 def draw_schedule(r: Random, nest: Nest, repeat: bool = True, cores: bool = False) -> Schedule:

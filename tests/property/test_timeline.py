@@ -80,7 +80,7 @@ def test_sums_are_those_of_the_slowest_core(seed: int, draw: Draw) -> None:
         p = found.per_cycle
         assert found.ticks == p * pipeline(nest, schedule, machine, widths).cycles
         assert found.total("stall") == found.ticks - p * work.cycles
-        assert found.macs == part.nest.macs
+        assert found.macs == part.nest.mac_passes
         assert all(getattr(s, state) >= 0 for s in found.stretches for state in STATES)
 
 

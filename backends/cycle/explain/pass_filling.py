@@ -80,7 +80,7 @@ class Steps:
         if place is None:
             return IDLE
         within = self._within(cycle)
-        if within is None or within >= self.own.sets.macs(*place):
+        if within is None or within >= self.own.passes * self.own.sets.macs(*place):
             return WAITS
         return WORKS if sum(place) % 2 == 0 else OTHER
 

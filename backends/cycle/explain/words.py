@@ -137,9 +137,10 @@ def _product(nest: Nest, macs: int) -> Iterator[tuple[str, str]]:
         yield "" if number else "product", f"{nest.tensors[statement.out]} += {text}{begin}"
         batch, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
         several = f"{batch:,} matrix products" if batch > 1 else "a matrix product"
-        yield "", f"{several} of m x n x k = {_times((m, n, k))}"
+        passes = f", each product in {statement.passes:,} passes" if statement.passes > 1 else ""
+        yield "", f"{several} of m x n x k = {_times((m, n, k))}{passes}"
     sizes = ", ".join(f"{dim} = {size:,}" for dim, size in nest.dims)
-    yield "", f"{sizes}; {macs:,} MACs"
+    yield "", f"{sizes}; {macs:,} MACs{f' in {nest.mac_passes:,} passes' if nest.mac_passes > macs else ''}"
 
 
 def _schedule(nest: Nest, schedule: Schedule, row: OpRow, machine: Machine) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,11 @@ three products. With `fill = "per-fold"` every fold takes its P cycles, even if 
 fill and drain of a fold overlap with its neighbours: P - T is paid once per operation, and each fold takes the longer
 of its own stream and of the transfers across the array's edge beside it (`edge.py`). An in-place array never hides the
 replacement of its stationary tile. All sizes may be numpy arrays.
+
+Where a product takes p passes through a multiplier (`npuc.dialects.npu.widths`), each streamed step takes p cycles, in
+which the elements work on all pairs of chunks of the two mantissas, as the fMAC of FAST: T is p times the size of the
+streamed dimension. What stays is loaded once, and the skew from element to element remains a cycle, so that fill, drain
+and replacement do not repeat.
 """
 
 from __future__ import annotations
@@ -55,7 +60,7 @@ def _is_register_fed(hardware: Description) -> bool:
 @dataclass(frozen=True)
 class Array:
     """
-    `rows` x `cols` processing elements of one multiply-accumulate per cycle each.
+    `rows` x `cols` processing elements of one multiply-accumulate per cycle each; one pass of it with `mantissa_bits`.
 
     `edge_elements` is the number of elements per cycle of an edge port, of which each column has one; None: unlimited.
     It matters with `fill = "overlap"` only. With `overlap` the array is fed from registers, by instructions of `tile_m`
@@ -96,6 +101,14 @@ class Array:
         ),
     ] = 1
     row_stationary: RowStationary | None = None
+    mantissa_bits: Annotated[
+        int | None,
+        FromKey(
+            "array.mantissa_bits",
+            Integer(1, 64),
+            "bits of either mantissa that a multiplier takes at a time; default: a product takes one pass",
+        ),
+    ] = None
 
     @cached_property
     def stages(self) -> Stages | None:

@@ -67,16 +67,16 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-        total += folds * array.stream(size[place.streamed])
+        total += folds * array.stream(place.steps(size))
         if array.skips_reloads and (not found or found[number] >= 0):
-            own = array.wait(-(-size[place.streamed] // array.tile_m)) if folds > 1 else found[number] if found else 0
+            own = array.wait(-(-place.steps(size) // array.tile_m)) if folds > 1 else found[number] if found else 0
             total += folds * (array.reload + own)
     return total
 
 
 def isolated_waits(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[int, ...]:
     """The argument `found` of `tile_cycles` for an operation that shares no weights with its neighbours."""
-    streamed = [prod(extents[d] for d in streamed_dims(nest, s, array)) for s in nest.statements]
+    streamed = [s.passes * prod(extents[d] for d in streamed_dims(nest, s, array)) for s in nest.statements]
     return tuple(array.wait(-(-size // array.tile_m)) for size in streamed)
 
 
@@ -164,7 +164,7 @@ def _streaming(nest: Nest, extents: Mapping[str, int], array: Array) -> int:
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-        cycles += folds * array.stream(size[place.streamed])
+        cycles += folds * array.stream(place.steps(size))
     return cycles
 
 
@@ -199,7 +199,7 @@ def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1)
             batch, m, n, k = gemm_view(nest, statement).sizes(nest.sizes)
             size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
             tiles = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-            busy += tiles * (array.stream(size[place.streamed]) + array.reload)
+            busy += tiles * (array.stream(place.steps(size)) + array.reload)
     # The operation before may have left the first tile.
     busy -= array.reload
     return max(array.op_overhead - (-busy // cores), edge_cycles_lower_bound(nests, array, cores))
@@ -247,6 +247,13 @@ def _statement(
     def total(name: str, factor: Callable[[int], int]) -> int:
         return sum(factor(size) * count for size, count in sizes[name].items())
 
+    def steps(factor: Callable[[int], int]) -> int:
+        """The sum of a factor over what the folds of all tiles stream."""
+        return total(streamed, lambda size: factor(statement.passes * size))
+
+    def instructions(steps: int) -> int:
+        return -(-steps // array.tile_m)
+
     def whole(name: str) -> int:
         return total(name, lambda size: size)
 
@@ -273,7 +280,7 @@ def _statement(
     alone = folds
     if array.skips_reloads and isolated:
         reloads = folds
-        waits = batch * row_folds * col_folds * total(streamed, lambda size: array.wait(-(-size // array.tile_m)))
+        waits = batch * row_folds * col_folds * steps(lambda size: array.wait(instructions(size)))
     elif array.reuses_stationary and not isolated:
         found = stationary_reuse(nest, schedule, array, statement)
         alone = folds - found.tiles - tile_loaded
@@ -285,12 +292,12 @@ def _statement(
             fixed = (dim for dim in nest.sizes if dim not in members(view, streamed))
             accesses[name] -= prod(nest.sizes[dim] for dim in fixed)
     return Compute(
-        cycles=batch * row_folds * col_folds * total(streamed, array.stream) + reloads * array.reload + waits,
+        cycles=batch * row_folds * col_folds * steps(array.stream) + reloads * array.reload + waits,
         overhead=0,
         folds=folds,
         tiles=tiles("m") * tiles("n") * tiles("k") * tiles("batch"),
         reloads=reloads,
-        instructions=batch * row_folds * col_folds * total(streamed, lambda size: -(-size // array.tile_m)),
+        instructions=batch * row_folds * col_folds * steps(instructions),
         accesses=accesses,
         groups=alone,
     )

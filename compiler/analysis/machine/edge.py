@@ -80,7 +80,7 @@ def product_groups(statement: Statement, nest: Nest, array: Array, extents: Mapp
     """The folds of one statement in one tile operation, each a group of its own."""
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
-    rows, streamed = size[place.rows], size[place.streamed]
+    rows, streamed = size[place.rows], place.steps(size)
     high = -(-rows // array.rows)
     # Row folds are all full but for the last one.
     full, rest = array.shift(min(rows, array.rows)), array.shift(rows - (high - 1) * array.rows)
@@ -186,7 +186,7 @@ def can_wait(nest: Nest, schedule: Schedule, array: Array) -> bool:
     for statement in nest.statements:
         view, place = gemm_view(nest, statement), placement(statement, array)
         rows = min(array.rows, prod(nest.sizes[d] for d in members(view, place.rows)))
-        shortest = min(group_lengths(nest, schedule, members(view, place.streamed)))
+        shortest = place.passes * min(group_lengths(nest, schedule, members(view, place.streamed)))
         # Beside a fold of one statement crosses what another one needs.
         tallest = array.shift(rows if len(nest.statements) == 1 else array.rows)
         if shortest < tallest:

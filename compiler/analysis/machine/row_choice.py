@@ -117,5 +117,5 @@ def row_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) 
                 words[number] += touched(nest.tensors[name], nest.sizes)
     ports = own.ifmap_port, own.filter_port, own.psum_port
     crossings = (_crossing(count, port) for count, port in zip(words, ports, strict=True))
-    macs = sum(nest.macs for nest in nests)
+    macs = sum(nest.mac_passes for nest in nests)
     return -(-max(-(-macs // array.elements), *crossings) // cores)

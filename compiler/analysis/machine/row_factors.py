@@ -29,7 +29,8 @@ class Factors(Generic[Number]):
     that they need, `sum_rows` the output rows, as often, `filter_rows` the filter rows, `heights` those of all turns.
     Of taps: `macs` in an element, `words` of inputs, `sum_places`, `filter_taps`, and the `parts` that a filter row is
     cut in. `images`, and the tiles of images (`alone`). `filters`, the most in a set summed over passes
-    (`filter_turns`), and `filter_passes`; and so for channels, with the sets in use (`channel_stacks`).
+    (`filter_turns`), and `filter_passes`; and so for channels, with the sets in use (`channel_stacks`). `passes` are
+    those of a product through a multiplier.
     """
 
     turns: Number
@@ -52,6 +53,7 @@ class Factors(Generic[Number]):
     channel_passes: Number
     channel_stacks: Number
     batch: Number
+    passes: int = 1
 
     @property
     def inputs(self) -> Number:
@@ -73,7 +75,7 @@ class Factors(Generic[Number]):
     def steady(self) -> Number:
         """The cycles in which elements compute."""
         own = self.turns * self.macs * self.filter_turns * self.channel_turns
-        return self.batch * self.images * own
+        return self.passes * self.batch * self.images * own
 
     @property
     def last_sums(self) -> Number:
@@ -91,7 +93,7 @@ class Factors(Generic[Number]):
     def single_steps(self) -> Number:
         """The cycles in which elements compute one step of each pass."""
         own = self.turns * self.filter_taps * self.filter_turns * self.channel_turns
-        return self.batch * self.alone * own
+        return self.passes * self.batch * self.alone * own
 
     @property
     def hops(self) -> Number:
@@ -198,4 +200,5 @@ def factors_of(roles: RowRoles, mapping: PassMapping, tiles: Mapping[str, tuple[
         *share_factors(of(roles.filters), mapping.filter_sets, mapping.filters)[:3],
         *share_factors(of(roles.channels), mapping.channel_sets, mapping.channels),
         image_factors(of(roles.batch))[0],
+        roles.passes,
     )

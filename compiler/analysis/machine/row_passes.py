@@ -1,11 +1,12 @@
 """
 The passes of a tile operation on a row-stationary array: cycles and accesses in closed form.
 
-A *step* is one position of one image: each element does p x q x s multiply-accumulates, one a cycle, on the windows in
-its scratchpad; the sums pass up the columns of the sets. While a step is computed the networks bring what the next one
-needs and take away the sums of the one before, and it lasts as long as the longest of the three:
+A *step* is one position of one image: each element does p x q x s multiply-accumulates, one a cycle (in as many cycles
+as its multiplier takes passes for one), on the windows in its scratchpad; the sums pass up the columns of the sets.
+While a step is computed the networks bring what the next one needs and take away the sums of the one before, and it
+lasts as long as the longest of the three:
 
-    compute   p q s
+    compute   p q s, times the passes of a product
     inputs    the words that no element's window has yet, each once for all elements that share it
     sums      one for each filter and output row of the pass, in and out at the same time
 
@@ -83,7 +84,8 @@ def tile_work(roles: RowRoles, own: RowStationary, mapping: PassMapping, extents
     """The work of a tile operation whose dimensions have these extents."""
     sizes = tuple(prod(extents[d] for d in dims) for dims in (roles.images, roles.filters, roles.channels))
     batch = prod(extents[d] for d in roles.batch)
-    one = _work(convolutions(roles.rows, extents), convolutions(roles.taps, extents), sizes, own, mapping)
+    windows = (convolutions(roles.rows, extents), convolutions(roles.taps, extents))
+    one = _work(*windows, sizes, own, mapping, roles.passes)
     return one if batch == 1 else PassWork().plus(one, batch)
 
 
@@ -94,6 +96,7 @@ def _work(
     sizes: tuple[int, ...],
     own: RowStationary,
     mapping: PassMapping,
+    passes: int,
 ) -> PassWork:
     images, filters, channels = sizes
     found = PassWork()
@@ -104,7 +107,7 @@ def _work(
         list(shares(channels, mapping.channel_sets, mapping.channels)),
     )
     for (row, high, row_count), (tap, wide, tap_count), some, summed in product(*parts):
-        group = _Group(row, high, tap, wide, images, some[:2], summed[:2], own, mapping)
+        group = _Group(row, high, tap, wide, images, some[:2], summed[:2], own, mapping, passes)
         found = found.plus(group.work(), row_count * tap_count * some[2] * summed[2])
     return found
 
@@ -113,7 +116,7 @@ def _work(
 class _Group:
     """
     Passes with the same filters: `high` filter rows and `wide` taps, `filters` and `channels` in the largest element
-    and in all sets.
+    and in all sets; a product takes so many `passes` through a multiplier.
     """
 
     row: Convolution
@@ -125,6 +128,7 @@ class _Group:
     channels: tuple[int, int]
     own: RowStationary
     mapping: PassMapping
+    passes: int
 
     def work(self) -> PassWork:
         """All of them: the strips of output rows in turn, of which the first brings the filters."""
@@ -140,7 +144,7 @@ class _Group:
     def _pass(self, strip: int, load: int) -> PassWork:
         """One pass on a strip of rows, which waits for the load of its filters."""
         (own_filters, filters), (own_channels, channels) = self.filters, self.channels
-        compute = own_filters * own_channels * self.wide
+        compute = self.passes * own_filters * own_channels * self.wide
         lines = self.row.inputs(strip, self.high) * channels
         fresh = lines * self.tap.fresh(self.wide)
         sums = filters * strip

@@ -97,7 +97,7 @@ def _convolutions(window: Window, positions: int, taps: int) -> tuple[Convolutio
 
 @dataclass(frozen=True)
 class RowRoles:
-    """The dimensions of a statement by what they are to the array, and its tensors."""
+    """The dimensions of a statement by what they are to the array, its tensors, and the passes of its products."""
 
     ifmap: str
     filter: str
@@ -108,6 +108,7 @@ class RowRoles:
     channels: tuple[str, ...]
     rows: Window | None
     taps: Window | None
+    passes: int = 1
 
     def sizes(self, extents: Mapping[str, int]) -> tuple[int, int, int, int, int]:
         """Filter rows, output rows, taps, filters and channels for these extents of the dimensions."""
@@ -141,7 +142,8 @@ def roles_of(nest: Nest, statement: Statement) -> RowRoles:
     def others(dims: set[str]) -> tuple[str, ...]:
         return tuple(d for d in nest.sizes if d in dims and d not in used)
 
-    return RowRoles(ifmap, filter_, statement.out, view.batch, others(left), others(right), others(summed), rows, taps)
+    dims = (others(left), others(right), others(summed))
+    return RowRoles(ifmap, filter_, statement.out, view.batch, *dims, rows, taps, statement.passes)
 
 
 def _windows(nest: Nest, name: str, positions: set[str], taps: set[str], *, scatters: bool) -> list[Window]:

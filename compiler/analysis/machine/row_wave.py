@@ -66,7 +66,7 @@ class Sets:
 class PassWave:
     """
     The first pass of a statement: `ports` are the networks, `convolution` is along the taps of a row, `lines` are the
-    rows of inputs that a step reads, of `images` one after another.
+    rows of inputs that a step reads, of `images` one after another, in so many `passes` of each product.
     """
 
     sets: Sets
@@ -74,6 +74,7 @@ class PassWave:
     lines: int
     images: int
     ports: RowStationary
+    passes: int = 1
 
     @property
     def steps(self) -> int:
@@ -83,7 +84,7 @@ class PassWave:
     @property
     def compute(self) -> int:
         """The cycles of a step in the element that has most to do."""
-        return max(self.sets.filters) * max(self.sets.channels) * self.sets.taps
+        return self.passes * max(self.sets.filters) * max(self.sets.channels) * self.sets.taps
 
     @property
     def load(self) -> int:
@@ -103,8 +104,8 @@ class PassWave:
 
     @property
     def macs(self) -> int:
-        """All multiply-accumulates."""
-        own = sum(self.sets.filters) * sum(self.sets.channels) * self.sets.taps
+        """The passes of all multiply-accumulates."""
+        own = self.passes * sum(self.sets.filters) * sum(self.sets.channels) * self.sets.taps
         return self.steps * own * self.sets.high * self.sets.strip
 
     def bring(self, step: int) -> int:
@@ -128,7 +129,7 @@ class PassWave:
         those between them.
         """
         sets, size = self.sets, self.sets.high * self.sets.strip
-        at_work = [(f + c) % 2 for f in self._filters for c in self._channels if sets.macs(f, c) > within]
+        at_work = [(f + c) % 2 for f in self._filters for c in self._channels if self.passes * sets.macs(f, c) > within]
         return at_work.count(0) * size, at_work.count(1) * size
 
     @property
@@ -168,7 +169,7 @@ def first_pass(nest: Nest, statement: Statement, array: Array, extents: dict[str
         mapping,
         array.cols,
     )
-    return PassWave(sets, tap, row.inputs(strip, high) * sum(sets.channels), images, own)
+    return PassWave(sets, tap, row.inputs(strip, high) * sum(sets.channels), images, own, statement.passes)
 
 
 def _each(total: int, sets: int, most: int) -> tuple[int, ...]:

@@ -40,11 +40,19 @@ SHARED: dict[frozenset[str], Group] = {
 
 @dataclass(frozen=True)
 class GroupPlacement:
-    """The dataflow of a statement: the groups of dimensions on the array's rows and columns, and the streamed one."""
+    """
+    The dataflow of a statement: the groups of dimensions on the array's rows and columns, and the streamed one, each
+    row of which streams in as many steps as a product takes passes.
+    """
 
     rows: Group
     cols: Group
     streamed: Group
+    passes: int = 1
+
+    def steps(self, sizes: Mapping[str, int]) -> int:
+        """The steps of a fold, one for each pass of a streamed row; `sizes` are those of the groups."""
+        return self.passes * sizes[self.streamed]
 
     def stationary(self, statement: Statement) -> str:
         """The name of the stationary tensor."""
@@ -73,9 +81,11 @@ def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
 def placement(statement: Statement, array: Array) -> GroupPlacement:
     """How the array's dataflow places the groups of a statement."""
     if array.dataflow != "in-place":
-        return GroupPlacement(*array.places)
+        return GroupPlacement(*array.places, statement.passes)
     _, x, w, y = product_of(statement)
-    return GroupPlacement(SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))])
+    return GroupPlacement(
+        SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))], statement.passes
+    )
 
 
 @dataclass(frozen=True)
@@ -192,7 +202,7 @@ def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, 
     batch, m, n, k = gemm_view(nest, statement).sizes(extents)
     size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
     folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-    blocks = -(-size[place.streamed] // array.tile_m)
+    blocks = -(-place.steps(size) // array.tile_m)
     wait = array.wait(blocks)
     return StationaryReuse(waits=folds * wait, last=wait, blocks=blocks if folds == 1 else 0)
 
@@ -225,7 +235,8 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
             for length, more in parts:
                 joined[product * length] = joined.get(product * length, 0) + count * more
         blocks = joined
-    return array.wait(sum(count * -(-length // array.tile_m) for length, count in blocks.items()))
+    steps = ((statement.passes * length, count) for length, count in blocks.items())
+    return array.wait(sum(count * -(-length // array.tile_m) for length, count in steps))
 
 
 def has_one_stationary_tile(nest: Nest, schedule: Schedule, array: Array) -> bool:

@@ -19,7 +19,7 @@ from itertools import combinations, product
 from math import gcd, isqrt, prod
 
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, common_unit, whole_bytes
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 BITS = 40
@@ -67,7 +67,7 @@ def certificate(nest: Nest, spm_bytes: int, widths: Bits, reached: int) -> Certi
 
 
 @lru_cache(maxsize=8192)
-def lower_bound_bits(nest: Nest, spm_bytes: int, widths: Bits) -> int:
+def lower_bound_bits(nest: Nest, spm_bytes: int, widths: Bits) -> Width:
     """The larger of both bounds in bits."""
     return max(compulsory_bits(nest, widths), capacity(nest, spm_bytes, widths))
 
@@ -79,7 +79,7 @@ def compulsory(nest: Nest) -> dict[str, int]:
     return result | {s.name: s.elements for s in nest.starts if s is not None}
 
 
-def compulsory_bits(nest: Nest, widths: Bits) -> int:
+def compulsory_bits(nest: Nest, widths: Bits) -> Width:
     """The compulsory traffic in bits: a lower bound for any size of SPM, with every output written once, completed."""
     by_name = widths.by_name(nest)
     return sum(by_name[name] * elements for name, elements in compulsory(nest).items())
@@ -91,7 +91,7 @@ def compulsory_bytes(nest: Nest, widths: Bits) -> int:
     return sum(whole_bytes(by_name[name] * elements) for name, elements in compulsory(nest).items())
 
 
-def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> int:
+def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> Width:
     """
     The capacity bound: a lower bound of the bits that a schedule moves with `spm_bytes` of SPM; 0 where it is void.
 
@@ -99,7 +99,7 @@ def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> int:
     output weighs as a partial sum, less the difference of its narrower final elements, or no more than a final element.
     Where all elements are whole bytes, bytes are counted and rounded down.
     """
-    unit = gcd(BYTE, *widths.stored, *widths.sums)
+    unit = common_unit(BYTE, *widths.stored, *widths.sums)
     memory, whole = max(1, BYTE // unit * spm_bytes), compulsory_bits(nest, widths) // unit
     stored, sums = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.with_sums(nest)))
     weights = [sums, {name: min(width, stored[name]) for name, width in sums.items()}]

@@ -5,13 +5,18 @@ Element widths in bits.
 of their own: in SPM, where a block accumulates, and in DRAM, from which an incomplete block is read back. Only the last
 write of an element has the width of the result.
 
-All models count bits. `whole_bytes` rounds them up to bytes at one point only: where a byte count of a single tensor is
-reported, which is what an operation reads of it, what it writes of it, or the size of its block or buffer. All other
-byte counts are sums of these, so that the tensors of a row add up to the row, and rows to totals.
+All models count bits, which are whole numbers but where elements share an exponent (`npuc.dialects.blockfloat`): a
+`Fraction` then, so that sums stay exact. Searches that count in arrays take the nearest float of one, which is the
+number itself where a group has 2^n elements; what they find is costed exactly. `whole_bytes` rounds bits up to bytes at
+one point only: where a byte count of a single tensor is reported, which is what an operation reads of it, what it
+writes of it, or the size of its block or buffer. All other byte counts are sums of these, so that the tensors of a row
+add up to the row, and rows to totals.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
 from typing import Protocol
 
 from xdsl.dialects.builtin import f32
@@ -20,15 +25,18 @@ from xdsl.ir import Attribute, SSAValue
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.widths import BYTE, Widths, whole_bytes
+from npuc.dialects.npu.widths import BYTE, Width, Widths, whole_bytes
 
 __all__ = [
     "BYTE",
     "Bits",
+    "Width",
+    "common_unit",
     "contract_widths",
     "element_bits",
     "element_bytes",
     "footprint_bytes",
+    "real",
     "size_bytes",
     "uniform_widths",
     "value_widths",
@@ -59,23 +67,23 @@ class Bits:
     differs from what moves: the tensor is resident, or a second buffer lies beside it. Empty: no such tensor.
     """
 
-    stored: tuple[int, ...]
-    sums: tuple[int, ...]
-    room: tuple[int, ...] = ()
+    stored: tuple[Width, ...]
+    sums: tuple[Width, ...]
+    room: tuple[Width, ...] = ()
 
-    def by_name(self, nest: Nest) -> dict[str, int]:
+    def by_name(self, nest: Nest) -> dict[str, Width]:
         """The bits of a final element, by tensor."""
         return dict(zip(nest.tensors, self.stored, strict=True))
 
-    def sums_by_name(self, nest: Nest) -> dict[str, int]:
+    def sums_by_name(self, nest: Nest) -> dict[str, Width]:
         """The bits of a partial sum, by output."""
         return {out.name: bits for out, bits in zip(nest.outs, self.sums, strict=True)}
 
-    def with_sums(self, nest: Nest) -> dict[str, int]:
+    def with_sums(self, nest: Nest) -> dict[str, Width]:
         """The bits of an element while the nest runs, by tensor: of an output those of a partial sum."""
         return self.by_name(nest) | self.sums_by_name(nest)
 
-    def occupied(self, nest: Nest) -> dict[str, int]:
+    def occupied(self, nest: Nest) -> dict[str, Width]:
         """The bits of SPM that an element occupies, by tensor."""
         return dict(zip(nest.tensors, self.room, strict=True)) if self.room else self.with_sums(nest)
 
@@ -86,7 +94,19 @@ class Bits:
         return Bits(stored, sums, tuple(self.occupied(nest).values()))
 
 
-def element_bits(type_: Attribute, float_bytes: int | None) -> int:
+def real(bits: Width) -> float:
+    """Bits for arrays of floats: an integer as it is, a fraction as the nearest float."""
+    return bits if isinstance(bits, int) else float(bits)
+
+
+def common_unit(*widths: Width) -> Width:
+    """The largest width of which all are multiples; an integer where they are."""
+    scale = lcm(*(width.denominator for width in widths))
+    found = gcd(*((width * scale).numerator for width in widths))
+    return found if scale == 1 else Fraction(found, scale)
+
+
+def element_bits(type_: Attribute, float_bytes: int | None) -> Width:
     """Bits of an element of a tensor type; `float_bytes` are the bytes of every float, where the machine says."""
     return Widths(float_bytes).element_bits(type_)
 

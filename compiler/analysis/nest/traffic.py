@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import prod
 
 from npuc.compiler.analysis.nest.blocks import Stream, TiledDimension, axis_sum, interval_count, streams, touched
-from npuc.compiler.analysis.nest.elements import Bits, whole_bytes
+from npuc.compiler.analysis.nest.elements import Bits, Width, whole_bytes
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -34,7 +34,7 @@ class TensorTraffic:
     resumed: int = 0
     spilled: int = 0
 
-    def bits(self, stored: int, sums: int) -> tuple[int, int]:
+    def bits(self, stored: Width, sums: Width) -> tuple[Width, Width]:
         """The bits read and written, for final elements of `stored` bits and partial sums of `sums` bits."""
         more = sums - stored
         return self.read * stored + self.resumed * more, self.write * stored + self.spilled * more

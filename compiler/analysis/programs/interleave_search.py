@@ -162,7 +162,7 @@ def joint_cost(together: RoundRobin, problem: InterleaveProblem, *, energy: bool
     if machine.energy is None or not energy:
         return ExactCost(float(timing.time), float(timing.moved), None)
     spm = timing.moved + array_bits(together, machine, widths)
-    joules = machine.energy.joules(together.macs, spm / BYTE, timing.moved / BYTE)
+    joules = machine.energy.joules(together.mac_passes, spm / BYTE, timing.moved / BYTE)
     return ExactCost(float(timing.time), float(timing.moved), joules)
 
 

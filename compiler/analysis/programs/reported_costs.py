@@ -78,7 +78,9 @@ def scheduled_cost(
     for part in cores:
         work = compute(part.nest, part.schedule, array, tile_loaded=tile_loaded)
         accessed += part.cores * _accessed(nest, work, widths)
-    return _reported_cost(timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.macs, machine)
+    return _reported_cost(
+        timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.mac_passes, machine
+    )
 
 
 def round_robin_cost(together: RoundRobin, machine: Machine, widths: Widths) -> ReportedCost:
@@ -89,7 +91,9 @@ def round_robin_cost(together: RoundRobin, machine: Machine, widths: Widths) -> 
     moved = timing.moved + turned
     works = interleaved_compute(together, machine.array)
     accessed = sum(_accessed(nest, work, own) for (nest, own), work in zip(pairs, works, strict=True))
-    return _reported_cost(timing.time + turned / machine.channel_bits, moved, moved + accessed, together.macs, machine)
+    return _reported_cost(
+        timing.time + turned / machine.channel_bits, moved, moved + accessed, together.mac_passes, machine
+    )
 
 
 def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode) -> ReportedCost:
@@ -104,11 +108,11 @@ def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode
     works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "round-robin") for w in walks]
     accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
     if mode == "round-robin":
-        return _reported_cost(pooled.time + works[0].overhead, moved, moved + accessed, together.macs, machine)
+        return _reported_cost(pooled.time + works[0].overhead, moved, moved + accessed, together.mac_passes, machine)
     ends = [Fraction(0), *(walked.end for walked in pooled.walks)]
     times = [end - start + work.overhead for start, end, work in zip(ends, ends[1:], works, strict=False)]
     whole = sum(ceil(time) for time in times)
-    return _reported_cost(Fraction(whole), moved, moved + accessed, together.macs, machine)
+    return _reported_cost(Fraction(whole), moved, moved + accessed, together.mac_passes, machine)
 
 
 def _reported_cost(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> ReportedCost:

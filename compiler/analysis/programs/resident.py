@@ -47,7 +47,7 @@ def resident_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits
     if machine.energy is not None:
         work = compute(nest, schedule, machine.array)
         accessed = sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
-        joules = machine.energy.joules(nest.macs, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
+        joules = machine.energy.joules(nest.mac_passes, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
     return ReportedCost(timing.cycles, timing.moved, joules)
 
 

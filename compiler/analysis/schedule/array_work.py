@@ -9,7 +9,7 @@ import numpy as np
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import members, placement
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, real
 from npuc.compiler.analysis.schedule.edge_work import EdgeWork
 from npuc.compiler.analysis.schedule.grid_places import Places, values_at
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
@@ -22,7 +22,7 @@ class ArrayWork:
 
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool):
         self.nest, self.array, self.groups = nest, array, groups
-        self.width = widths.with_sums(nest)
+        self.width = {name: real(width) for name, width in widths.with_sums(nest).items()}
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
         self.energy, self.edge = energy, EdgeWork(nest, array, groups)
         self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
@@ -94,11 +94,11 @@ class ArrayWork:
             sizes = self._role(rows, "size on rows") * self._role(cols, "size on cols")
             yield one * tiles * again, self.width[place.stationary(statement)] * one * sizes * again
 
-    def _role(self, dims: tuple[str, ...], kind: str) -> Reals:
-        """The sum of a factor over the tiles of one role (m, n, k, batch) of a product."""
+    def _role(self, dims: tuple[str, ...], kind: str, passes: int = 1) -> Reals:
+        """The sum of a factor over the tiles of one role (m, n, k, batch) of a product of so many passes."""
         found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
         shape = [len(g.tilings) if n in found else 1 for n, g in enumerate(self.groups)]
-        return _sums(tuple(self.groups[n] for n in found), kind, self.array).reshape(shape)
+        return _sums(tuple(self.groups[n] for n in found), kind, self.array, passes).reshape(shape)
 
     def _array_work(self) -> tuple[Reals, Reals]:
         """Cycles, and bits that the array reads and writes, at every combination of tilings."""
@@ -112,7 +112,7 @@ class ArrayWork:
             dims = {"m": view.m, "n": view.n, "k": view.k}
             again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
             batch = role(view.batch, "size")
-            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed")
+            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed", statement.passes)
             cycles = cycles + step
             again[streamed] = role(dims[streamed], "tiles")
             self.folds.append((batch * again[rows] * again[cols] * again[streamed], step))
@@ -136,14 +136,14 @@ def searched_edges(array: Array) -> tuple[Array, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array) -> Reals:
+def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array, passes: int) -> Reals:
     """The sum of a factor over all tiles of some groups, at every combination of their tilings."""
     factors: dict[str, Callable[[int], int]] = {
         "rows": lambda size: -(-size // array.rows),
         "cols": lambda size: -(-size // array.cols),
         "size": lambda size: size,
         "tiles": lambda _: 1,
-        "streamed": lambda size: array.stream(size) + array.reload,
+        "streamed": lambda size: array.stream(passes * size) + array.reload,
         "single": lambda size: size == 1,
         "on rows": lambda size: size <= array.rows,
         "on cols": lambda size: size <= array.cols,

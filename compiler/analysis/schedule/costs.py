@@ -299,7 +299,9 @@ class CandidateCosts:
         if energy is None:
             return np.zeros_like(moved)
         spm, sent = (accesses + moved) / BYTE, moved / BYTE
-        return 1e-12 * (self.nest.macs * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte)
+        return 1e-12 * (
+            self.nest.mac_passes * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte
+        )
 
 
 def _role(nest: Nest, tensor: Tensor) -> Role:

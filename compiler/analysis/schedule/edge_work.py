@@ -99,10 +99,10 @@ class EdgeWork:
         for (view, place), (after, its_place) in zip(parts, [*parts[1:], parts[0]], strict=True):
             rows, streamed = (self._numbers(members(view, group)) for group in (place.rows, place.streamed))
             beside = self._numbers(members(after, its_place.rows))
-            found = found + self._folds(view, place) * self._pair(rows, streamed, "folds")
-            found = found - self._every(rows, streamed) + self._every(beside, streamed)
+            found = found + self._folds(view, place) * self._pair(rows, streamed, "folds", place.passes)
+            found = found - self._every(rows, streamed, place.passes) + self._every(beside, streamed, place.passes)
         (first, its_place), (last, place) = parts[0], parts[-1]
-        ends = self._ends(members(first, its_place.rows), members(last, place.streamed))
+        ends = self._ends(members(first, its_place.rows), members(last, place.streamed), place.passes)
         return np.maximum(found - ends, 0.0)
 
     def _single_statement(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> tuple[Reals, Reals]:
@@ -112,24 +112,24 @@ class EdgeWork:
         """
         dims = members(view, place.streamed)
         rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
-        found = self._folds(view, place) * self._pair(rows, streamed, "folds")
-        ends = self._ends(members(view, place.rows), dims)
+        found = self._folds(view, place) * self._pair(rows, streamed, "folds", place.passes)
+        ends = self._ends(members(view, place.rows), dims, place.passes)
         joins = reduce(mul, (self.trips[g] == 1 for g in inside), self._steps(streamed) > 1)
         if not joins.any():
             waits = np.maximum(found - ends, 0.0)
             return waits, waits
         # Where nothing inside changes the stationary tile, tiles of a single fold stream all of it as one group.
         single, on_cols = self._count(view.batch, 1), self._count(members(view, place.cols), self.array.cols)
-        whole = prod(self.nest.sizes[d] for d in dims)
+        whole = place.passes * prod(self.nest.sizes[d] for d in dims)
         joined = self._shaped(rows, _alone_on_rows(self._of(rows), whole, self.array))
-        less = single * on_cols * (self._pair(rows, streamed, "single") - joined)
+        less = single * on_cols * (self._pair(rows, streamed, "single", place.passes) - joined)
         alike = single * on_cols * self._count(members(view, place.rows), self.array.rows)
         tiles = reduce(mul, (self.trips[g] for g in range(len(self.groups)) if g not in streamed), self.none + 1)
         # Beside tiles of several folds, each may find its neighbour's crossing hidden.
         hidden = np.where(alike < tiles, alike * self.array.most_shift, 0.0)
         waits = np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
         # Where all tiles are alike, groups at both ends stream all of it, too.
-        own = self._ends(members(view, place.rows), dims, whole)
+        own = self._ends(members(view, place.rows), dims, place.passes, whole)
         return waits, np.where(joins & (alike == tiles), np.maximum(found - less - own, 0.0), waits)
 
     def _folds(self, view: GemmView, place: GroupPlacement) -> Reals:
@@ -139,20 +139,20 @@ class EdgeWork:
         width = self.array.cols
         return self._shaped(batch, _sizes(self._of(batch))) * self._shaped(columns, _folds(self._of(columns), width))
 
-    def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...]) -> Reals:
+    def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...], passes: int) -> Reals:
         """The waits of all tile operations for the fold at the end of these rows."""
         others = (self.trips[g] for g in range(len(self.groups)) if g not in (*rows, *streamed))
-        return reduce(mul, others, self._pair(rows, streamed, "end"))
+        return reduce(mul, others, self._pair(rows, streamed, "end", passes))
 
-    def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term) -> Reals:
+    def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term, passes: int) -> Reals:
         """The sum of a term over the joint tiles of two roles."""
         both = tuple(sorted({*rows, *streamed}))
-        return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array))
+        return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array, passes))
 
-    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...], long: int | None = None) -> Reals:
+    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...], passes: int, long: int | None = None) -> Reals:
         """
         The wait of the group at one end for the transfer at the other end, for which no group waits; of a group that
-        streams `long` cycles, or one tile.
+        streams `long` cycles, or one tile in so many passes.
         """
         forward = is_forward(self.array)
         tall = self._end(rows, last=not forward)
@@ -160,7 +160,7 @@ class EdgeWork:
             crossing = np.minimum(tall, self.array.rows)
         else:
             crossing = (tall - 1) % self.array.rows + 1
-        streams = self._end(streamed, last=forward) if long is None else long
+        streams = passes * self._end(streamed, last=forward) if long is None else long
         return np.maximum(self.array.shift(crossing) - streams, 0).astype(np.float64)
 
     def _end(self, dims: tuple[str, ...], *, last: bool) -> Grid:
@@ -237,8 +237,9 @@ def _pair(
     streamed: tuple[DimGroup, ...],
     term: Term,
     array: Array,
+    passes: int,
 ) -> Reals:
-    """The sum of a term over the tiles at every tiling of some groups, an axis each."""
+    """The sum of a term over the tiles at every tiling of some groups, an axis each, of a product of so many passes."""
     tall = long = weight = np.ones((1,) * (2 * len(both)), dtype=np.int64)
     for n, group in enumerate(both):
         shape = [1] * (2 * len(both))
@@ -249,7 +250,7 @@ def _pair(
             tall = tall * sizes.reshape(shape)
         if group in streamed:
             long = long * sizes.reshape(shape)
-    waits = weight * _term(tall, long, term, array)
+    waits = weight * _term(tall, passes * long, term, array)
     return waits.sum(axis=tuple(range(1, 2 * len(both), 2))).astype(np.float64)
 
 

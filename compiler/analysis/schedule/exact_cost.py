@@ -71,4 +71,4 @@ def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, mo
         accesses = compute(part.nest, part.schedule, array).accesses
         accessed = sum(bits[name] * elements for name, elements in accesses.items())
         spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
-    return machine.energy.joules(nest.macs, spm / BYTE, moved / BYTE)
+    return machine.energy.joules(nest.mac_passes, spm / BYTE, moved / BYTE)

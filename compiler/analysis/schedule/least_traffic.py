@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
-from math import ceil, gcd, inf, prod
+from math import ceil, gcd, inf, lcm, prod
 
 import numpy as np
 
@@ -49,37 +49,43 @@ def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, 
 @lru_cache(maxsize=4096)
 def least_tilings(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> NestedTilings | None:
     """The tilings of `least_traffic`."""
-    problem = _problem(nest, widths)
+    # Counted in such parts of a bit that all widths are integers.
+    scale = lcm(*(width.denominator for width in (*widths.stored, *widths.sums, *widths.room)))
+    problem, byte = _problem(nest, widths, scale), BYTE * scale
     if problem is None:
         return None
     groups, tensors = problem
     # Blocks take whole bytes.
-    rounding = sum(BYTE - gcd(BYTE, t.width) for t in tensors)
-    budget = BYTE * spm_bytes - rounding
+    rounding = sum(byte - gcd(byte, t.width) for t in tensors)
+    budget = byte * spm_bytes - rounding
     finest = tuple(_finest(group, edge) for group in groups)
     once = sum(t.once for t in tensors)
     best: tuple[_Cuts, tuple[MovedTensor, ...]] | None = None
     for order in _orders(tensors):
-        found = _best_cuts(order, groups, finest, budget, best[0].weight if best else limit + once)
+        found = _best_cuts(order, groups, finest, budget, best[0].weight if best else limit * scale + once)
         if found is not None:
             best = found, order
     if best is None:
         return None
     cuts, order = best
-    return NestedTilings(groups, order, cuts.places, finest, cuts.weight - once, -(-(cuts.room + rounding) // BYTE))
+    needs = -(-(cuts.room + rounding) // byte)
+    return NestedTilings(groups, order, cuts.places, finest, (cuts.weight - once) / scale, needs)
 
 
 @dataclass(frozen=True)
 class _Cuts:
-    """The bits that tensors move, the tiling of each one's missing group, and the bits of SPM that all blocks take."""
+    """What tensors move, the tiling of each one's missing group, and the SPM that all blocks take, in parts of bits."""
 
     weight: float
     places: tuple[int, ...]
     room: int
 
 
-def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[MovedTensor, ...]] | None:
-    """The groups other than batch, and the tensors; None where this search does not apply."""
+def _problem(nest: Nest, widths: Bits, scale: int) -> tuple[tuple[DimGroup, ...], tuple[MovedTensor, ...]] | None:
+    """
+    The groups other than batch, and the tensors, whose bits are counted in parts, `scale` of them a bit; None where
+    this search does not apply.
+    """
     tensors = (*nest.ins, *nest.outs)
     if len(nest.tensors) > len(tensors) or len(tensors) > 5:
         return None
@@ -103,10 +109,11 @@ def _problem(nest: Nest, widths: Bits) -> tuple[tuple[DimGroup, ...], tuple[Move
             return None
         (missing,) = lacking
         first, second = (n for n in range(3) if n != missing)
-        weight = width * tensor.elements
+        weight = int(scale * width) * tensor.elements
         twice = tensor in nest.outs
-        once = 2 * weight - stored[tensor.name] * tensor.elements if twice else 0
-        found.append(MovedTensor(tensor.name, missing, (first, second), weight * (1 + twice), rooms[tensor.name], once))
+        once = 2 * weight - int(scale * stored[tensor.name]) * tensor.elements if twice else 0
+        room = int(scale * rooms[tensor.name])
+        found.append(MovedTensor(tensor.name, missing, (first, second), weight * (1 + twice), room, once))
     counts = sorted(sum(tensor.missing == n for tensor in found) for n in range(3))
     return (groups, tuple(found)) if counts in ([1, 1, 1], [1, 2, 2]) else None
 

@@ -162,7 +162,7 @@ def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective:
             folds *= max(-(-whole // side), -(-whole // prod(largest[dim] for dim in dims)))
         length = prod(nest.sizes[dim] for dim in streamed)
         tiles = -(-length // prod(largest[dim] for dim in streamed))
-        cycles += folds * (length + tiles * array.fold_overhead)
+        cycles += folds * (place.passes * length + tiles * array.fold_overhead)
     return float(cycles)
 
 
@@ -191,4 +191,4 @@ def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objectiv
 def _cost(nest: Nest, machine: Machine, time: float, moved: int, spm: int) -> ExactCost:
     """Cycles, bits on the channel, and the energy for these and so many bits in and out of SPM."""
     energy = machine.energy
-    return ExactCost(time, moved, None if energy is None else energy.joules(nest.macs, spm / BYTE, moved / BYTE))
+    return ExactCost(time, moved, None if energy is None else energy.joules(nest.mac_passes, spm / BYTE, moved / BYTE))

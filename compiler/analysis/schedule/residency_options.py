@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
-from npuc.compiler.analysis.nest.elements import BYTE
+from npuc.compiler.analysis.nest.elements import BYTE, Width, real
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, table_of
 from npuc.dialects.npu.nest import Tensor
 
@@ -37,7 +37,7 @@ class ResidencyOption:
     keep: tuple[int, int]
     room: Reals
     traffic: Reals
-    untouched: int
+    untouched: float
     exposed: Reals
     refetch_level: Grid
 
@@ -64,10 +64,10 @@ def residency_options(
     dims: Dims,
     groups: tuple[DimGroup, ...],
     among: frozenset[str],
-    stored_bits: int,
+    stored_bits: Width,
     role: Role,
-    sum_bits: int,
-    spm_bits: int,
+    sum_bits: Width,
+    spm_bits: Width,
     rest: bool = True,
 ) -> "ResidencyOptions":
     """The residency options of a tensor; nests of equal dimensions share them, whatever the tensor's name."""
@@ -89,10 +89,10 @@ class ResidencyOptions:
         dims: Dims,
         groups: tuple[DimGroup, ...],
         among: frozenset[str],
-        stored_bits: int,
+        stored_bits: Width,
         role: Role,
-        sum_bits: int,
-        spm_bits: int,
+        sum_bits: Width,
+        spm_bits: Width,
         rest: bool,
     ):
         self.groups, self.stored_bits, self.sum_bits, self.spm_bits = groups, stored_bits, sum_bits, spm_bits
@@ -104,9 +104,9 @@ class ResidencyOptions:
         self.reached = reached = touched(tensor, dict(dims))
         # Independent of the schedule: an accumulator is not read back at first and has its final width when it is
         # written last; elements that no statement touches are written (or their initial value read) once.
-        beside = 0 if role == "input" else stored_bits * (tensor.elements - reached)
+        beside = 0 if role == "input" else real(stored_bits * (tensor.elements - reached))
         self.untouched, self.outside = (beside, 0) if rest else (0, beside)
-        self.fixed_traffic = self.untouched + (reached * (stored_bits - 2 * sum_bits) if self.accumulates else 0)
+        self.fixed_traffic = self.untouched + (real(reached * (stored_bits - 2 * sum_bits)) if self.accumulates else 0)
         self.outer_loops: dict[tuple[int, int], Grid] = {}
         self.blocks: dict[tuple[int, ...], tuple[Reals, Reals, Reals]] = {}
         self.traffic: dict[tuple[tuple[int, ...], tuple[tuple[int, ...], ...]], Reals] = {}
@@ -126,9 +126,9 @@ class ResidencyOptions:
         return room, exposed
 
     @property
-    def once(self) -> tuple[int, int]:
+    def once(self) -> tuple[float, float]:
         """The bits of all elements that statements touch, final and as partial sums."""
-        return self.reached * self.stored_bits, self.reached * self.sum_bits
+        return real(self.reached * self.stored_bits), real(self.reached * self.sum_bits)
 
     @property
     def resumed(self) -> Reals:
@@ -208,10 +208,11 @@ class ResidencyOptions:
             for g, count in zip(self.used, removed, strict=True):
                 index[g] = self.groups[g].shorter[count]
             at = np.ix_(*index)
-            times = self.sum_bits * (2.0 if self.accumulates else 1.0)
+            times = float(self.sum_bits) * (2.0 if self.accumulates else 1.0)
+            over, under = self.spm_bits.as_integer_ratio()
             ends = self.table.last if self.accumulates else self.table.first
             room, volume, last = (table[at].astype(np.float64) for table in (self.table.room, self.table.volume, ends))
-            taken = np.ceil(_times(self.spm_bits / BYTE, room))
+            taken = np.ceil(_times(float(over), room) / (BYTE * under))
             found = (taken, _times(times, volume), _times(float(self.stored_bits), last))
             self.blocks[removed] = found
         return found

@@ -24,7 +24,7 @@ from npuc.compiler.analysis.machine.row_factors import (
 from npuc.compiler.analysis.machine.row_roles import RowRoles, Window, roles_of
 from npuc.compiler.analysis.machine.row_stationary import PassMapping
 from npuc.compiler.analysis.nest.blocks import lengths, touched
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, real
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along
 from npuc.dialects.npu.nest import Nest, Statement
 
@@ -38,7 +38,7 @@ class RowWork:
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits):
         self.nest, self.array, self.groups = nest, array, groups
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
-        self.width = widths.with_sums(nest)
+        self.width = {name: real(width) for name, width in widths.with_sums(nest).items()}
         self.cycles: Reals = np.zeros((1,) * len(groups))
         self.accesses: Reals = self.cycles
         for statement in nest.statements:
@@ -107,7 +107,7 @@ class _Tables:
             ),
             self._of("batch", roles.batch, lambda tiles: image_factors(tuple(tiles)))[0],
         ]
-        return Factors(*found)
+        return Factors(*found, passes=roles.passes)
 
     def _of(self, key: object, dims: tuple[str, ...], value: Callable[[list[Tiles]], tuple[int, ...]]) -> list[Grid]:
         """Values of the tiles of some dimensions, computed once for equal tiles; `key` tells the values apart."""

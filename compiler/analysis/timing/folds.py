@@ -63,7 +63,7 @@ def _folds(nest: Nest, array: Array, at: Ranges, number: object, *, stays: bool)
         view, place = gemm_view(nest, statement), placement(statement, array)
         batch, m, n, k = view.sizes(sizes)
         size = {"m": m, "n": n, "k": k}
-        rows, cols, steps = size[place.rows], size[place.cols], size[place.streamed]
+        rows, cols, steps = size[place.rows], size[place.cols], place.steps(size)
         sums = leaves_sums(statement, array)
         kept = stays and keeps_tile(nest, statement, array)
         if kept and batch == 1 and rows <= array.rows and cols <= array.cols:

@@ -43,7 +43,7 @@ def tile_folds(nest: Nest, machine: Machine, extents: dict[str, int]) -> Iterato
         size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
         for _ in range(batch * -(-size[place.cols] // array.cols)):
             for row in range(0, size[place.rows], array.rows):
-                yield size[place.streamed], min(array.rows, size[place.rows] - row)
+                yield place.steps(size), min(array.rows, size[place.rows] - row)
 
 
 def edge_waits(nest: Nest, machine: Machine, extents: dict[str, int], leaf: SequenceNode) -> list[int]:
@@ -80,5 +80,5 @@ def longest_fold(nest: Nest, machine: Machine, extents: dict[str, int]) -> int:
     longest = 0
     for statement in nest.statements:
         _, m, n, k = gemm_view(nest, statement).sizes(extents)
-        longest = max(longest, {"m": m, "n": n, "k": k}[placement(statement, machine.array).streamed])
+        longest = max(longest, placement(statement, machine.array).steps({"m": m, "n": n, "k": k}))
     return machine.array.stream(longest)

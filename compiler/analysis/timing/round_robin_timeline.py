@@ -36,7 +36,7 @@ def interleaved_timeline(together: RoundRobin, machine: Machine, widths: Widths,
     late = machine.channel_bits.numerator * (overhead and (array.filling if array.stages is None else 0))
     pieces = tuple(_pieces(together, machine, sequence, streamed, late))
     parts = list(_parts(together, machine, widths))
-    return timeline_of(sequence, streamed, machine, cycles, overhead, pieces, parts, together.macs, extra=extra)
+    return timeline_of(sequence, streamed, machine, cycles, overhead, pieces, parts, together.mac_passes, extra=extra)
 
 
 def _parts(together: RoundRobin, machine: Machine, widths: Widths) -> Iterator[tuple[str, TileSequence]]:

@@ -64,9 +64,9 @@ class Timeline:
     The array over the time of an operation.
 
     `stretches` follow each other and fill `ticks`; `pieces` are the first tile operations, fold by fold. `first` are
-    the ticks before the first operation can start, `last` those after the drain. `macs` are the array's. `channel` is
-    the DRAM channel over the same time (a core's share of it), without what may move at any time, and `transfers` what
-    it moves before each of the first tile operations, by tensor.
+    the ticks before the first operation can start, `last` those after the drain. `macs` are the array's, each counted
+    once a pass. `channel` is the DRAM channel over the same time (a core's share of it), without what may move at any
+    time, and `transfers` what it moves before each of the first tile operations, by tensor.
     """
 
     per_cycle: int

@@ -126,11 +126,11 @@ def timeline(
     the array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
     array, on_chip = machine.array, machine.reduction == "on-chip"
-    whole, macs = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles + extra, nest.macs
+    whole, macs = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles + extra, nest.mac_passes
     if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
-        sequence, macs = core.sequence, core.part.nest.macs
+        sequence, macs = core.sequence, core.part.nest.mac_passes
         shown, plan, own = core.part.nest, core.part.schedule, core.machine
     else:
         number, sequence = 0, tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)

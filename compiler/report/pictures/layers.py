@@ -9,7 +9,7 @@ from npuc.compiler.core.drawing.figure import SMALL, WIDTH, Axes, Figure, pictur
 from npuc.compiler.core.drawing.palette import PHASE_NAMES, PHASES, QUIET
 from npuc.compiler.core.drawing.roofline import RoofPoint, roofline
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.report.layers import Line, by_layer, costing, folded
+from npuc.compiler.report.layers import Line, by_layer, costing, folded, passes_of
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.quantities import time_cell, time_unit
 
@@ -98,7 +98,7 @@ def _roofline(report: Report, kind: str) -> bytes:
     if not known or not isinstance(rate, int | float):
         raise UsageError("--view roofline needs matrix products with their traffic", hint="-b cycle models both")
     fullest = max(known, key=lambda op: op.macs or 0)
-    peak = 2 * (fullest.macs or 0) / ((fullest.seconds or 1.0) * (fullest.utilization or 1.0))
+    peak = 2 * passes_of(fullest) / ((fullest.seconds or 1.0) * (fullest.utilization or 1.0))
     array = report.hardware.get("array")
     cores = array.get("cores", 1) if isinstance(array, dict) else 1
     cores = cores if isinstance(cores, int) else 1

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from npuc.compiler.report.layers import Line, by_layer, costing, folded
+from npuc.compiler.report.layers import Line, by_layer, costing, folded, passes_of
 from npuc.compiler.report.report import Report
+from npuc.compiler.report.sections import PassFacts
 from npuc.compiler.report.text.cores import print_cores
 from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
 from npuc.compiler.report.text.precision import precision_text
@@ -92,12 +93,20 @@ def _columns(report: Report, lines: Sequence[Line]) -> Iterator[Column]:
     limits = column("limit", lambda line: line.limit or "", 3)
     yield replace(limits, left=True, styles=tuple(LIMIT_STYLES.get(cell, "") for cell in limits.cells))
     yield column("MACs", lambda line: count_cell(line.macs or None), 7)
+    if any(PassFacts.found_in(row) for row in report.ops):
+        yield column("passes", _passes, 9)
     if total.dram_bytes is not None:
         yield column("DRAM", lambda line: bytes_cell(line.dram_bytes), 5)
     if report.certificates:
         known = {one.layer: one for one in report.certificates}
         yield column("gap\n%", lambda line: gap_text(known[name] for name in line.names if name in known), 8)
     yield column("util\n%", lambda line: percent_cell(line.utilization), 4)
+
+
+def _passes(line: Line) -> str:
+    """The passes of a MAC through a multiplier, on average."""
+    macs = sum(row.repeat * (row.macs or 0) for row in line.rows)
+    return f"{sum(row.repeat * passes_of(row) for row in line.rows) / macs:.4g}" if macs else ""
 
 
 def _phases(lines: Sequence[Line], total: Line) -> Iterator[Column]:

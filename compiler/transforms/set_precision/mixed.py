@@ -10,7 +10,7 @@ from xdsl.rewriter import Rewriter
 
 from npuc.compiler.transforms.set_precision.autocast import Policy, policies
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import has_precision, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp, constant
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
@@ -22,7 +22,7 @@ LOW, WIDE = bf16, f32
 def retype(op: Operation, element: Attribute) -> None:
     """Give the float results of an operation an element type."""
     for value in list(op.results):
-        if is_float(value) and tensor_type(value).element_type != element:
+        if has_precision(value) and tensor_type(value).element_type != element:
             Rewriter.replace_value_with_new_type(value, tensor_of(element, shape_of(value)))
 
 
@@ -65,7 +65,7 @@ class Mixed:
 
     def _set(self, op: TrainOp, policy: Policy) -> None:
         """Give the operands and results of one operation, whose operands have their final types, the right types."""
-        floats = [value for value in op.operands if is_float(value)]
+        floats = [value for value in op.operands if has_precision(value)]
         if policy is Policy.AS_WRITTEN or not floats:
             return
         element = _element(policy, floats)
@@ -74,7 +74,7 @@ class Mixed:
             Rewriter.replace_value_with_new_type(y, tensor_of(element, shape_of(y)))
             return
         for number, value in enumerate(op.operands):
-            if is_float(value):
+            if has_precision(value):
                 op.operands[number] = self._cast(value, element, op)
         retype(op, element)
         if policy is Policy.RETURNED and tensor_type(floats[0]).element_type != element:

@@ -11,7 +11,7 @@ from xdsl.pattern_rewriter import PatternRewriter
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.compiler.transforms.set_precision.mixed import retype, set_signature
 from npuc.dialects.blocks import gather, loose_argument
-from npuc.dialects.tensors import is_float, shape_of, tensor_of, tensor_type
+from npuc.dialects.tensors import has_precision, shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, ConstantOp
 from npuc.dialects.train.base import encode
 
@@ -52,7 +52,7 @@ class SetFloatType(NamedPattern):
                 rewriter.notify_op_modified(func)
             return
         between = isinstance(op, CastOp) and op.x.type != op.out.type
-        if any(is_float(value) and tensor_type(value).element_type != self.element for value in op.results):
+        if any(has_precision(value) and tensor_type(value).element_type != self.element for value in op.results):
             retype(op, self.element)
             rewriter.notify_op_modified(op)
         if isinstance(op, ConstantOp) and self.element == f16 and _fit_f16(op):
@@ -65,7 +65,7 @@ class SetFloatType(NamedPattern):
         block = func.body.block
         args: list[BlockArgument] = []
         for old in list(block.args):
-            if is_float(old) and tensor_type(old).element_type != self.element:
+            if has_precision(old) and tensor_type(old).element_type != self.element:
                 new = loose_argument(tensor_of(self.element, shape_of(old)), old.location, "")
                 new.name_hint = old.name_hint
                 old.replace_all_uses_with(new)
@@ -85,7 +85,7 @@ class SetFloatType(NamedPattern):
 def _fit_f16(op: ConstantOp) -> bool:
     """Keep a large constant, such as the score of masked positions, finite; whether it was not."""
     value = op.value.value.data
-    if not is_float(op.out) or not LARGEST_F16 < abs(value) < float("inf"):
+    if not has_precision(op.out) or not LARGEST_F16 < abs(value) < float("inf"):
         return False
     op.properties["value"] = encode(max(-LARGEST_F16, min(LARGEST_F16, value)))
     return True

@@ -58,7 +58,7 @@ class PartitionBounds:
 
     def of_elements(self, loops: Loops) -> float:
         """By every element once for each core that needs it, and by the multiply-accumulates of the largest part."""
-        macs = self.nest.macs
+        macs = self.nest.mac_passes
         for loop in loops:
             macs = macs // self.nest.sizes[loop.dim] * loop.step
         bits = sum(self._bits(one, one.touched, self._parts(one, loops)) for one in self.moved)
@@ -231,7 +231,7 @@ class PartitionBounds:
     def _value(self, time: float, moved: int, spm: int) -> float:
         """The objective for lower bounds of cycles, of bits on the channel and of bits in and out of scratchpads."""
         energy = self.machine.energy
-        joules = None if energy is None else energy.joules(self.nest.macs, spm / BYTE, moved / BYTE)
+        joules = None if energy is None else energy.joules(self.nest.mac_passes, spm / BYTE, moved / BYTE)
         return ExactCost(time, moved, joules).score(self.objective)
 
 
