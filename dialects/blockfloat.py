@@ -83,4 +83,4 @@ def mantissa_bits(element: Attribute) -> int:
         return element.SEMANTICS.mantissa_bits + 1
     if isinstance(element, AnyFloat):
         return SIGNIFICANDS[str(element)]
-    return element.width.data if isinstance(element, IntegerType) else 64
+    return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 64

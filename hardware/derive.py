@@ -24,6 +24,7 @@ from npuc.hardware.technology import (
     Number,
     mac_area,
     mac_energy,
+    pass_energy,
     sram_area,
     sram_energy,
     vector_energy,
@@ -129,6 +130,10 @@ def _mac(number: Number, node: Fraction) -> Answer:
     return _told(mac_energy(number, float(node))), f"a MAC of {number} at {_text(node)} nm"
 
 
+def _pass(bits: Fraction, node: Fraction) -> Answer:
+    return _told(pass_energy(int(bits), float(node))), f"a pass of {bits} bits at {_text(node)} nm"
+
+
 def _edge(number: Number, node: Fraction, rows: Fraction, cols: Fraction) -> Answer:
     length = math.sqrt(float(rows * cols) * mac_area(number, float(node))) / 2
     return _told(wire_energy(length, float(node))), f"wires of {length:.3g} mm at {_text(node)} nm"
@@ -201,6 +206,7 @@ _MAC_WORDS = "a multiplication, and an addition of 32 bits"
 _SIDE, _LEAK = "wires half as long as a side of the array", "leakage of its area"
 _TECHNOLOGY = (
     Rule("energy.mac_pj", ("technology.model",), "MAESTRO's constant, where not npuc's model holds", _mac_of_model),
+    Rule("energy.mac_pj", ("array.mantissa_bits", NODE), "a pass: its multiplication, an addition of 32 bits", _pass),
     *(
         Rule("energy.mac_pj", (key, NODE), "a multiplication, and an addition of 32 bits", by(_mac))
         for key, by in _TYPED

@@ -162,4 +162,6 @@ def mapping_target(hardware: Hardware, *, mapped: bool = False) -> dict[str, Sca
     For a backend that follows mappings (`mapped`) elements of the array are such elements where no others are written.
     """
     count = hardware.known("maestro.num_pes", int) if mapped else hardware.get("maestro.num_pes", int)
-    return {} if count is None else {"num_pes": count}
+    taken = hardware.get("array.mantissa_bits", int)
+    passes = {} if taken is None else {"mantissa_bits": taken}
+    return {} if count is None else {"num_pes": count, **passes}

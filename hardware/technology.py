@@ -144,6 +144,15 @@ def mac_energy(number: Number, node_nm: float) -> float:
     return energy_at(*_MULTIPLY[number], node_nm) + energy_at(*_ADD[number], node_nm)
 
 
+def pass_energy(bits: int, node_nm: float) -> float:
+    """
+    pJ of a pass of a MAC through a multiplier that takes so many bits of either mantissa, and of an addition of 32
+    bits: the energy of a multiplication of integers grows with the bits of one times those of the other.
+    """
+    of_8_bits = energy_at(*_MULTIPLY["int8"], node_nm)
+    return of_8_bits * (bits / 8) ** 2 + energy_at(*_ADD["int8"], node_nm)
+
+
 def vector_energy(node_nm: float) -> float:
     """pJ of an element operation of the vector unit: the mean of a multiplication and an addition of f32."""
     return (energy_at(*_MULTIPLY["f32"], node_nm) + energy_at(*_ADD["f32"], node_nm)) / 2

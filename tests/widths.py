@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from random import Random
 
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
 
@@ -41,7 +41,7 @@ def finished(name: str) -> str:
     return f"{name} finished"
 
 
-def moved_width(nest: Nest, widths: Bits) -> dict[str, int]:
+def moved_width(nest: Nest, widths: Bits) -> dict[str, Width]:
     """The bits of what a walk counts: all elements move as partial sums, less what finished ones have less."""
     stored, held = widths.by_name(nest), widths.with_sums(nest)
     return held | {finished(out.name): stored[out.name] - held[out.name] for out in nest.outs}

@@ -111,7 +111,8 @@ class MappedMachine:
     `l1_size` and `l2_size` are buffers in elements, `spm_bytes` the shared buffer where `l2_size` is not written. None
     is what the description does not say. `sum_size` are the elements of the shared buffer that a partial sum takes,
     `l1_sum_size` those of an element's buffer, which is `l1_bytes` where `l1_size` is not written. `width` are the
-    bytes of an element, where that is known.
+    bytes of an element, where that is known. `mantissa_bits` are those that a multiplier takes at a time; MAESTRO's own
+    analysis (mode parity) knows of none.
     """
 
     hardware: Hardware
@@ -128,10 +129,11 @@ class MappedMachine:
     l1_sum_size: Fraction = Fraction(1)
     width: Fraction | None = None
     accumulator_bits: int = ACCUMULATOR_BITS[0]
+    mantissa_bits: int | None = None
 
     @property
     def peak(self) -> int:
-        """MACs a cycle."""
+        """MACs a cycle, or passes of MACs where they take several."""
         return self.array.num_pes * self.array.lanes
 
     def seconds(self, cycles: float) -> float | None:
@@ -172,13 +174,13 @@ def mapped_machine(hardware: Hardware) -> MappedMachine:
     size, spm = hardware.get("memory.element_bytes", int), hardware.known("memory.spm_kib", float)
     written = hardware.get("maestro.l2_size", int)
     spm_bytes = None if written is not None or spm is None else _cores(hardware) * as_written(spm) * 1024
-    own = hardware.get("maestro.l1_size", int)
+    own, mode = hardware.get("maestro.l1_size", int), mode_of(hardware, "exact")
     kib = next((level.kib for level in levels_of(hardware) if level.part == "local"), None)
     l1_bytes = None if own is not None or kib is None else as_written(kib) * 1024
     return MappedMachine(
         hardware=hardware,
         array=array_of(hardware),
-        mode=mode_of(hardware, "exact"),
+        mode=mode,
         clock_mhz=hardware.known("clock_mhz", float),
         element_bytes=size,
         mac_pj=hardware.known("energy.mac_pj", float),
@@ -188,4 +190,5 @@ def mapped_machine(hardware: Hardware) -> MappedMachine:
         l1_bytes=l1_bytes,
         width=None if size is None else Fraction(size),
         accumulator_bits=hardware.get("array.accumulator_bits", int) or ACCUMULATOR_BITS[0],
+        mantissa_bits=None if mode == "parity" else hardware.get("array.mantissa_bits", int),
     )

@@ -9,6 +9,7 @@ from npuc.backends.maestro.cost import Columns, StatementCost
 from npuc.backends.maestro.machine import MappedMachine
 from npuc.backends.operations import contraction_row
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import PassFacts, columns
 from npuc.dialects.npu import ContractOp
 
 STATEMENT = "statement"
@@ -21,11 +22,17 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
     cycles = int(found["runtime_cycles"] or 0)
     energy = found["energy_total_mac_units"]
     several = {STATEMENT: str(nest.statements[number])} if len(nest.statements) > 1 else {}
+    statement = nest.statements[number]
+    mac_passes, facts = nest.points, None
+    if machine.mantissa_bits is not None:
+        mac_passes = nest.points * statement.passes
+        facts = PassFacts(product_passes=[statement.passes], mac_passes=mac_passes)
     return contraction_row(
         op,
         index,
         nest,
         macs=nest.points,
+        mac_passes=mac_passes,
         cycles=cycles,
         compute_cycles=cost.times.free,
         peak=machine.peak,
@@ -35,7 +42,7 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
         dram_read_bytes=_dram_bytes(cost.read, machine),
         dram_write_bytes=_dram_bytes(cost.written, machine),
         limit=cost.times.limit if cycles > 0 else None,
-        native={**found, **several},
+        native={**found, **several, **columns(facts)},
     )
 
 

@@ -123,6 +123,7 @@ def read_options(hardware: Hardware) -> RooflineOptions:
         update=update if value("roofline.sgd") else "none",
         master_bytes=cast("int | None", master),
         prototype=prototype,
+        mantissa_bits=cast("int | None", value("array.mantissa_bits")),
     )
     capacity = machine.require("memory.cache_mib", float, backend=NAME) * MIB
     return RooflineOptions(

@@ -13,7 +13,7 @@ from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.compiler.report import OpRow, TensorBytes
-from npuc.compiler.report.sections import RecomputeFacts, columns
+from npuc.compiler.report.sections import PassFacts, RecomputeFacts, columns
 
 _GRADIENTS = {"gradient": "dY", "weight_gradient": "dW"}
 ROUNDING = 1e-9
@@ -100,7 +100,11 @@ def _row(
         lower_bound_bytes=compulsory,
         lower_bound_seconds=compute,
         tensors=tensors,
-        native=columns(facts, RecomputeFacts(recompute=True) if step.recomputed else None),
+        native=columns(
+            facts,
+            PassFacts(product_passes=list(step.passes), mac_passes=step.mac_passes) if step.passes else None,
+            RecomputeFacts(recompute=True) if step.recomputed else None,
+        ),
     )
 
 

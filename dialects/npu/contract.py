@@ -47,7 +47,7 @@ from npuc.dialects.npu.resident import (
 from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
 from npuc.dialects.npu.sums import check_sums
 from npuc.dialects.npu.syntax import ParsedTensor, parse_nest, parse_types, print_nest, print_tail
-from npuc.dialects.npu.widths import counted, widths_of
+from npuc.dialects.npu.widths import Width, counted, widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.structural import StructurallyComparable
 from npuc.dialects.tensors import tensor_of
@@ -168,7 +168,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     def named_results(self) -> dict[str, SSAValue]:
         return {t.name: value for t, value in zip(self.nest.outs, self.results, strict=True)}
 
-    def spm_element_bits(self) -> tuple[int, ...]:
+    def spm_element_bits(self) -> tuple[Width, ...]:
         """The bits of an element in SPM of each tensor, in the order of `nest.tensors`; outputs are partial sums."""
         widths = widths_of(self)
         operands = [widths.element_bits(value.type) for value in self.operands]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import prod
 
 from npuc.dialects.npu.nest import Axis, Nest, Schedule
-from npuc.dialects.npu.widths import whole_bytes
+from npuc.dialects.npu.widths import Width, whole_bytes
 
 
 @lru_cache(maxsize=65536)
@@ -62,12 +62,12 @@ def footprint(nest: Nest, schedule: Schedule) -> dict[str, int]:
     }
 
 
-def block_bytes(nest: Nest, schedule: Schedule, bits: Sequence[int]) -> dict[str, int]:
+def block_bytes(nest: Nest, schedule: Schedule, bits: Sequence[Width]) -> dict[str, int]:
     """The bytes of the largest block of each tensor, for element widths in the order of `nest.tensors`."""
     return room_of(footprint(nest, schedule), nest, bits)
 
 
-def room_of(elements: Mapping[str, int], nest: Nest, bits: Sequence[int]) -> dict[str, int]:
+def room_of(elements: Mapping[str, int], nest: Nest, bits: Sequence[Width]) -> dict[str, int]:
     """The bytes of blocks with these numbers of elements, rounded up for each tensor of a nest."""
     width = dict(zip(nest.tensors, bits, strict=True))
     return {name: whole_bytes(count * width[name]) for name, count in elements.items()}

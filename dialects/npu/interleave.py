@@ -35,6 +35,7 @@ from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.schedule_syntax import parse_promise, promise_text
 from npuc.dialects.npu.shared import RoundRobin, joint_bytes, number_values
+from npuc.dialects.npu.widths import Width
 from npuc.dialects.structural import StructurallyComparable
 
 
@@ -128,7 +129,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
             else 0
         )
 
-    def spm_element_bits(self) -> tuple[tuple[int, ...], ...]:
+    def spm_element_bits(self) -> tuple[tuple[Width, ...], ...]:
         """The bits of an element in SPM of each tensor of each nest."""
         return tuple(op.spm_element_bits() for op in self.contracts)
 

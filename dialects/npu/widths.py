@@ -12,13 +12,15 @@ A multiplier of a target with `mantissa_bits` takes so many bits of either manti
 that fact it takes one, whatever the types.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr, IntegerType, TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
 from npuc.dialects.npu.nest import Nest
@@ -27,6 +29,8 @@ from npuc.dialects.tensors import SHORTEST
 
 TARGET = "npu.target"
 """The attribute of a module that says what machine it is for."""
+MANTISSA_BITS = "mantissa_bits"
+"""The fact of a target that says how many bits of either mantissa a multiplier takes at a time."""
 BYTE = 8
 Width: TypeAlias = int | Fraction
 """Bits of an element, or a sum of such."""
@@ -92,13 +96,21 @@ def counted(nest: Nest, op: Operation) -> Nest:
     while around is not None:
         target = around.attributes.get(TARGET)
         if isinstance(target, DictionaryAttr):
-            bits = _whole(target, "mantissa_bits")
-            if not bits:
-                return nest
-            inputs = op.operands[: len(nest.ins)]
-            return in_passes(nest, tuple(mantissa_bits(_element(value.type)) for value in inputs), bits)
+            return in_passes_of(nest, op, _whole(target, MANTISSA_BITS))
         around = around.parent_op()
     return nest
+
+
+def in_passes_of(nest: Nest, op: Operation, bits: int | None) -> Nest:
+    """A nest of an operation with the passes of its products where a multiplier takes `bits` at a time; None: one."""
+    if not bits:
+        return nest
+    return in_passes(nest, tuple(mantissa_bits(_element(value.type)) for value in op.operands[: len(nest.ins)]), bits)
+
+
+def passes_of_factors(factors: Sequence[SSAValue], bits: int | None) -> int:
+    """The passes of a product of elements of two values where a multiplier takes `bits` at a time; None: one."""
+    return 1 if not bits else prod(-(-mantissa_bits(_element(value.type)) // bits) for value in factors)
 
 
 @lru_cache(maxsize=4096)

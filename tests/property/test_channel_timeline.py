@@ -1,12 +1,13 @@
 """The DRAM channel over time, tensor by tensor, and nests that run round-robin: sums equal the pipeline's."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from random import Random
 
 import pytest
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.timing import round_robin_timeline, timeline
 from npuc.compiler.analysis.timing.interleave import (
@@ -50,14 +51,14 @@ def assert_channel(found: Timeline, bits: int, machine: Machine) -> None:
         assert sum(shares) / count == pytest.approx(busy / found.ticks if found.ticks else 0, abs=1e-9)
 
 
-def moved_of(found: Timeline, machine: Machine) -> dict[str, int]:
+def moved_of(found: Timeline, machine: Machine) -> dict[str, Width]:
     """The bits of each tensor in the transfers, which do not overlap."""
     for one, other in zip(found.transfers, found.transfers[1:], strict=False):
         assert one.begin + one.ticks <= other.begin
         assert one.tile <= other.tile
-    sums: dict[str, int] = {}
+    sums: dict[str, Width] = {}
     for one in found.transfers:
-        sums[one.tensor] = sums.get(one.tensor, 0) + one.ticks // machine.channel_bits.denominator
+        sums[one.tensor] = sums.get(one.tensor, 0) + Fraction(one.ticks) / machine.channel_bits.denominator
     return sums
 
 

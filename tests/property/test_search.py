@@ -88,7 +88,7 @@ def test_best_of_all_in_place(m: int, n: int, k: int, product: str, sums: int) -
     nest, names = gemm(m, n, k), product.split()
     tensors = {t.name: t for t in nest.tensors.values()}
     out, lhs, rhs = (replace(tensors[name.removeprefix("d")], name=name) for name in names)
-    nest = replace(nest, ins=(lhs, rhs), outs=(out,), statements=(Statement(*names),))
+    nest = replace(nest, ins=(lhs, rhs), outs=(out,), statements=(Statement(out.name, lhs.name, rhs.name),))
     for spm in (7, 13):
         machine = Machine(Array(2, 2, "in-place"), spm, Fraction(3, 2), 1000.0, 4, True, 1, Energy(0.0, 1.0, 0.1))
         widths = of_bytes(nest, 1, sums)

@@ -30,6 +30,7 @@ from npuc.backends.roofline.iteration.rules import (
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep, Phase
 from npuc.backends.roofline.iteration.update import update_steps
 from npuc.compiler.analysis.nest.elements import element_bits
+from npuc.dialects.npu.widths import passes_of_factors
 from npuc.dialects.provenance import location_text, repeat_of, source_of
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.loss import CrossEntropyOp
@@ -227,8 +228,10 @@ class _Builder:
     def _step(
         self, layer: GraphLayer, phase: Phase, reads: tuple[int, ...], writes: tuple[int, ...], work: StepWork
     ) -> IterationStep:
-        main = layer.main
-        ops = self.conventions.ops_per_mac * work.macs + work.vector_ops
+        main, bits = layer.main, self.conventions.mantissa_bits
+        # Gradients have the type of the values that they are of.
+        passes = passes_of_factors(main.operands[:2], bits) if work.macs else 1
+        ops = self.conventions.ops_per_mac * work.macs * passes + work.vector_ops
         return IterationStep(
             layer.name,
             main.name,
@@ -243,6 +246,8 @@ class _Builder:
             source_of(main),
             width=element_bits(main.operands[0].type, self.conventions.element_bytes) if layer.matrix else 0,
             repeat=repeat_of(main),
+            passes=(passes,) if bits and work.macs else (),
+            mac_passes=passes * work.macs,
         )
 
 

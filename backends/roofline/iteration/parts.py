@@ -16,7 +16,7 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
-from npuc.compiler.analysis.nest.elements import element_bits, whole_bytes
+from npuc.compiler.analysis.nest.elements import Width, element_bits, whole_bytes
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Joined, Pieces
 from npuc.dialects.distributed import DistOp
@@ -29,7 +29,7 @@ class MemoryPart:
     """A piece of memory: elements of `width` bits in rows of `row` elements; once cut, it stands for its pieces."""
 
     elements: int
-    width: int
+    width: Width
     row: int
     pieces: list[MemoryPart] = field(default_factory=list["MemoryPart"])
 

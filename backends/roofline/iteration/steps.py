@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from npuc.compiler.analysis.nest.elements import Width
 from npuc.compiler.report import Phase
 
 TensorKind = Literal["input", "value", "weight", "gradient", "weight_gradient", "state"]
@@ -19,6 +20,7 @@ class Conventions:
     `loss`: the loss is a layer, or its gradient costs nothing. `update`: the optimizer runs at the end, right after a
     weight's gradient is complete, or not at all. `master_bytes`: bytes per element of the optimizer's states and, where
     the weights are narrower, of its copy of them. `prototype`: gradients that no layer writes are read from memory.
+    `mantissa_bits`: bits of a mantissa that a multiplier takes at a time, None for a whole one.
     """
 
     ops_per_mac: int = 2
@@ -29,6 +31,7 @@ class Conventions:
     update: Literal["end", "eager", "none"] = "end"
     master_bytes: int | None = None
     prototype: bool = False
+    mantissa_bits: int | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ class IterationStep:
     A tensor in both is changed in place. `matrix`: the layer is of type I (convolutions and products), else of type II.
     `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands. `whole`:
     tensors that have to be in the cache all together, even where the step streams. `repeat`: how often it runs, once
-    when its iteration is written out.
+    when its iteration is written out. `passes`: those of a product of each of its products through a multiplier, and
+    `mac_passes` those of all MACs; an operation of each counts in `ops`.
     """
 
     name: str
@@ -83,9 +87,11 @@ class IterationStep:
     loc: str | None = None
     source: str | None = None
     recomputed: bool = False
-    width: int = 0
+    width: Width = 0
     whole: frozenset[int] = frozenset()
     repeat: int = 1
+    passes: tuple[int, ...] = ()
+    mac_passes: int = 0
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
     """
     The steps of a function at the level npu.
 
-    Of the conventions only `ops_per_mac` and `element_bytes` have a meaning: the program says all else.
+    Of the conventions only `ops_per_mac`, `element_bytes` and `mantissa_bits` have a meaning: the program says all
+    else.
     """
     memory, block = Memory(func, conventions.element_bytes), func.body.block
     passing = block_residency(block).passing
@@ -36,7 +37,9 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
 
 
 def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions: Conventions) -> IterationStep:
-    main, product = unit.main, unit.contracts
+    main, product, bits = unit.main, unit.contracts, conventions.mantissa_bits
+    nests = unit.in_passes(bits)
+    passes = sum(nest.mac_passes for nest in nests) if bits else unit.macs
     whole = memory.numbered(memory.parts([*unit.resident, *passing]))
     reads = memory.numbered([*memory.read_by(unit), *memory.parts(passing)])
     return IterationStep(
@@ -47,7 +50,7 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         writes=memory.numbered(memory.parts(unit.writes)),
         macs=unit.macs,
         vector_ops=unit.vector_ops,
-        ops=conventions.ops_per_mac * unit.macs + unit.vector_ops,
+        ops=conventions.ops_per_mac * passes + unit.vector_ops,
         matrix=bool(product),
         loc=location_text(main),
         source=source_of(main),
@@ -55,6 +58,8 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         width=element_bits(product[0].operands[0].type, conventions.element_bytes) if product else 0,
         whole=frozenset(whole),
         repeat=repeat_of(main),
+        passes=tuple(s.passes for nest in nests for s in nest.statements) if bits else (),
+        mac_passes=passes,
     )
 
 

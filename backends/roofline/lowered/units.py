@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, SSAValue
 
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, InterleaveOp, MoveOp, VectorOp
+from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.vector import fused_with
+from npuc.dialects.npu.widths import in_passes_of
 
 WORK = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
@@ -47,6 +49,10 @@ class Unit:
     def macs(self) -> int:
         """Multiply-accumulates of all statements."""
         return sum(op.nest.macs for op in self.contracts)
+
+    def in_passes(self, bits: int | None) -> tuple[Nest, ...]:
+        """The nests of its contractions, whose multipliers take `bits` of a mantissa at a time; None: a whole one."""
+        return tuple(in_passes_of(op.nest, op, bits) for op in self.contracts)
 
     @property
     def vector_ops(self) -> int:

@@ -39,7 +39,7 @@ from npuc.compiler.analysis.lru.loops import Split, Walk
 from npuc.compiler.analysis.lru.tiles import Operation, PoolTiles
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.analysis.nest.elements import BYTE, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Width, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic
 from npuc.compiler.core.errors import CapacityError
 
@@ -60,8 +60,8 @@ class Walked:
     tensors: tuple[tuple[str, TensorTraffic], ...]
     operations: int
     compute: int
-    moved: int
-    head: int
+    moved: Width
+    head: Width
     peak: int
     end: Fraction
 
@@ -107,8 +107,8 @@ class _Count:
     read: list[int]
     operations: int = 0
     compute: int = 0
-    moved: int = 0
-    head: int = -1
+    moved: Width = 0
+    head: Width = -1
     peak: int = 0
     end: int = 0
 
@@ -271,13 +271,14 @@ class _Pool:
 
     def _traffic(
         self, walk: Walk, count: _Count, billed: set[int]
-    ) -> tuple[tuple[tuple[str, TensorTraffic], ...], int]:
+    ) -> tuple[tuple[tuple[str, TensorTraffic], ...], Width]:
         """
         The elements of each tensor that a walk moves, and the bits of those that no tile reaches.
 
         What is written of a sum is that of the first walk; `billed` are the sums of walks before.
         """
-        nest, spare, stored = walk.nest, 0, walk.widths.by_name(walk.nest)
+        nest, stored = walk.nest, walk.widths.by_name(walk.nest)
+        spare: Width = 0
         moved: dict[str, TensorTraffic] = {}
         seen: set[int] = set()
         for name, tensor in nest.tensors.items():

@@ -22,6 +22,7 @@ from npuc.compiler.analysis.nest.blocks import Ints, inside, is_plain
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Statement
+from npuc.dialects.npu.widths import Width
 
 
 @dataclass
@@ -68,8 +69,8 @@ class _Value:
 
     number: int
     output: bool
-    width: int
-    final: int
+    width: Width
+    final: Width
     blocks: list[_AxisBlocks]
     first: int = 0
 

@@ -16,7 +16,11 @@ from npuc.compiler.analysis.machine.fact import Fact as Fact
 from npuc.compiler.analysis.machine.table import PES, Machine, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
+from npuc.dialects.npu.widths import MANTISSA_BITS
 from npuc.dialects.npu.widths import TARGET as TARGET
+
+OF_MAPPINGS = frozenset((PES, MANTISSA_BITS))
+"""The facts of a target that says no more than mappings depend on."""
 
 
 def target_attr(facts: Mapping[str, Fact]) -> DictionaryAttr:
@@ -74,7 +78,7 @@ def machine_of(module: ModuleOp) -> Machine | None:
     does.
     """
     attr = module.attributes.get(TARGET)
-    if attr is None or (isinstance(attr, DictionaryAttr) and list(attr.data) == [PES]):
+    if attr is None or (isinstance(attr, DictionaryAttr) and PES in attr.data and attr.data.keys() <= OF_MAPPINGS):
         return None
     try:
         if not isinstance(attr, DictionaryAttr):

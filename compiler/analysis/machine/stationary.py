@@ -24,6 +24,7 @@ from npuc.compiler.analysis.machine.array import Array, Group
 from npuc.compiler.analysis.nest.blocks import lengths
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
+from npuc.dialects.npu.widths import Width
 
 Product = Literal["forward", "dx", "dw"]
 Side = Literal["out", "lhs", "rhs"]
@@ -252,9 +253,9 @@ def has_one_stationary_tile(nest: Nest, schedule: Schedule, array: Array) -> boo
     )
 
 
-def transposed(nest: Nest, width: Mapping[str, int]) -> dict[str, int]:
+def transposed(nest: Nest, width: Mapping[str, Width]) -> dict[str, Width]:
     """The tensors that a nest reads transposed (W for dX, X for dW), with their size in bits."""
-    found: dict[str, int] = {}
+    found: dict[str, Width] = {}
     for statement in nest.statements:
         product, x, w, _ = product_of(statement)
         if product != "forward":

@@ -47,9 +47,10 @@ class Energy:
     ]
     dram_pj_per_byte: Annotated[float, FromKey(DRAM_PJ, ENERGY, "energy of a DRAM access, pJ per byte", _has(DRAM_PJ))]
 
-    def joules(self, macs: int, spm_bytes: float, dram_bytes: float) -> float:
+    def joules(self, macs: int, spm_bytes: float | Fraction, dram_bytes: float | Fraction) -> float:
         """Energy of that much work, in joules."""
-        return 1e-12 * (macs * self.mac_pj + spm_bytes * self.spm_pj_per_byte + dram_bytes * self.dram_pj_per_byte)
+        spm, dram = float(spm_bytes) * self.spm_pj_per_byte, float(dram_bytes) * self.dram_pj_per_byte
+        return 1e-12 * (macs * self.mac_pj + spm + dram)
 
 
 def _has_cores(hardware: Description) -> bool:

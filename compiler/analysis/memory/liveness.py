@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from npuc.compiler.analysis.nest.elements import element_bits, whole_bytes
+from npuc.compiler.analysis.nest.elements import Width, element_bits, whole_bytes
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -116,7 +116,7 @@ class TensorSizes:
 
     def __init__(self, float_bytes: int | None):
         self.float_bytes = float_bytes
-        self.bits: dict[Attribute, int] = {}
+        self.bits: dict[Attribute, Width] = {}
 
     def bytes_of(self, value: SSAValue) -> int:
         """The bytes of a tensor; 0 of anything else."""

@@ -40,12 +40,12 @@ class TensorTraffic:
         return self.read * stored + self.resumed * more, self.write * stored + self.spilled * more
 
 
-def moved_bits(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> int:
+def moved_bits(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> Width:
     """All bits that move between DRAM and SPM."""
     return sum(read + write for read, write in bits_by_tensor(nest, moved, widths).values())
 
 
-def bits_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[int, int]]:
+def bits_by_tensor(nest: Nest, moved: Mapping[str, TensorTraffic], widths: Bits) -> dict[str, tuple[Width, Width]]:
     """The bits read and written of each tensor."""
     stored, sums = widths.by_name(nest), widths.with_sums(nest)
     return {name: t.bits(stored[name], sums[name]) for name, t in moved.items()}

@@ -21,7 +21,7 @@ from npuc.compiler.analysis.machine.compute import cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import has_one_stationary_tile
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem, best_round_robin
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.programs.published_order import published_order
@@ -214,7 +214,7 @@ def _round_robin_floor(problem: InterleaveProblem, objective: Objective) -> floa
         return 0.0
     moved = _round_robin_bits(problem)
     if objective == "traffic":
-        return moved
+        return float(moved)
     return max(cycles_lower_bound(problem.nests, machine.array), ceil(moved / machine.channel_bits))
 
 
@@ -228,10 +228,10 @@ def _fused_floor(fused: FusedNest | None, machine: Machine, objective: Objective
     return max(cycles_lower_bound((fused.nest,), machine.array), ceil(moved / machine.channel_bits))
 
 
-def _round_robin_bits(problem: InterleaveProblem) -> int:
+def _round_robin_bits(problem: InterleaveProblem) -> Width:
     """The bits that round-robin nests move at least: those of each alone, less the inputs that fit SPM as a whole."""
     spm, pairs = problem.machine.spm_bytes, list(zip(problem.nests, problem.widths, strict=True))
-    apart = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)
+    apart: Width = sum(lower_bound_bits(nest, spm, own) for nest, own in pairs)
     seen: set[int] = set()
     for number, (nest, own) in enumerate(pairs):
         whole = footprint(nest, Schedule())

@@ -17,7 +17,7 @@ from math import inf
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import BYTE, footprint_bytes, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Width, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.candidates import ALIKE
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -166,13 +166,13 @@ def joint_cost(together: RoundRobin, problem: InterleaveProblem, *, energy: bool
     return ExactCost(float(timing.time), float(timing.moved), joules)
 
 
-def array_bits(together: RoundRobin, machine: Machine, widths: Widths) -> int:
+def array_bits(together: RoundRobin, machine: Machine, widths: Widths) -> Width:
     """The bits that the array reads from SPM and writes to it."""
     works = zip(together.nests, widths, interleaved_compute(together, machine.array), strict=True)
     return sum(own.with_sums(nest)[name] * count for nest, own, work in works for name, count in work.accesses.items())
 
 
-def sent_bits(together: RoundRobin, widths: Widths) -> int:
+def sent_bits(together: RoundRobin, widths: Widths) -> Width:
     """The bits between DRAM and SPM."""
     moves = zip(together.nests, widths, interleaved_traffic(together), strict=True)
     return sum(moved_bits(nest, of, own) for nest, own, of in moves)

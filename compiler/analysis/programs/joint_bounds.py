@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from functools import lru_cache
 
 from npuc.compiler.analysis.nest.bounds import Certificate, capacity, compulsory
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, whole_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, whole_bytes
 from npuc.compiler.analysis.nest.fusion import NestPart, same_dimensions, union
 from npuc.compiler.analysis.timing.interleave import Widths
 from npuc.dialects.npu.contract import operand_tensors
@@ -76,7 +76,7 @@ def _merged(nests: tuple[Nest, ...], keys: Sequence[dict[str, Hashable]], widths
     sources = [operands[part][number] for part, number in joined.sources]
     if len(set(sources)) < len(sources):
         return None
-    least: dict[Hashable, int] = {}
+    least: dict[Hashable, Width] = {}
     for nest, names, own in zip(nests, keys, widths, strict=True):
         for name, width in own.by_name(nest).items():
             least[names[name]] = min(width, least.get(names[name], width))

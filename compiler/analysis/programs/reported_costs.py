@@ -16,7 +16,7 @@ from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import transposed
 from npuc.compiler.analysis.machine.table import ENERGIES, Machine
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
-from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -31,7 +31,7 @@ class ReportedCost:
     """Cycles, bits between DRAM and SPM, and energy in joules, None where the machine has no energies."""
 
     cycles: int
-    moved: int
+    moved: Width
     joules: float | None
 
     def score(self, objective: Objective) -> float:
@@ -115,17 +115,17 @@ def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode
     return _reported_cost(Fraction(whole), moved, moved + accessed, together.mac_passes, machine)
 
 
-def _reported_cost(time: Fraction, moved: int, spm: int, macs: int, machine: Machine) -> ReportedCost:
+def _reported_cost(time: Fraction, moved: Width, spm: Width, macs: int, machine: Machine) -> ReportedCost:
     joules = None if machine.energy is None else machine.energy.joules(macs, spm / BYTE, moved / BYTE)
     return ReportedCost(ceil(time), moved, joules)
 
 
-def _accessed(nest: Nest, work: Compute, widths: Bits) -> int:
+def _accessed(nest: Nest, work: Compute, widths: Bits) -> Width:
     """The bits that the array reads from SPM and writes to it."""
     return sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
 
 
-def _turned(nest: Nest, machine: Machine, widths: Bits) -> int:
+def _turned(nest: Nest, machine: Machine, widths: Bits) -> Width:
     """The bits read and written where tensors are transposed through memory first."""
     if machine.array.dataflow != "in-place" or machine.transpose != "explicit":
         return 0

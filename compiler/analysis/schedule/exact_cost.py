@@ -8,7 +8,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
-from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -60,7 +60,7 @@ def exact_costs(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, 
     return ExactCost(float(timing.time), timing.moved, joules, ceil(timing.time))
 
 
-def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, moved: int) -> float | None:
+def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, moved: Width) -> float | None:
     """The energy of a schedule that moves so many bits on the DRAM channel; None where the machine does not say it."""
     if machine.energy is None:
         return None

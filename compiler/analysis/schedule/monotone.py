@@ -52,7 +52,7 @@ from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -188,7 +188,7 @@ def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objectiv
     )
 
 
-def _cost(nest: Nest, machine: Machine, time: float, moved: int, spm: int) -> ExactCost:
+def _cost(nest: Nest, machine: Machine, time: float, moved: Width, spm: Width) -> ExactCost:
     """Cycles, bits on the channel, and the energy for these and so many bits in and out of SPM."""
     energy = machine.energy
     return ExactCost(time, moved, None if energy is None else energy.joules(nest.mac_passes, spm / BYTE, moved / BYTE))

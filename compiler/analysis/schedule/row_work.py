@@ -53,7 +53,7 @@ class RowWork:
         """A lower bound of the cycles, as those of `of` are."""
         return self.cycles
 
-    def _statement(self, statement: Statement) -> tuple[Grid, Grid]:
+    def _statement(self, statement: Statement) -> tuple[Grid, Reals]:
         own = row_stationary(self.array)
         roles = roles_of(self.nest, statement)
         tables = _Tables(self.groups, roles)
@@ -61,9 +61,9 @@ class RowWork:
         # The first sums of all are not taken back.
         first = sums * touched(self.nest.tensors[roles.out], self.nest.sizes)
 
-        def costs(mapping: PassMapping) -> tuple[Grid, Grid, Grid]:
+        def costs(mapping: PassMapping) -> tuple[Grid, Grid, Reals]:
             found = tables.factors(mapping)
-            bits = inputs * found.inputs + filters * found.weights + 2 * sums * found.sums - first
+            bits: Reals = inputs * found.inputs + filters * found.weights + 2.0 * sums * found.sums - first
             return busiest(found, own), moved_words(found), bits
 
         best, *others = map(costs, choices(self.nest, statement, self.array))

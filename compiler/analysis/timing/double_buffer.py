@@ -27,7 +27,7 @@ from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, core_traffic
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_parts, epilogue_sequence
 from npuc.compiler.analysis.timing.recurrence import Run
@@ -42,9 +42,9 @@ class Timing:
 
     time: Fraction
     compute: int
-    moved: int
-    head: int
-    tail: int
+    moved: Width
+    head: Width
+    tail: Width
 
     @property
     def cycles(self) -> int:
@@ -84,7 +84,7 @@ def pipeline(
     return _timing(sequence, work, machine, sequence.moved)
 
 
-def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: int) -> Timing:
+def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: Width) -> Timing:
     """The time of one core that has the channel for itself and moves `moved` bits in all."""
     rate = machine.channel_bits
     if machine.double_buffer:
@@ -106,7 +106,7 @@ class CoreRun:
     part: CorePart
     sequence: TileSequence
     machine: Machine
-    moved: int
+    moved: Width
 
     def timing(self) -> Timing:
         """The core's time and traffic."""

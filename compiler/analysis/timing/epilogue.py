@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.cores import core_count
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, contract_widths, element_bits, size_bytes
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork
 from npuc.dialects.npu import ContractOp, VectorOp
@@ -41,13 +41,13 @@ class Epilogue:
     """
 
     output: str
-    moved: int
+    moved: Width
     ops: Fraction
     once: int
     stored: bool
 
 
-def stream_cycles(ops: int, moved: int, machine: Machine) -> int:
+def stream_cycles(ops: int, moved: Width, machine: Machine) -> int:
     """The cycles of vector work or moves by themselves, through SPM: both at once, or one after the other."""
     work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(moved)
     return max(work, transfer) if machine.double_buffer else work + transfer

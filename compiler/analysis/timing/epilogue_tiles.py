@@ -15,7 +15,7 @@ from math import ceil, prod
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.nest.blocks import is_plain
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.tile_blocks import Moved, Place
 from npuc.compiler.analysis.timing.tiles import TileBuilder
@@ -60,7 +60,7 @@ class _EpilogueBuilder(TileBuilder):
         """The sequence, with the vector unit's cycles in total and on the last blocks."""
         return self._with_work(self.sequence(tile_loaded=False), self.whole())
 
-    def part(self, place: Place, spare: int) -> TileSequence:
+    def part(self, place: Place, spare: Width) -> TileSequence:
         return self._with_work(super().part(place, spare), place)
 
     def _with_work(self, sequence: TileSequence, place: Place) -> TileSequence:

@@ -16,7 +16,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.timing.double_buffer import Timing
 from npuc.compiler.analysis.timing.recurrence import Run
@@ -45,7 +45,7 @@ def interleaved_sequence(together: RoundRobin, array: Array, widths: Widths) -> 
         tile_sequence(nest, schedule, array, width, isolated=True)
         for nest, schedule, width in zip(together.nests, together.schedules, widths, strict=True)
     ]
-    heads = [sequence.head for sequence in own]
+    heads: list[Width] = [sequence.head for sequence in own]
     for blocks in shared_blocks(together):
         for number, name in blocks[1:]:
             nest = together.nests[number]

@@ -13,9 +13,10 @@ from npuc.compiler.analysis.machine.stationary import placement
 from npuc.compiler.analysis.timing.sequence import SequenceNode
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.widths import Width
 
 
-def leaves(node: SequenceNode, moved: int) -> Iterator[tuple[SequenceNode, int]]:
+def leaves(node: SequenceNode, moved: Width) -> Iterator[tuple[SequenceNode, Width]]:
     """The tile operations in order, each with the bits that move before it."""
     if not node.items:
         yield node, moved

@@ -13,6 +13,7 @@ from collections import deque
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.dialects.npu.widths import Width
 
 SHORT = 64
 """The longest queue of pending operations for which results are remembered."""
@@ -99,7 +100,7 @@ class Run:
         self.load, self.comp, self.base, self.last, self.held, queue = state
         self.queue = deque(queue)
 
-    def step(self, moved: int, cycles: int) -> None:
+    def step(self, moved: Width, cycles: int) -> None:
         """One tile operation that moves bits."""
         queue, base = self.queue, self.base
         held = self.held + moved
@@ -123,7 +124,7 @@ class Run:
         queue.append((moved, self.comp - self.last))
         self.load, self.base, self.last, self.held = load, base, self.comp, held
 
-    def end(self, node: SequenceNode, moved: int) -> int:
+    def end(self, node: SequenceNode, moved: Width) -> int:
         """
         The end of the computation of a node, `moved` bits before its first operation, with nothing before it.
 
@@ -139,7 +140,7 @@ class Run:
         self.node(node, moved)
         return self.comp
 
-    def node(self, node: SequenceNode, moved: int) -> None:
+    def node(self, node: SequenceNode, moved: Width) -> None:
         """All operations of a node, `moved` bits before the first."""
         if not node.loads:
             if moved:
@@ -165,12 +166,12 @@ class Run:
         self.comp, self.base, self.last, self.held = end + found[1], end + found[2], end + found[3], found[4]
         self.queue = deque(found[5])
 
-    def _items(self, node: SequenceNode, moved: int) -> None:
+    def _items(self, node: SequenceNode, moved: Width) -> None:
         for number, (child, before, count) in enumerate(node.items):
             before = before if number else moved
             self.repeat(child, before, count)
 
-    def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
+    def repeat(self, child: SequenceNode, moved: Width, count: int) -> None:
         """`count` equal parts, `moved` bits before each: runs them until the state repeats, and extrapolates."""
         if count == 1:
             self.node(child, moved)
@@ -200,7 +201,7 @@ class Run:
         self.load, self.comp = self.load + ticks, self.comp + ticks
         self.base, self.last = self.base + ticks, self.last + ticks
 
-    def _coast(self, child: SequenceNode, moved: int, count: int) -> int:
+    def _coast(self, child: SequenceNode, moved: Width, count: int) -> int:
         """
         Runs as many repetitions as provably wait for nothing, at most `count`; returns their number.
 
@@ -232,7 +233,7 @@ class Run:
             self.node(child, moved)
         return count
 
-    def _jump(self, leaf: SequenceNode, moved: int, count: int) -> None:
+    def _jump(self, leaf: SequenceNode, moved: Width, count: int) -> None:
         """
         `count` equal operations that wait for nothing, at once, with the queue that they leave.
 
@@ -267,7 +268,7 @@ class Run:
             behind -= size
         return True
 
-    def _profile(self, node: SequenceNode, moved: int) -> _Profile:
+    def _profile(self, node: SequenceNode, moved: Width) -> _Profile:
         key = (node, moved)
         found = self.profiles.get(key)
         if found is not None:

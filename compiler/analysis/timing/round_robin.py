@@ -14,6 +14,7 @@ from typing import TypeAlias
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.edge import FoldRun, in_order, lengths_beside, wait
 from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.dialects.npu.widths import Width
 
 Run: TypeAlias = tuple[SequenceNode, int, int]
 """A node, the bits that move before each of its runs, how often it runs."""
@@ -74,7 +75,7 @@ class _Interleaver:
         return found
 
 
-def _inside(node: SequenceNode, moved: int, count: int) -> list[Run]:
+def _inside(node: SequenceNode, moved: Width, count: int) -> list[Run]:
     """What one run of a node consists of, the first part last."""
     if not node.items:
         return [(node, moved, count)]

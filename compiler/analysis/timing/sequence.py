@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.machine.edge import FoldRun
+from npuc.dialects.npu.widths import Width
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class SequenceNode:
     items: tuple[tuple[SequenceNode, int, int], ...]
     cycles: int
     first: int
-    moved: int = 0
+    moved: Width = 0
     loads: int = 0
     ends: FoldRun | None = None
     waits: int = 0
@@ -39,13 +40,13 @@ class TileSequence:
     """
 
     root: SequenceNode
-    head: int
-    tail: int
-    spare: int
+    head: Width
+    tail: Width
+    spare: Width
     vector: int = 0
     beside: int = 0
 
     @property
-    def moved(self) -> int:
+    def moved(self) -> Width:
         """The bits of all transfers."""
         return self.head + self.root.moved + self.tail + self.spare

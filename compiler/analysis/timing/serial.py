@@ -3,6 +3,7 @@
 from npuc.compiler.analysis.machine.table import Machine
 from npuc.compiler.analysis.timing.recurrence import Run, RunState
 from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.dialects.npu.widths import Width
 
 
 class Serial:
@@ -16,7 +17,7 @@ class Serial:
         """When the last transfer ends: what follows waits for the array."""
         return self.comp
 
-    def repeat(self, child: SequenceNode, moved: int, count: int) -> None:
+    def repeat(self, child: SequenceNode, moved: Width, count: int) -> None:
         self.comp += count * ((moved + child.moved) * self.per_bit + child.cycles * self.per_cycle)
 
     def state(self) -> RunState:

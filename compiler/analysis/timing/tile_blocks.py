@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from npuc.compiler.analysis.nest.axes import AxisTable, AxisTables, Counts
 from npuc.compiler.analysis.nest.blocks import Stream, is_plain, streams
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -34,8 +34,8 @@ class Moved:
     """
 
     stream: Stream
-    width: int
-    final: int
+    width: Width
+    final: Width
     plain: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
     """Of each axis that is one dimension: the dimension's number, and (loop, step) of what cuts it here."""
     tables: tuple[int, ...]
@@ -84,7 +84,7 @@ class Blocks:
         """Whether a tensor's block changes within an iteration of `level`."""
         return any(p > level and place.extents[n] > step for p, n, step in moved.cuts)
 
-    def _written(self, number: int, moved: Moved, level: int, place: Place, *, finished: bool) -> int:
+    def _written(self, number: int, moved: Moved, level: int, place: Place, *, finished: bool) -> Width:
         """
         The bits written of an accumulator's last block inside an iteration of `level`.
 
@@ -95,7 +95,7 @@ class Blocks:
             final = 0
         return moved.width * elements + (moved.final - moved.width) * final
 
-    def _loaded(self, number: int, moved: Moved, level: int, inner: Place) -> int:
+    def _loaded(self, number: int, moved: Moved, level: int, inner: Place) -> Width:
         """The elements read when the first block inside an iteration comes in."""
         elements, new, _ = self._block(moved, level, inner, last=False)
         if moved.stream.kind != "accumulator":

@@ -16,7 +16,7 @@ from dataclasses import replace
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.core_classes import LoopClasses, loop_classes
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.timing.neighbours import Neighbours
 from npuc.compiler.analysis.timing.sequence import SequenceNode, TileSequence
 from npuc.compiler.analysis.timing.tile_blocks import Blocks, Place
@@ -84,7 +84,7 @@ class TileBuilder(Blocks):
             yield self.part(place, spare)
             spare = 0
 
-    def part(self, place: Place, spare: int) -> TileSequence:
+    def part(self, place: Place, spare: Width) -> TileSequence:
         """What the core at a place inside all loops over cores does."""
         level = self.schedule.core_depth - 1
         head = tail = 0

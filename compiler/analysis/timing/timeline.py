@@ -22,7 +22,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.streaming_array import streaming_alone
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.timing.double_buffer import core_runs, pipeline, slowest_core
 from npuc.compiler.analysis.timing.operations import (
     edge_waits,
@@ -63,7 +63,7 @@ class TimeWalk:
     alike: bool
     channel: list[Busy] = field(default_factory=list[Busy])
 
-    def part(self, child: SequenceNode, streamed: SequenceNode, moved: int, count: int) -> Iterator[Stretch]:
+    def part(self, child: SequenceNode, streamed: SequenceNode, moved: Width, count: int) -> Iterator[Stretch]:
         """The stretches of `count` equal parts; `streamed` is the same part on an array without fill and drain."""
         run, begin, state, sent = self.run, self.run.comp, self.run.state(), self.run.sent
         run.repeat(child, moved, count)
@@ -190,7 +190,7 @@ def timeline_of(
     )
 
 
-def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode, head: int) -> Iterator[Piece]:
+def _pieces(nest: Nest, schedule: Schedule, machine: Machine, root: SequenceNode, head: Width) -> Iterator[Piece]:
     """The first tile operations, as many as have at most `FOLDS` folds; at least the first folds of the first one."""
     array, run = machine.array, run_of(machine)
     p = run.per_cycle

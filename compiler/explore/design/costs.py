@@ -77,8 +77,8 @@ class Work:
 
     @property
     def macs(self) -> int:
-        """The MACs of one run."""
-        return sum(one.macs for one in self.statements)
+        """The MACs of one run, each as often as it takes passes through a multiplier."""
+        return sum(one.mac_passes for one in self.statements)
 
     @property
     def least_l1(self) -> int:

@@ -114,7 +114,7 @@ def _least_time(work: Contraction, array: PeArray, space: MapSpace) -> float:
     read, written = float(_read(work, whole)[0]), float(tile(work, "O", whole)[0])
     most, begins = max(read, written), space.levels * float(_transfer(array, np.full(1, float(INPUTS)))[0])
     offchip = ceil(most * array.offchip_cycles / array.offchip_bw)
-    return max(ceil(work.macs / (array.num_pes * array.lanes)) + begins, ceil(most / array.noc_bw), offchip)
+    return max(ceil(work.mac_passes / (array.num_pes * array.lanes)) + begins, ceil(most / array.noc_bw), offchip)
 
 
 def _energy(work: Contraction, costs: AccessCosts, elements: ElementBuffers | None) -> float:
@@ -124,7 +124,7 @@ def _energy(work: Contraction, costs: AccessCosts, elements: ElementBuffers | No
     received = inputs if elements is None else max(inputs, elements.least_received(work))
     l1 = 4 * work.macs + received
     # A millionth of a millionth, for sums that are rounded in another order.
-    return (costs.l2 * l2 + costs.l1 * l1 + costs.offchip * (inputs + outputs) + work.macs) * (1 - 1e-12)
+    return (costs.l2 * l2 + costs.l1 * l1 + costs.offchip * (inputs + outputs) + work.mac_passes) * (1 - 1e-12)
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,8 @@ class _Partial:
         read, written = _read(work, self._whole), tile(work, "O", self._whole)
         most = np.maximum(read, written)
         found = np.maximum(np.ceil(most / array.noc_bw), np.ceil(most * array.offchip_cycles / array.offchip_bw))
-        found = np.maximum(found, np.ceil(self._work(0, self._whole).prod(axis=0) / array.lanes) + self._begins)
+        passes = work.passes * self._work(0, self._whole).prod(axis=0)
+        found = np.maximum(found, np.ceil(passes / array.lanes) + self._begins)
         if array.noc_latency < 1:  # transfers then take a cycle less than their elements
             return found
         found = np.maximum(found, np.ceil(read / array.noc_bw) + self._first_work)
@@ -214,7 +215,8 @@ class _Partial:
         """The work of the first step of the outermost level, transfers inside of it included."""
         work: Floats = np.ones(self.widths.shape[2:])
         if len(self.tiles):
-            work = np.ceil(self._work(1, self._given(1)).prod(axis=0) / self.array.lanes)
+            passes = self.work.passes * self._work(1, self._given(1)).prod(axis=0)
+            work = np.ceil(passes / self.array.lanes)
         for level in range(1, len(self.widths)):
             work = work + self._first(level)
         return work

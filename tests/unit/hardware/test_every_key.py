@@ -110,6 +110,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "array.fill": Case("per-fold"),
         "array.drain": Case("full"),
         "array.accumulator_bits": Case(16),
+        "array.mantissa_bits": Case(2),
         "array.edge_elements": Case(64),
         "array.multicast": Case(True, MANY_CORES),
         "array.reduction": Case("on-chip", MANY_CORES),
@@ -140,6 +141,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
     "roofline": {
+        "array.mantissa_bits": Case(2),
         "dram.kind": Case("HBM2e"),
         "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
         "array.cores": Case(4),
@@ -178,6 +180,7 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "precision": Case("f16"),
         "clock_mhz": Case(10.0),
         "array.accumulator_bits": Case(16, {"memory.element_bytes": 2}),
+        "array.mantissa_bits": Case(2),
         "memory.spm_kib": Case(0.1),
         "memory.element_bytes": Case(8),
         "dram.gb_per_s": Case(0.1),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    Attribute,
     Builtin,
     Float8E4M3FNType,
     Float8E5M2Type,
@@ -22,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import Func
 from xdsl.interpreter import Interpreter
 from xdsl.interpreters.func import FuncFunctions
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 

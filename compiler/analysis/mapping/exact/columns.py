@@ -67,7 +67,7 @@ def priced(counts: dict[str, Floats], array: PeArray) -> dict[str, Floats]:
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
     offchip = offchip_accesses(table, table["incomplete"])
-    table["energy_total_mac_units"] = energy(l2, l1, table["num_macs"], offchip, array.costs)
+    table["energy_total_mac_units"] = energy(l2, l1, table["mac_passes"], offchip, array.costs)
     table["energy_nj_csv"] = NANOJOULES * table["energy_total_mac_units"]
     table["area_csv"] = area(table["l2_size_req"], table["l1_size_req"], array)
     table["power_csv"] = power(table["l2_size_req"], table["l1_size_req"], array)
@@ -78,7 +78,7 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: 
     """Room, accesses and MACs, in elements."""
     steps = run.steps
     macs = run.by_entry(run.nodes.sizes.take(steps.node, axis=1).prod(axis=0))
-    table: dict[str, Floats] = {"num_macs": macs}
+    table: dict[str, Floats] = {"num_macs": macs, "mac_passes": work.passes * macs}
     for role in ROLES:
         name = NAMES[role]
         table[f"{name}_l2_size_req"] = 2 * tile(work, role, run.entries.temporal)

@@ -41,10 +41,11 @@ class TensorAxis:
 
 @dataclass(frozen=True)
 class Contraction:
-    """`O += I * W` over named dimensions."""
+    """`O += I * W` over named dimensions; a product takes so many `passes` through a multiplier, a cycle each."""
 
     dims: tuple[tuple[str, int], ...]
     tensors: tuple[tuple[TensorAxis, ...], ...]
+    passes: int = 1
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -70,7 +71,12 @@ class Contraction:
         axes = tuple(
             tuple(TensorAxis(tuple((names[d], c) for d, c in axis.terms)) for axis in tensor) for tensor in self.tensors
         )
-        return Contraction(tuple((names[d], size) for d, size in self.dims), axes)
+        return Contraction(tuple((names[d], size) for d, size in self.dims), axes, self.passes)
+
+    @property
+    def mac_passes(self) -> int:
+        """The passes of all multiply-accumulates through multipliers."""
+        return self.passes * self.macs
 
     @property
     def macs(self) -> int:
@@ -104,7 +110,7 @@ def contraction_of_statement(nest: Nest, statement: Statement) -> Contraction:
     tensors = (nest.tensors[name] for name in (statement.lhs, statement.rhs, statement.out))
     found = tuple(_axes(nest, tensor) for tensor in tensors)
     assert len(found) == len(ROLES)
-    return Contraction(nest.dims, found)
+    return Contraction(nest.dims, found, statement.passes)
 
 
 def _axes(nest: Nest, tensor: Tensor) -> tuple[TensorAxis, ...]:

@@ -12,7 +12,7 @@ from math import inf
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.schedule.array_work import times_every_edge
 from npuc.compiler.analysis.schedule.candidates import space_of
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
@@ -43,7 +43,7 @@ def part_floor(part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], 
     return floor
 
 
-def spared_bits(part: Nest, widths: Bits, beside: Beside) -> int:
+def spared_bits(part: Nest, widths: Bits, beside: Beside) -> Width:
     """The bits that a core moves at least less beside others than alone, on top of what transfers serve several."""
     stored = widths.by_name(part)
     return sum(stored[name] * touched(part.tensors[name], part.sizes) for name in beside.spared)

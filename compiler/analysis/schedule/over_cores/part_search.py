@@ -8,7 +8,7 @@ from math import prod
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.cores import core_count, first_part
-from npuc.compiler.analysis.nest.elements import Bits
+from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
 from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.core_search import best_on_core, core_search, near_on_core
@@ -157,14 +157,14 @@ class PartSearch:
         read += [(start.name, out.dims - start.dims) for out, start in starts if start is not None]
         return {name: prod(-(-nest.sizes[lo.dim] // lo.step) for lo in loops if lo.dim in dims) for name, dims in read}
 
-    def _spared(self, candidate: CandidatePartition, part: Nest) -> int:
+    def _spared(self, candidate: CandidatePartition, part: Nest) -> Width:
         """The bits that a part moves alone and not beside others: its rest, and what sums do not that pass on chip."""
         rest = self._rest(part)
         if self.machine.reduction == "dram":
             return rest
         return rest + min(spared_bits(part, self.widths, one) for one in self._beside(candidate, part))
 
-    def _rest(self, part: Nest) -> int:
+    def _rest(self, part: Nest) -> Width:
         """The bits of what other parts touch of an output with windows."""
         stored = self.widths.by_name(part)
         tensors = (*part.outs, *(start for start in part.starts if start is not None))

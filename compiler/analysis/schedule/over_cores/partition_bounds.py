@@ -11,7 +11,7 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, is_plain, touched
 from npuc.compiler.analysis.nest.core_classes import reached_positions
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
-from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost
@@ -30,8 +30,8 @@ class ChannelTensor:
     tensor: Tensor
     is_sum: bool
     touched: int
-    stored: int
-    sums: int
+    stored: Width
+    sums: Width
     among: frozenset[str]
 
     @cached_property
@@ -51,7 +51,7 @@ class PartitionBounds:
         self.untouched = sum(bits for _, bits in self.rest)
         self.on_chip = machine.reduction == "on-chip"
         self.after = self._after_transfers()
-        self.known_channel: dict[Loops, int] = {}
+        self.known_channel: dict[Loops, Width] = {}
         self.stages: tuple[Callable[[Loops], float], ...] = (self.of_elements,)
         if objective in ("time", "edp"):
             self.stages = self.of_elements, self.of_work
@@ -88,7 +88,7 @@ class PartitionBounds:
             return max(time, self._busiest(loops, *self.of_cores(loops)))
         return self._of_classes(loops)
 
-    def channel(self, loops: Loops) -> int:
+    def channel(self, loops: Loops) -> Width:
         """The least bits on the DRAM channel: every core moves what it touches once."""
         found = self.known_channel.get(loops)
         if found is None:
@@ -100,7 +100,7 @@ class PartitionBounds:
         return found
 
     @cached_property
-    def _used(self) -> int:
+    def _used(self) -> Width:
         """The bits of all touched elements."""
         return sum(one.touched * one.stored for one in self.moved)
 
@@ -122,7 +122,7 @@ class PartitionBounds:
             visited = visited // max(1, whole) * axis_sum(axis, size, cuts)
         return visited
 
-    def _bits(self, one: ChannelTensor, visited: int, parts: int) -> int:
+    def _bits(self, one: ChannelTensor, visited: int, parts: int) -> Width:
         """
         The bits on the channel of a tensor whose parts have `visited` elements together, each for `parts` cores.
 
@@ -152,7 +152,7 @@ class PartitionBounds:
         """The cores that a transfer of a tensor serves."""
         return self._parts(one, loops) if self.machine.multicast and not one.is_sum else 1
 
-    def of_cores(self, loops: Loops) -> Iterator[int]:
+    def of_cores(self, loops: Loops) -> Iterator[Width]:
         """
         The least bits of touched elements that the first core is billed for, and its neighbours, which go on with its
         sums: of what a transfer brings to several cores its share.
@@ -170,7 +170,7 @@ class PartitionBounds:
 
     def _of_core(
         self, extents: Mapping[str, int], later: set[str], before: str | None, readers: Mapping[str, int]
-    ) -> int:
+    ) -> Width:
         """
         The least bits of a core with these extents, where other cores come after it along some dimensions, and before
         it along one or none; inputs and starts are billed to so many `readers` in equal shares.
@@ -211,7 +211,7 @@ class PartitionBounds:
                 spm += part.cores * sum(sums[name] * accesses.get(name, 0) for name in sums)
         return self._value(time, least, spm)
 
-    def _transfers(self, bits: int, untouched: int) -> float:
+    def _transfers(self, bits: Width, untouched: Width) -> float:
         """
         The least time in which cores move so many bits together, and beside these those of elements that no statement
         touches, which move at any time: after the last load of a core come fill and drain.
@@ -219,7 +219,7 @@ class PartitionBounds:
         rate = self.machine.channel_bits
         return max(float(Fraction(bits) / rate) + self.after, float(Fraction(bits + untouched) / rate))
 
-    def _after_transfers(self) -> int:
+    def _after_transfers(self) -> Width:
         """
         The least cycles from a core's last load to the end beside the last store.
 
@@ -228,7 +228,7 @@ class PartitionBounds:
         array = self.machine.array
         return 0 if self.machine.multicast or self.on_chip or array.skips_reloads else array.op_overhead
 
-    def _value(self, time: float, moved: int, spm: int) -> float:
+    def _value(self, time: float, moved: Width, spm: Width) -> float:
         """The objective for lower bounds of cycles, of bits on the channel and of bits in and out of scratchpads."""
         energy = self.machine.energy
         joules = None if energy is None else energy.joules(self.nest.mac_passes, spm / BYTE, moved / BYTE)
