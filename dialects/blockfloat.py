@@ -18,7 +18,9 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-LIMITS: Final = {"mantissa": (1, 24), "group": (1, 4096), "exponent": (1, 8)}
+from npuc.dialects.formats import EXPONENT, GROUP, MANTISSA, BlockFloat
+
+LIMITS: Final = {"mantissa": MANTISSA, "group": GROUP, "exponent": EXPONENT}
 """The least and the largest value of each parameter of the type."""
 SIGNIFICANDS: Final = {"f16": 11, "bf16": 8, "tf32": 11, "f32": 24, "f64": 53, "f80": 64, "f128": 113}
 """The bits of a significand, its leading one included, of the floats of IEEE 754 and of those that are like them."""
@@ -48,7 +50,12 @@ class BlockFloatType(ParametrizedAttribute, TypeAttribute):
     @property
     def bits(self) -> Fraction:
         """The bits of a value: its sign, its mantissa, and its share of the exponent of its group."""
-        return 1 + self.mantissa.data + Fraction(self.exponent.data, self.group.data)
+        return self.format.bits
+
+    @property
+    def format(self) -> BlockFloat:
+        """The values that there are, to round to."""
+        return BlockFloat(self.mantissa.data, self.group.data, self.exponent.data)
 
     def verify(self) -> None:
         for name, (least, most) in LIMITS.items():

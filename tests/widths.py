@@ -7,8 +7,9 @@ from random import Random
 from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.widths import PLAIN
 
-BLOCKS = tuple(BlockFloatType(*own).bits for own in ((4, 16, 3), (2, 32, 3), (3, 8, 5), (1, 64, 7)))
+BLOCKS = tuple(PLAIN.element_bits(BlockFloatType(*own)) for own in ((4, 16, 3), (2, 32, 3), (3, 8, 5), (1, 64, 7)))
 """Bits of elements that share an exponent: fractions, in groups whose sums are exact as floats, too."""
 
 

@@ -14,7 +14,6 @@ that fact it takes one, whatever the types.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import TypeAlias, cast
@@ -32,8 +31,11 @@ TARGET = "npu.target"
 MANTISSA_BITS = "mantissa_bits"
 """The fact of a target that says how many bits of either mantissa a multiplier takes at a time."""
 BYTE = 8
-Width: TypeAlias = int | Fraction
-"""Bits of an element, or a sum of such."""
+Width: TypeAlias = int
+"""
+Bits of an element, or a sum of such: an integer, or of block floating point a `Fraction`, which counts as one. Analyses
+add, multiply, compare and divide bits, and round them up to bytes, all of which is exact for both.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Widths:
     def element_bits(self, type_: Attribute) -> Width:
         """The bits of an element of a type, or of a tensor of it."""
         element = _element(type_)
-        return element.bits if isinstance(element, BlockFloatType) else self._whole_bits(element)
+        return cast("Width", element.bits) if isinstance(element, BlockFloatType) else self._whole_bits(element)
 
     def _whole_bits(self, element: Attribute) -> int:
         if isinstance(element, AnyFloat) and self.element_bytes is not None and element.bitwidth >= SHORTEST:

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import Bits, Width
+from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.timing import round_robin_timeline, timeline
 from npuc.compiler.analysis.timing.interleave import (
@@ -51,14 +51,14 @@ def assert_channel(found: Timeline, bits: int, machine: Machine) -> None:
         assert sum(shares) / count == pytest.approx(busy / found.ticks if found.ticks else 0, abs=1e-9)
 
 
-def moved_of(found: Timeline, machine: Machine) -> dict[str, Width]:
+def moved_of(found: Timeline, machine: Machine) -> dict[str, Fraction]:
     """The bits of each tensor in the transfers, which do not overlap."""
     for one, other in zip(found.transfers, found.transfers[1:], strict=False):
         assert one.begin + one.ticks <= other.begin
         assert one.tile <= other.tile
-    sums: dict[str, Width] = {}
+    sums: dict[str, Fraction] = {}
     for one in found.transfers:
-        sums[one.tensor] = sums.get(one.tensor, 0) + Fraction(one.ticks) / machine.channel_bits.denominator
+        sums[one.tensor] = sums.get(one.tensor, Fraction(0)) + Fraction(one.ticks) / machine.channel_bits.denominator
     return sums
 
 

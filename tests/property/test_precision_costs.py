@@ -21,7 +21,7 @@ from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.report import Report
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
-from npuc.dialects.npu.widths import in_passes
+from npuc.dialects.npu.widths import PLAIN, in_passes
 from tests.row_arrays import draw_row_array
 from tests.schedules import gemm
 
@@ -52,7 +52,7 @@ ENERGY = Energy(1.0, 0.5, 5.0)
 
 def counted(nest: Nest, mantissas: tuple[int, int], chunk: int) -> tuple[Nest, Bits]:
     """A product of blocks of these mantissas, and the widths of its tensors."""
-    blocks = [BlockFloatType(mantissa, 16, 3).bits for mantissa in mantissas]
+    blocks = [PLAIN.element_bits(BlockFloatType(mantissa, 16, 3)) for mantissa in mantissas]
     return in_passes(nest, mantissas, chunk), Bits((*blocks, 32), (32,))
 
 

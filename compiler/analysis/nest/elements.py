@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
-from typing import Protocol
+from typing import Protocol, cast
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
@@ -96,14 +96,14 @@ class Bits:
 
 def real(bits: Width) -> float:
     """Bits for arrays of floats: an integer as it is, a fraction as the nearest float."""
-    return bits if isinstance(bits, int) else float(bits)
+    return bits.numerator if bits.denominator == 1 else float(bits)
 
 
 def common_unit(*widths: Width) -> Width:
     """The largest width of which all are multiples; an integer where they are."""
     scale = lcm(*(width.denominator for width in widths))
     found = gcd(*((width * scale).numerator for width in widths))
-    return found if scale == 1 else Fraction(found, scale)
+    return found if scale == 1 else cast("Width", Fraction(found, scale))
 
 
 def element_bits(type_: Attribute, float_bytes: int | None) -> Width:

@@ -1,6 +1,6 @@
 """Passes of products over chunks of mantissas: counts, cycles beside elements that take chunks, what reports say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from random import Random
 from typing import Any, TypeAlias
@@ -58,11 +58,11 @@ def bfp(mantissa: int) -> str:
     return str(BlockFloatType(mantissa, 16, 3))
 
 
-def scored(types: Sequence[str], backend: str = "cycle", **overrides: Any) -> Report:
+def scored(types: Sequence[str], backend: str = "cycle", overrides: Mapping[str, Any] | None = None) -> Report:
     """A layer's step with these element types of weights, activations and gradients."""
     w, a, g = types
     source = LAYER.format(w=w, a=a, g=g)
-    return compile_source(source, "mlir", backend=backend, hardware={**MACHINE, **overrides})
+    return compile_source(source, "mlir", backend=backend, hardware={**MACHINE, **(overrides or {})})
 
 
 def passes(report: Report) -> list[int]:
@@ -91,14 +91,13 @@ def worked(x: Matrix, w: Matrix, bits: int, counts: tuple[int, int]) -> tuple[Ma
     while done < m * n * len(shifts):
         before, over = [row.copy() for row in right], [row.copy() for row in down]
         for i, j in product(range(m), range(n)):
-            step = cycle - i if j == 0 else None
-            own = before[i][j - 1] if j else ((left[i][step], step) if step in range(len(shifts)) else None)
-            right[i][j] = own
+            step = cycle - i
+            enters = (left[i][step], step) if 0 <= step < len(shifts) else None
+            right[i][j] = own = before[i][j - 1] if j else enters
             if own is None:
                 continue
             value, number = own
-            other = over[i - 1][j] if i else above[j][number]
-            down[i][j] = other
+            down[i][j] = other = over[i - 1][j] if i else above[j][number]
             sums[i, j] += value * other << shifts[number]
             done += 1
         cycle += 1
@@ -175,7 +174,7 @@ def test_utilization_counts_passes() -> None:
 
 
 def test_narrow_types_keep_their_bytes_beside_one_width_of_floats() -> None:
-    report = scored([bfp(4), "f8E5M2", "f32"], **{"memory.element_bytes": 2})
+    report = scored([bfp(4), "f8E5M2", "f32"], overrides={"memory.element_bytes": 2})
     forward, backward = report.ops
     assert forward.tensors["W"].read_bytes == -(-96 * 32 * 83 // (16 * 8))
     assert forward.tensors["X"].read_bytes == 64 * 96
