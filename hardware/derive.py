@@ -203,24 +203,19 @@ _TYPED: tuple[tuple[str, Callable[[Callable[..., Answer]], Callable[..., Answer]
     (PRECISION, _by_precision),
 )
 _MAC_WORDS = "a multiplication, and an addition of 32 bits"
+_AREA_WORDS = "MACs, the arithmetic alone"
 _SIDE, _LEAK = "wires half as long as a side of the array", "leakage of its area"
 _TECHNOLOGY = (
     Rule("energy.mac_pj", ("technology.model",), "MAESTRO's constant, where not npuc's model holds", _mac_of_model),
     Rule("energy.mac_pj", ("array.mantissa_bits", NODE), "a pass: its multiplication, an addition of 32 bits", _pass),
-    *(
-        Rule("energy.mac_pj", (key, NODE), "a multiplication, and an addition of 32 bits", by(_mac))
-        for key, by in _TYPED
-    ),
+    *(Rule("energy.mac_pj", (key, NODE), _MAC_WORDS, by(_mac)) for key, by in _TYPED),
     Rule("energy.spm_pj_per_byte", (NODE, "memory.spm_kib"), "an SRAM of that size", _spm),
     *(Rule("energy.edge_pj_per_byte", (key, NODE, *_ARRAY[:2]), _SIDE, by(_edge)) for key, by in _TYPED),
     Rule("energy.vector_pj", (NODE,), "the mean of a multiplication and an addition of f32", _vector),
     Rule("energy.dram_pj_per_byte", (KIND,), "the kind of memory", _memory_energy),
     Rule("dram.gb_per_s", (KIND, "dram.channels", "array.cores"), "a core's part of all channels", _memory_rate),
     Rule("dram.gb_per_s", (KIND, "array.cores"), "a core's part of one channel", _one_channel),
-    *(
-        Rule("area.array_mm2", (key, NODE, *_ARRAY), "MACs, the arithmetic alone", by(_array_area))
-        for key, by in _TYPED
-    ),
+    *(Rule("area.array_mm2", (key, NODE, *_ARRAY), _AREA_WORDS, by(_array_area)) for key, by in _TYPED),
     Rule("area.vector_mm2", (NODE, "vector.lanes", "array.cores"), "f32 arithmetic alone", _vector_area),
     Rule("area.spm_mm2", (NODE, "memory.spm_kib", "array.cores"), "SRAM cells over their part of a memory", _spm_area),
     Rule("area.dram_mm2", (KIND, "dram.capacity_mib"), "that of a kind on the chip, else 0", _memory_area),
