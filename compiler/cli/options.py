@@ -16,6 +16,7 @@ from npuc.compiler.core.options import (
     CHUNK_POLICIES,
     CONVENTIONS,
     MAX_OPS,
+    METHODS,
     PLAN_OBJECTIVES,
     PRECISIONS,
     QUANTIZE,
@@ -136,6 +137,14 @@ class Optimisation(Group):
     quantize: Annotated[
         str | None,
         typer.Option("--quantize", metavar=QUANTIZE, help="Convert operands of products to formats of few bits."),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="|".join(METHODS),
+            help="A step of a training with predicted gradients: backward pass, or predictions.",
+        ),
     ] = None
     load: Load = None
     before: Annotated[

@@ -57,6 +57,12 @@ ZERO_STAGES = (0, 1, 2, 3)
 What of parameters that all devices have each keeps a part of (ZeRO): nothing; the optimizer's states; gradients, too;
 the parameters themselves, too.
 """
+Method = Literal["bp", "gp", "gp-ideal"]
+METHODS: tuple[Method, ...] = get_args(Method)
+"""
+The steps of a training with predicted gradients: `bp` by the backward pass, in which a predictor learns; `gp` by its
+predictions; `gp-ideal` by gradients that cost nothing.
+"""
 RECOMPUTE = "none|full|every=K|optimal=GIB"
 """How activations may be run again in the backward pass in place of being stored."""
 QUANTIZE = "none|bfp-low|bfp-mid|bfp-high|fast[=STEPS]|fp8|int8|FORMAT"
@@ -148,6 +154,7 @@ class ProgramKeywords(TypedDict, total=False):
     bucket_mib: float | Literal["best"] | None
     recompute: str | None
     quantize: str | None
+    method: str | None
     load: Sequence[str]
     before: Sequence[str]
     after: Sequence[str]
@@ -174,8 +181,8 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
-    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`. `collectives` is one of `CHUNK_POLICIES`, `chunks` None
-    the number of `DEFAULT_CHUNKS`.
+    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `method` one of `METHODS`. `collectives` is one of
+    `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
     `bucket_mib` None sums each gradient alone, before other work goes on; `best` are the buckets of the shortest step.
     """
 
@@ -207,6 +214,7 @@ class Options:
     bucket_mib: float | Literal["best"] | None = None
     recompute: str | None = None
     quantize: str | None = None
+    method: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()
     after: Sequence[str] = ()

@@ -29,7 +29,11 @@ def check_meaning(options: Options, scored: Scored, varied: Sequence[str] = ()) 
             if is_given:
                 raise _meaningless(name, scored, "schedules nothing", f"-b {DEFAULT}")
     stages = options.zero in ZERO_STAGES[1:-1]
-    for name, is_given in (("--recompute", options.recompute not in (None, "none")), ("--zero=1 and =2", stages)):
+    for name, is_given in (
+        ("--recompute", options.recompute not in (None, "none")),
+        ("--method", options.method is not None),
+        ("--zero=1 and =2", stages),
+    ):
         if is_given and all(model.derives_backward for model, _ in scored):
             raise _meaningless(name, scored, "derives the backward pass itself", f"-b {DEFAULT}")
     if options.mapping is not None or "mapping" in varied:

@@ -22,6 +22,7 @@ from npuc.compiler.core.options import (
     DEFAULT_TOLERANCE,
     LEVELS,
     MAX_DEVICES,
+    METHODS,
     OBJECTIVES,
     PLAN_OBJECTIVES,
     PRECISIONS,
@@ -41,6 +42,7 @@ from npuc.compiler.core.options import (
 from npuc.compiler.driver.devices import PARALLELIZE
 from npuc.compiler.driver.levels.asked import (
     BUCKET_GRADIENTS,
+    PREDICT_GRADIENTS,
     QUANTIZE,
     RECOMPUTE,
     SCHEDULE_COLLECTIVES,
@@ -66,9 +68,11 @@ CHOICES: tuple[tuple[str, str, tuple[object, ...]], ...] = (
     ("zero", "stage of ZeRO", ZERO_STAGES),
     ("tables", "placement of tables", (None, *TABLE_PLACEMENTS)),
     ("collectives", "policy of collectives", CHUNK_POLICIES),
+    ("method", "method", (None, *METHODS)),
 )
 
 
+_ONE_OF_THEM = "leave out one of them"
 # How a step is shared, which says nothing of one device: keyword and default.
 PLAN_OPTIONS: Mapping[str, object] = {
     "parallel": None,
@@ -146,6 +150,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
     buckets_pass(options.get("bucket_mib"))
     _check_devices(options)
     _check_asked(options)
+    _check_method(options)
 
 
 def check_tolerance_given(value: object) -> None:
@@ -202,18 +207,19 @@ def _check_asked(options: Mapping[str, Any]) -> None:
     """Raise `UsageError` for keywords that ask for a pass that -p has, or for one of the backward pass without one."""
     named = names_in(options.get("pipeline") or "")
     shares = options.get("devices", 1) != 1 or options.get("mesh") is not None
-    again, stage = options.get("recompute"), zero_stage(options.get("zero"))
+    again, stage, method = options.get("recompute"), zero_stage(options.get("zero")), options.get("method")
     for option, asked, step in (
         ("--devices", shares, PARALLELIZE),
         ("--recompute", again is not None, RECOMPUTE),
         ("--quantize", options.get("quantize") is not None, QUANTIZE),
+        ("--method", method is not None, PREDICT_GRADIENTS),
         ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
         ("--collectives", options.get("collectives", CHUNK_POLICIES[0]) != CHUNK_POLICIES[0], SCHEDULE_COLLECTIVES),
         ("--chunks", options.get("chunks") is not None, SCHEDULE_COLLECTIVES),
         ("--bucket-mib", options.get("bucket_mib") is not None, BUCKET_GRADIENTS),
     ):
         if asked and step in named:
-            raise UsageError(f"{option} and the pass {step} of -p say the same", hint="leave out one of them")
+            raise UsageError(f"{option} and the pass {step} of -p say the same", hint=_ONE_OF_THEM)
     if options.get("plan_objective") == "memory" and stage in ZERO_STAGES[1:-1]:
         raise UsageError(
             f"--plan-objective memory does not apply with --zero={stage}: plans know the memory of stages 0 and 3",
@@ -222,7 +228,22 @@ def _check_asked(options: Mapping[str, Any]) -> None:
     if again is not None and recompute_pass(again) is not None and options.get("inference"):
         raise UsageError(
             f"--recompute {again} does not apply with --inference: there is no backward pass",
-            hint="leave out one of them",
+            hint=_ONE_OF_THEM,
+        )
+
+
+def _check_method(options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for options beside which a step with predicted gradients means nothing."""
+    method, again = options.get("method"), options.get("recompute")
+    if method is None:
+        return
+    if options.get("inference"):
+        raise UsageError(f"--method {method} does not apply with --inference: nothing is trained", hint=_ONE_OF_THEM)
+    if options.get("devices", 1) != 1 or options.get("mesh") is not None:
+        raise UsageError(f"--method {method} does not apply to several devices: a predictor is of one")
+    if method != METHODS[0] and again is not None and recompute_pass(again) is not None:
+        raise UsageError(
+            f"--recompute {again} does not apply with --method {method}: there is no backward pass", hint=_ONE_OF_THEM
         )
 
 

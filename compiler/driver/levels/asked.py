@@ -1,6 +1,7 @@
 """
-The passes that options ask for beside those of -O or -p: to share the step, to shard its update, to run activations
-again, to convert operands of products, to sum gradients in buckets, to move data between devices in chunks.
+The passes that options ask for beside those of -O or -p: to share the step, to predict gradients, to shard its update,
+to run activations again, to convert operands of products, to sum gradients in buckets, to move data between devices in
+chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -25,9 +26,17 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
     from npuc.hardware import Hardware
 
-RECOMPUTE, SHARD_UPDATES, QUANTIZE = "recompute", "shard-updates", "quantize"
+RECOMPUTE, SHARD_UPDATES, QUANTIZE, PREDICT_GRADIENTS = "recompute", "shard-updates", "quantize", "predict-gradients"
 BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES = "bucket-gradients", "schedule-collectives"
-ASKED = (PARALLELIZE, SHARD_UPDATES, RECOMPUTE, QUANTIZE, BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES)
+ASKED = (
+    PARALLELIZE,
+    PREDICT_GRADIENTS,
+    SHARD_UPDATES,
+    RECOMPUTE,
+    QUANTIZE,
+    BUCKET_GRADIENTS,
+    SCHEDULE_COLLECTIVES,
+)
 """What options ask for, and so is told of, as what is named."""
 _GIB = 1024
 """MiB in one."""
@@ -75,6 +84,12 @@ def _one_format(part: str, text: str) -> str:
             f"--quantize {text}: {error}",
             hint="for example bfp-low, fast=1000, 'bfp<4, 16, 3>', 'weights:int8; activations:f8e4m3'",
         ) from None
+
+
+def method_pass(method: str) -> str:
+    """The pass that `--method` asks for, in place of autodiff."""
+    phase, _, ideal = method.partition("-")
+    return f"{PREDICT_GRADIENTS}{{phase={phase}{' predictor=ideal' if ideal else ''}}}"
 
 
 def collectives_pass(policy: str, chunks: int | None) -> str | None:
@@ -132,9 +147,13 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     added = [] if again is None else [again]
     if options.devices > 1 and options.zero in ZERO_STAGES[1:-1]:
         added.insert(0, f"{SHARD_UPDATES}{{stage={options.zero}}}")
+    if options.method is not None:
+        place = next((n for n, name in enumerate(_names(steps)) if name in (AUTODIFF, LOWER)), len(steps))
+        steps = [*steps[:place], method_pass(options.method), *steps[place:]]
     names = _names(steps)
     below = names.index(LOWER) if LOWER in names else len(names)
-    whole = max((n + 1 for n, name in enumerate(names) if name in (AUTODIFF, PARALLELIZE)), default=below)
+    makers = (AUTODIFF, PARALLELIZE, PREDICT_GRADIENTS)
+    whole = max((n + 1 for n, name in enumerate(names) if name in makers), default=below)
     moved = (buckets_pass(options.bucket_mib), collectives_pass(options.collectives, options.chunks))
     last = [step for step in moved if step is not None] if options.devices > 1 else []
     formats = quantize_pass(options.quantize)
@@ -151,7 +170,9 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
 def asks_passes(options: Options) -> bool:
     """Whether options ask for passes beside those of -O or -p."""
     again = options.recompute is not None and recompute_pass(options.recompute) is not None
-    return options.devices > 1 or again or quantize_pass(options.quantize) is not None
+    if options.devices > 1 or again or options.method is not None:
+        return True
+    return quantize_pass(options.quantize) is not None
 
 
 def _names(steps: Sequence[str]) -> list[str]:
@@ -159,9 +180,17 @@ def _names(steps: Sequence[str]) -> list[str]:
 
 
 def check_backward(module: ModuleOp, options: Options) -> None:
-    """Raise `UsageError` where activations are to be run again in a program that will have no backward pass."""
+    """
+    Raise `UsageError` where activations are to be run again in a program that will have no backward pass, or gradients
+    predicted in one that is not trained.
+    """
     from npuc.compiler.driver.levels.preset import state_of
 
+    if options.method is not None and not (state := state_of(module)).has_loss and not state.is_step:
+        raise UsageError(
+            f"--method {options.method} does not apply: the program has no loss, so that nothing is trained",
+            hint="leave out --method, or add a loss to the network",
+        )
     if options.recompute is None or recompute_pass(options.recompute) is None:
         return
     state = state_of(module)
