@@ -40,6 +40,7 @@ NAMES = (
         "parallel",
         "network",
         "training",
+        "predicted-gradients",
         "devices",
         "scalesim",
         "chakra",

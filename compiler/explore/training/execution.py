@@ -165,6 +165,12 @@ class Execution:
             options = {k: v for k, v in all_options.items() if k not in NOT_RUN}
             if options.get("before") or options.get("after"):  # of passes that a program which is scored has
                 options["level"] = "npu"
+            if options.get("method") == "gp-ideal":
+                raise UsageError(
+                    f"{training.name}: program '{name}' is priced, not executed: nobody knows the gradients of an "
+                    "ideal predictor",
+                    hint='method = "gp", or leave out --run and --until',
+                )
             made = self._runnable(run_options(cast("RunKeywords", {**options, "seed": seed})))
             same = next((one for one in found.values() if one.inputs == made.inputs), made)
             found[name] = replace(made, data=same.data, price=price)

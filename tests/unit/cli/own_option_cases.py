@@ -36,6 +36,8 @@ OWN = {
     "network --exact-plan": Case("--exact-plan", "--parallel joint"),
     "network --quiet": Case("-q", "--set maestro.num_pes=2"),
     **{f"{verb} --recompute": Case("--recompute full", command=command) for verb, command in DEEP.items()},
+    "opt --method": Case("--method gp", "-O0"),
+    "run --method": Case("--method gp", "--steps 2"),
     **{f"{verb} --tables": Case("--tables rows", "--devices 4", command) for verb, command in WORDS.items()},
     "run --debug-only": Case("--debug-only lower-to-npu,lower-vector", "-O 0"),
     "run --devices": Case("--devices 4", "--statistics"),

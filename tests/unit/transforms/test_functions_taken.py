@@ -24,10 +24,10 @@ def test_one_function_is_expected(verb: list[str], tmp_path: Path, capsys: pytes
     assert ":5:1: error: found 2 functions: @f, @g, expected one" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["parallelize{devices=2}", "autodiff", "recompute"])
+@pytest.mark.parametrize("name", ["parallelize{devices=2}", "autodiff", "predict-gradients", "recompute"])
 def test_plain_numbers_are_no_arguments_of_a_step(name: str) -> None:
     text = NUMBER
-    if name == "autodiff":
+    if name in ("autodiff", "predict-gradients"):
         text = text.replace("-> tensor<2xf32>", "-> (tensor<2xf32>, tensor<f32> {train.loss})").replace(
             "func.return %b : tensor<2xf32>",
             '%l = train.dot_loss %b, %b {layer = "l"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>\n'
