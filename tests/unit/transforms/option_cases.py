@@ -192,6 +192,7 @@ FACTS = {
     "reduction": "on-chip",
     "tile-m": "2",
     "accumulator-bits": "16",
+    "mantissa-bits": "2",
     "edge-elements": "2",
     "policy": "lru",
     "ifmap-words": "12",
