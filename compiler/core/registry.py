@@ -65,7 +65,7 @@ class Registry(Generic[EntryT]):
         if self.file is None:
             found = {path.stem.replace("_", "-") for place in places for path in place.glob("[!_]*.py")}
         else:
-            found = {path.parent.name for place in places for path in place.glob(f"*/{self.file}.py")}
+            found = {path.parent.name.replace("_", "-") for place in places for path in place.glob(f"*/{self.file}.py")}
         return tuple(sorted(found, key=lambda name: (name != self.default, name)))
 
     def names(self) -> tuple[str, ...]:
@@ -94,7 +94,8 @@ class Registry(Generic[EntryT]):
 
     def _found(self, name: str) -> EntryT:
         if name in self.own:
-            where = name.replace("-", "_") if self.file is None else f"{name}.{self.file}"
+            place = name.replace("-", "_")
+            where = place if self.file is None else f"{place}.{self.file}"
             return cast(EntryT, getattr(import_module(f"{self.package}.{where}"), self.attribute))
         others = published(self.group)
         if name not in others:

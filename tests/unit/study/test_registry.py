@@ -108,6 +108,7 @@ def test_own_studies_have_a_folder_each() -> None:
         "libra",
         "themis",
         "thesis",
+        "training-methods",
     )
 
 
@@ -123,6 +124,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.igo.layers import PRESETS as IGO
     from npuc.studies.libra.settings import PRESETS as LIBRA
     from npuc.studies.thesis.settings import PRESETS as THESIS
+    from npuc.studies.training_methods.study import PRESETS as METHODS
 
     known = {
         "congestion": CONGESTION,
@@ -134,6 +136,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
         "libra": LIBRA,
         "themis": THEMIS,
         "thesis": THESIS,
+        "training-methods": METHODS,
     }
     assert STUDIES.get(name).presets == tuple(known[name])
 
@@ -148,7 +151,7 @@ def test_one_from_outside_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == '{"preset": "many", "networks": 1}'
     assert Path("r.csv").read_text() == "a,b"
     assert run_command(["list", "studies"]) == 0
-    assert "sums        Sums of small numbers; presets few, many" in capsys.readouterr().out.splitlines()
+    assert "sums              Sums of small numbers; presets few, many" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.usefixtures("outside")
@@ -174,7 +177,7 @@ def test_one_that_takes_plot_draws(capsys: pytest.CaptureFixture[str], target: s
     ("arguments", "status", "error"),
     [
         (["sums", "--network", "a", "--network", "b"], 2, "one network at most"),
-        (["sums", "-D", "batch=2"], 2, "-D is an option of the studies crosscheck, igo and thesis"),
+        (["sums", "-D", "batch=2"], 2, "-D is an option of the studies crosscheck, igo, thesis and training-methods"),
         (["sums", "--preset", "man"], 2, "did you mean 'many'?"),
         (["fails"], 1, "study 'fails' failed: KeyError"),
         (["fails", "--plot", "a.png"], 2, "the study fails draws nothing"),

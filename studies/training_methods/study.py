@@ -1,0 +1,186 @@
+"""All methods on one network: each priced as a whole training, and run for a while where that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite
+from typing import Literal, get_args
+
+from xdsl.dialects.func import FuncOp
+
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.running.lower import lowered_source
+from npuc.compiler.driver.running.options import run_options
+from npuc.compiler.explore.training.asked import AskedRuns
+from npuc.compiler.explore.training.phases import Unit
+from npuc.compiler.explore.training.price import Pricing
+from npuc.compiler.explore.training.result import TrainingCost, TrainingResult
+from npuc.compiler.explore.training.target import WINDOW, Target
+from npuc.compiler.transforms.quantize.operands import layers_in_order
+from npuc.frontends.source import Source
+from npuc.studies.training_methods.methods import Method, methods
+
+Preset = Literal["priced", "executed"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
+EPOCHS = 90
+STEPS_PER_EPOCH = 1000
+"""Of what is priced; a step of all methods takes the same batch, so that only the schedule depends on them."""
+EXECUTED_STEPS = 60
+SEEDS = 3
+MARGIN = 1.05
+"""A method is at the loss of plain training where it is within 5 % of it: seeds of plain training differ by as much."""
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """
+    A method beside plain training: what a whole training costs, and what a short one learned.
+
+    `error` says why a method does not apply to the network; then there are no figures. Of runs there are means over the
+    seeds: `loss` and `accuracy` of the last ten steps, `steps_to_loss` and `seconds_to_loss` until the mean of ten
+    losses is within 5 % of that at the end of plain training, of the runs that came there, which are `reached`.
+    """
+
+    method: str
+    changes: str
+    source: str
+    seconds: float | None = None
+    gain: float | None = None
+    energy_j: float | None = None
+    energy_gain: float | None = None
+    dram_bytes: float | None = None
+    peak_bytes: int | None = None
+    loss: float | None = None
+    accuracy: float | None = None
+    reached: int | None = None
+    steps_to_loss: float | None = None
+    seconds_to_loss: float | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodsResults:
+    """The study: its rows, plain training first, and the trainings that they are from, for the picture."""
+
+    preset: Preset
+    network: str
+    hardware: str
+    backend: str
+    length: str
+    seeds: int
+    data: str | None
+    rows: tuple[MethodRow, ...]
+    trainings: TrainingResult
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class MethodsStudy:
+    """Prices each method on a source, and runs it; `said` gets warnings of compilations."""
+
+    source: Source
+    backend: str
+    options: CompileKeywords
+    preset: Preset
+    dataset: str | None = None
+
+    def chosen(self) -> tuple[Method, ...]:
+        """The methods, for the number of layers that the network has."""
+        module = lowered_source(self.source, run_options({"level": "npu", **self._defines()}), {}, set())
+        func = next(op for op in module.ops if isinstance(op, FuncOp))
+        return methods(len(layers_in_order(func)))
+
+    def run(self, chosen: Sequence[Method], advance: Callable[[str, int], None]) -> MethodsResults:
+        """The results. Raises what plain training raises; another method that fails is a row that says why."""
+        unit: Unit = "epochs" if self.preset == "priced" else "steps"
+        length = EPOCHS if self.preset == "priced" else EXECUTED_STEPS
+        said: list[str] = []
+        pricing = Pricing(self.source, self.backend, self.options, said.append)
+        asked = AskedRuns(run=self.preset == "executed", dataset=self.dataset, seeds=SEEDS)
+        found: list[tuple[Method, TrainingResult | str]] = []
+        for number, method in enumerate(chosen):
+            training = method.training(unit, length, STEPS_PER_EPOCH if unit == "epochs" else None)
+            try:
+                priced = pricing.result([training])
+                found.append((method, asked.executed(self.source, self.options, [training], priced)))
+            except NpucError as error:
+                if not number:
+                    raise
+                found.append((method, error.message))
+            advance(method.name, 1)
+        (_, plain), *_ = found
+        assert isinstance(plain, TrainingResult)
+        goal = _goal(plain.trainings[0])
+        rows = tuple(_row(method, one, plain.trainings[0], goal) for method, one in found)
+        costs = tuple(one.trainings[0] for _, one in found if isinstance(one, TrainingResult))
+        together = TrainingResult(plain.title, plain.source, plain.hardware, plain.backend, costs, None, plain.data)
+        return MethodsResults(
+            self.preset,
+            plain.title,
+            plain.hardware,
+            plain.backend,
+            f"{length} {unit}",
+            SEEDS if self.preset == "executed" else 0,
+            plain.data,
+            rows,
+            together,
+            tuple(dict.fromkeys(said)),
+        )
+
+    def _defines(self) -> CompileKeywords:
+        defines = self.options.get("defines")
+        return {"defines": defines} if defines else {}
+
+
+def _goal(plain: TrainingCost) -> float | None:
+    """The loss that plain training has at its end, as the mean over seeds of its last ten steps; None if not run."""
+    ends = [_end(run.losses) for run in plain.runs]
+    return fsum(ends) / len(ends) if ends and all(map(isfinite, ends)) else None
+
+
+def _end(losses: Sequence[float | None]) -> float:
+    last = [float("inf") if one is None else one for one in losses[-WINDOW:]]
+    return fsum(last) / len(last)
+
+
+def _row(method: Method, found: TrainingResult | str, plain: TrainingCost, goal: float | None) -> MethodRow:
+    if isinstance(found, str):
+        return MethodRow(method.name, method.changes, method.source, error=found)
+    (cost,) = found.trainings
+    peaks = [one.peak_bytes for one in cost.programs]
+    energy, base = cost.energy_j, plain.energy_j
+    came = [*_reached(cost, goal)]
+    accuracies = [fsum(run.accuracies[-WINDOW:]) / WINDOW for run in cost.runs if len(run.accuracies) >= WINDOW]
+    return MethodRow(
+        method.name,
+        method.changes,
+        method.source,
+        cost.seconds,
+        plain.seconds / cost.seconds,
+        energy,
+        None if energy is None or base is None else base / energy,
+        cost.dram_bytes,
+        max(peaks),
+        _mean([_end(run.losses) for run in cost.runs]),
+        _mean(accuracies),
+        len(came) if cost.runs else None,
+        _mean([steps for steps, _ in came]),
+        _mean([seconds for _, seconds in came]),
+    )
+
+
+def _reached(cost: TrainingCost, goal: float | None) -> Iterator[tuple[float, float]]:
+    """After how many steps, and after what time, runs come to a loss; those that do."""
+    if goal is None:
+        return
+    target = Target("loss", goal * MARGIN)
+    for run in cost.runs:
+        steps = target.reached([float("inf") if one is None else one for one in run.losses])
+        if steps is not None:
+            yield float(steps), run.seconds[steps - 1]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fsum(values) / len(values) if values else None
