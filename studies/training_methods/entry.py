@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 NETWORKS = {"priced": "samples:resnet18", "executed": str(Path(__file__).parent / "small.dsl")}
 MACHINE = "tpu-v4"
+MULTIPLIERS: Mapping[str, object] = {"array.mantissa_bits": 2}
+"""That of FAST: a multiplier takes two bits of either mantissa at a time, so that each format has a price."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class TrainingMethods(Study):
         options: CompileKeywords = {"precision": "f32", "hardware": asked.hardware or MACHINE}
         if asked.defines:
             options["defines"] = asked.defines
-        if asked.settings:
-            options["overrides"] = asked.settings
+        if asked.settings or not asked.hardware:
+            options["overrides"] = asked.settings or MULTIPLIERS
         study = MethodsStudy(open_source(names[0]), "cycle", options, cast("Any", asked.preset))
         chosen = study.chosen()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 from typing import Literal, get_args
@@ -29,8 +29,8 @@ STEPS_PER_EPOCH = 1000
 """Of what is priced; a step of all methods takes the same batch, so that only the schedule depends on them."""
 EXECUTED_STEPS = 60
 SEEDS = 3
-MARGIN = 1.05
-"""A method is at the loss of plain training where it is within 5 % of it: seeds of plain training differ by as much."""
+GOAL_STEPS = 40
+"""The loss to come to is that of plain training after so many steps, which leaves time for slower methods."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MethodRow:
 
     `error` says why a method does not apply to the network; then there are no figures. Of runs there are means over the
     seeds: `loss` and `accuracy` of the last ten steps, `steps_to_loss` and `seconds_to_loss` until the mean of ten
-    losses is within 5 % of that at the end of plain training, of the runs that came there, which are `reached`.
+    losses is that of plain training from the same seed after 40 steps, of the runs that came there, `reached`.
     """
 
     method: str
@@ -67,6 +67,7 @@ class MethodsResults:
     preset: Preset
     network: str
     hardware: str
+    settings: Mapping[str, object]
     backend: str
     length: str
     seeds: int
@@ -112,14 +113,14 @@ class MethodsStudy:
             advance(method.name, 1)
         (_, plain), *_ = found
         assert isinstance(plain, TrainingResult)
-        goal = _goal(plain.trainings[0])
-        rows = tuple(_row(method, one, plain.trainings[0], goal) for method, one in found)
+        rows = tuple(_row(method, one, plain.trainings[0]) for method, one in found)
         costs = tuple(one.trainings[0] for _, one in found if isinstance(one, TrainingResult))
         together = TrainingResult(plain.title, plain.source, plain.hardware, plain.backend, costs, None, plain.data)
         return MethodsResults(
             self.preset,
             plain.title,
             plain.hardware,
+            self.options.get("overrides") or {},
             plain.backend,
             f"{length} {unit}",
             SEEDS if self.preset == "executed" else 0,
@@ -134,31 +135,26 @@ class MethodsStudy:
         return {"defines": defines} if defines else {}
 
 
-def _goal(plain: TrainingCost) -> float | None:
-    """The loss that plain training has at its end, as the mean over seeds of its last ten steps; None if not run."""
-    ends = [_end(run.losses) for run in plain.runs]
-    return fsum(ends) / len(ends) if ends and all(map(isfinite, ends)) else None
-
-
 def _end(losses: Sequence[float | None]) -> float:
     last = [float("inf") if one is None else one for one in losses[-WINDOW:]]
     return fsum(last) / len(last)
 
 
-def _row(method: Method, found: TrainingResult | str, plain: TrainingCost, goal: float | None) -> MethodRow:
+def _row(method: Method, found: TrainingResult | str, plain: TrainingCost) -> MethodRow:
     if isinstance(found, str):
         return MethodRow(method.name, method.changes, method.source, error=found)
     (cost,) = found.trainings
     peaks = [one.peak_bytes for one in cost.programs]
-    energy, base = cost.energy_j, plain.energy_j
-    came = [*_reached(cost, goal)]
+    seconds, energy = _spent(cost)
+    base = plain.energy_j
+    came = [*_reached(cost, plain)]
     accuracies = [fsum(run.accuracies[-WINDOW:]) / WINDOW for run in cost.runs if len(run.accuracies) >= WINDOW]
     return MethodRow(
         method.name,
         method.changes,
         method.source,
-        cost.seconds,
-        plain.seconds / cost.seconds,
+        seconds,
+        plain.seconds / seconds,
         energy,
         None if energy is None or base is None else base / energy,
         cost.dram_bytes,
@@ -171,12 +167,25 @@ def _row(method: Method, found: TrainingResult | str, plain: TrainingCost, goal:
     )
 
 
-def _reached(cost: TrainingCost, goal: float | None) -> Iterator[tuple[float, float]]:
-    """After how many steps, and after what time, runs come to a loss; those that do."""
-    if goal is None:
-        return
-    target = Target("loss", goal * MARGIN)
-    for run in cost.runs:
+def _spent(cost: TrainingCost) -> tuple[float, float | None]:
+    """The time and energy of a training: of what was executed, where that was, as a mean over the seeds."""
+    if not cost.runs:
+        return cost.seconds, cost.energy_j
+    energies = [run.energy_j[-1] for run in cost.runs if run.energy_j]
+    seconds = fsum(run.seconds[-1] for run in cost.runs) / len(cost.runs)
+    return seconds, _mean(energies) if len(energies) == len(cost.runs) else None
+
+
+def _reached(cost: TrainingCost, plain: TrainingCost) -> Iterator[tuple[float, float]]:
+    """
+    After how many steps, and after what time, runs come to the loss of the plain one of the same seed after
+    `GOAL_STEPS`; those that do.
+    """
+    for run, beside in zip(cost.runs, plain.runs, strict=True):
+        goal = _end(beside.losses[:GOAL_STEPS]) * (1 + 1e-9)
+        if not isfinite(goal):
+            continue
+        target = Target("loss", goal)
         steps = target.reached([float("inf") if one is None else one for one in run.losses])
         if steps is not None:
             yield float(steps), run.seconds[steps - 1]

@@ -10,7 +10,7 @@ from npuc.compiler.explore.training.table import long_energy_text, long_time_tex
 from npuc.compiler.report.text.grid import columns_of, print_grid, print_line, print_note
 from npuc.compiler.report.text.quantities import bytes_cells
 from npuc.studies.rows import rows_csv, rows_json
-from npuc.studies.training_methods.study import EPOCHS, STEPS_PER_EPOCH, MethodRow, MethodsResults
+from npuc.studies.training_methods.study import EPOCHS, GOAL_STEPS, STEPS_PER_EPOCH, MethodRow, MethodsResults
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,7 +28,8 @@ def to_csv(study: MethodsResults) -> str:
 
 def print_study(study: MethodsResults, console: Console) -> None:
     """The methods side by side, why some do not apply, and what the columns are."""
-    title = f"Methods of training: {study.network} on {study.hardware}, backend {study.backend}, {study.length}"
+    machine = ", ".join([study.hardware, *(f"{key}={value}" for key, value in study.settings.items())])
+    title = f"Methods of training: {study.network} on {machine}, backend {study.backend}, {study.length}"
     print_note(title, console, style="bold")
     console.print()
     rows = [row for row in study.rows if row.error is None]
@@ -60,7 +61,7 @@ def _costs(rows: Sequence[MethodRow]) -> Iterator[tuple[str, ...]]:
 
 
 def _learned(rows: Sequence[MethodRow], seeds: int) -> Iterator[tuple[str, ...]]:
-    yield ("executed", "loss", "accuracy", "reached", "steps to\nplain loss", "time to\nplain loss")
+    yield ("executed", "loss", "accuracy", "reached", "steps to\nthe loss", "time to\nthe loss")
     for row in rows:
         yield (
             row.method,
@@ -80,6 +81,7 @@ def _summary(study: MethodsResults, rows: Sequence[MethodRow]) -> Iterator[tuple
     if study.data is not None:
         yield "data", study.data
         yield "executed", "means over seeds; loss and accuracy of the last ten steps, on what is trained on"
+        yield "the loss", f"that of plain training after {GOAL_STEPS} steps, as the mean of ten, from the same seed"
     else:
         yield "length", f"{EPOCHS} epochs of {STEPS_PER_EPOCH:,} steps; times and energies are in proportion to both"
     yield (
@@ -92,5 +94,5 @@ def _summary(study: MethodsResults, rows: Sequence[MethodRow]) -> Iterator[tuple
     text = f"{best.method} takes the least time for the same steps: {best.gain:.3f} times as fast as plain training"
     if sooner:
         first = min(sooner, key=lambda row: row.seconds_to_loss or 0.0)
-        text += f"; {first.method} is the first at its loss, in {long_time_text(first.seconds_to_loss or 0.0)}"
+        text += f"; {first.method} is the first at the loss, in {long_time_text(first.seconds_to_loss or 0.0)}"
     yield "verdict", f"{text}."

@@ -42,7 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def step_of(**options: Any) -> float:
-    seconds = compile_source(NET, **{"hardware": "tpu-v4", "precision": "f32", **options}).totals.seconds
+    keywords: dict[str, Any] = {"hardware": "tpu-v4", "precision": "f32", **options}
+    seconds = compile_source(NET, **keywords).totals.seconds
     assert seconds is not None
     return seconds
 
