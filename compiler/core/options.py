@@ -63,7 +63,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 The steps of a training with predicted gradients: `bp` by the backward pass, in which a predictor learns; `gp` by its
 predictions; `gp-ideal` by gradients that cost nothing.
 """
-RECOMPUTE = "none|full|every=K|optimal=GIB"
+RECOMPUTE = "none|full|reversible|every=K|optimal=GIB"
 """How activations may be run again in the backward pass in place of being stored."""
 QUANTIZE = "none|bfp-low|bfp-mid|bfp-high|fast[=STEPS]|fp8|int8|FORMAT"
 """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords
     from npuc.studies.training_methods.study import MethodsResults
 
-NETWORKS = {"priced": "samples:resnet18", "executed": str(Path(__file__).parent / "small.dsl")}
+NETWORKS = {"priced": "samples:revnet", "executed": str(Path(__file__).parent / "small.dsl")}
 MACHINE = "tpu-v4"
 MULTIPLIERS: Mapping[str, object] = {"array.mantissa_bits": 2}
 """That of FAST: a multiplier takes two bits of either mantissa at a time, so that each format has a price."""

@@ -80,5 +80,11 @@ def methods(layers: int) -> tuple[Method, ...]:
             "Neelakantan, 2015",
         ),
         _one("recompute", "activations run again in the backward pass", {"recompute": "full"}, "Chen, 2016"),
-        _one("bfp-low, recompute", "both", {**low, "recompute": "full"}),
+        _one(
+            "reversible",
+            "activations of residual pairs computed back",
+            {"recompute": "reversible"},
+            "Gomez, 2017; Zhang, HPCA 2024",
+        ),
+        _one("reversible, bfp-low", "both", {**low, "recompute": "reversible"}),
     )

@@ -47,6 +47,8 @@ def recompute_pass(text: str) -> str | None:
     name, equals, value = text.partition("=")
     if not equals and name in ("none", "full"):
         return None if name == "none" else f"{RECOMPUTE}{{policy=every-k}}"
+    if not equals and name == "reversible":
+        return f"{RECOMPUTE}{{policy=reversible}}"
     if equals and name == "every":
         layers = integer_of(value)
         if layers is not None and layers > 0:
@@ -56,7 +58,7 @@ def recompute_pass(text: str) -> str | None:
         if size is not None and 0 < size < inf:
             return f"{RECOMPUTE}{{policy=optimal budget_mib={float(size * _GIB):f}}}"
     raise UsageError(
-        f"--recompute {text}: expected none, full, every=K (layers) or optimal=GIB (the memory of all tensors)",
+        f"--recompute {text}: expected none, full, reversible, every=K (layers) or optimal=GIB (memory of all tensors)",
         hint="for example --recompute every=2",
     )
 

@@ -64,7 +64,7 @@ MEANINGLESS = {
     "compile net.dsl --inference --recompute full": "--recompute full does not apply with --inference",
     "compile net.dsl -b roofline --recompute full": "--recompute does not apply",
     "compile net.dsl -b roofline --devices 2 --zero=2": "--zero=1 and =2 does not apply",
-    "compile net.dsl --recompute half": "--recompute half: expected none, full, every=K",
+    "compile net.dsl --recompute half": "--recompute half: expected none, full, reversible, every=K",
     "compile net.dsl --devices 2 --zero 4": "unknown stage of ZeRO 4",
     "compile net.dsl --devices 2 --parallel joint --plan-objective memory --zero=1": "stages 0 and 3",
     "run net.dsl --inputs in.npz --devices 2 --plan-objective time": "--plan-objective time needs a backend",
