@@ -45,6 +45,19 @@ def _one(name: str, changes: str, options: Mapping[str, Any], source: str = "") 
     return Method(name, changes, {name: options}, ((1.0, {name: 1}),), source)
 
 
+ADA_GP: Final = ((10, {"bp": 1}), (14, {"gp": 4, "bp": 1}), (18, {"gp": 3, "bp": 1}), (22, {"gp": 2, "bp": 1}))
+"""
+Phases of ADA-GP by the epoch of 90 at which each ends, as in `samples/phases/ada-gp.toml`; then the steps alternate.
+"""
+
+
+def predicted(name: str, changes: str, beside: Mapping[str, Any]) -> Method:
+    """A method some of whose gradients are predicted, with further options of all its programs."""
+    phases: Mixes = (*((end / 90, mix) for end, mix in ADA_GP), (1.0, {"gp": 1, "bp": 1}))
+    programs = {kind: {**beside, "method": kind} for kind in ("bp", "gp")}
+    return Method(name, changes, programs, phases, "Janfaza et al., MICRO 2023")
+
+
 FIRST_LAYERS: Final = 10
 """The layers that stay in f32 where few bits begin behind the first ones: as FAST is compared with."""
 _FAST = "Zhang, McDanel and Kung, HPCA 2022"
@@ -87,4 +100,6 @@ def methods(layers: int) -> tuple[Method, ...]:
             "Gomez, 2017; Zhang, HPCA 2024",
         ),
         _one("reversible, bfp-low", "both", {**low, "recompute": "reversible"}),
+        predicted("ada-gp", "gradients predicted in some of the steps", {}),
+        predicted("ada-gp, bfp-low", "both", low),
     )
