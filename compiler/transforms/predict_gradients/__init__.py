@@ -51,7 +51,7 @@ class PredictGradientsPass(ModulePass):
     """
 
     name = "predict-gradients"
-    EXAMPLE: ClassVar = "predict-gradients{phase=gp},autodiff"
+    EXAMPLE: ClassVar = "predict-gradients{phase=gp}"
 
     phase: str = "bp"
     """Which step: bp (backward pass, the predictor learns) or gp (predicted gradients)."""
