@@ -149,7 +149,7 @@ EFFECTS = {
     "predict-gradients features": Effect("features=2"),
     "predict-gradients outputs": Effect("outputs=99"),
     "predict-gradients lr": Effect("lr=0.5"),
-    "predict-gradients only": Effect("only=logits*"),
+    "predict-gradients only": Effect('only="logits*"'),
     "recompute policy": Effect("policy=none", "autodiff", network=DEEP),
     "recompute k": Effect("k=4", "autodiff", instead="k=3", network=DEEP),
     "recompute budget-mib": Effect("budget-mib=0.016", "autodiff", "policy=optimal", "budget-mib=1", network=DEEP),
