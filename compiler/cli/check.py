@@ -96,4 +96,6 @@ def compare_passes(
         warn_of_unread(asked, lowered=True, quiet=quiet)
         level = DEFAULT_LEVEL if asked.opt_level is None else asked.opt_level
         named = "" if asked.pipeline is not None else f" (-O{level})"
-        print(f"{len(checked)} passes checked{named}, the program computes the same after each")
+        changed = [one.step.partition("{")[0] for one in checked if one.comparison.changed is not None]
+        but = f" but {' and '.join(changed)}, which is to change numbers" if changed else ""
+        print(f"{len(checked)} passes checked{named}, the program computes the same after each{but}")

@@ -46,6 +46,7 @@ class MethodRow:
     method: str
     changes: str
     source: str
+    published: str
     seconds: float | None = None
     gain: float | None = None
     energy_j: float | None = None
@@ -142,7 +143,7 @@ def _end(losses: Sequence[float | None]) -> float:
 
 def _row(method: Method, found: TrainingResult | str, plain: TrainingCost) -> MethodRow:
     if isinstance(found, str):
-        return MethodRow(method.name, method.changes, method.source, error=found)
+        return MethodRow(method.name, method.changes, method.source, method.published, error=found)
     (cost,) = found.trainings
     peaks = [one.peak_bytes for one in cost.programs]
     seconds, energy = _spent(cost)
@@ -153,6 +154,7 @@ def _row(method: Method, found: TrainingResult | str, plain: TrainingCost) -> Me
         method.name,
         method.changes,
         method.source,
+        method.published,
         seconds,
         plain.seconds / seconds,
         energy,

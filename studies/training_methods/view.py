@@ -36,6 +36,9 @@ def print_study(study: MethodsResults, console: Console) -> None:
     print_grid(columns_of([*_costs(rows)], left=(0, 1), ranks={1: 4, 5: 2, 6: 1, 7: 3}), console, gap=2)
     if study.seeds:
         print_grid(columns_of([*_learned(rows, study.seeds)], left=(0,)), console, gap=2)
+    for row in rows:
+        if row.published:
+            print_line("published", f"{row.method}: {row.published} ({row.source})", console)
     for row in study.rows:
         if row.error is not None:
             print_line("refused", f"{row.method}: {row.error}", console)

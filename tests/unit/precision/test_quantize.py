@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import Float8E4M3FNType, Float8E5M2Type, IntegerAttr,
 from xdsl.ir import Operation
 
 from npuc.compiler import compile_source, run_source
+from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.stages import remarks_to
@@ -268,3 +269,10 @@ def test_fast_gives_more_bits_as_layers_and_steps_go_on() -> None:
     assert high == sorted(high)
     assert high[0] < high[-1]
     assert all(set(one.values()) <= {2, 4} for one in found)
+
+
+def test_check_says_that_it_changes_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "samples:mlp", "-D", "batch=4", "-D", "hidden=16", "--quantize", "bfp-low"]) == 0
+    out = capsys.readouterr().out
+    assert "other numbers, by up to" in out
+    assert out.rstrip().endswith("computes the same after each but quantize, which is to change numbers")
