@@ -32,7 +32,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.report.training.document import finite
 from npuc.compiler.transforms.quantize.formats import FAST
 from npuc.dialects.train.signature import arguments_of
-from npuc.frontends.source import Source
+from npuc.frontends.source import Source, open_source
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -45,8 +45,9 @@ NOT_RUN = ("only", "mapping", "objective", "tolerance")
 
 @dataclass(frozen=True)
 class _Runnable:
-    """A program to execute: its module, its names, values that its source has, and the shapes of its inputs."""
+    """A program to execute: its source and module, its names, values that its source has, and its inputs' shapes."""
 
+    source: Source
     module: ModuleOp
     names: frozenset[str]
     values: Mapping[str, Callable[[], Array]]
@@ -145,7 +146,7 @@ class Execution:
             return {name: one for name, one in program.data.batch(at + step).items() if name in program.names}
 
         try:
-            with texts_of(self.source).quoted():
+            with texts_of(program.source).quoted():
                 run = execute(program.module, given, steps=count, seed=seed, feed=feed)
         except MemoryError as e:
             raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
@@ -155,13 +156,14 @@ class Execution:
     def _programs(self, training: Training, cost: TrainingCost, seed: int) -> dict[str, _Runnable]:
         """The programs of a training; those of the same inputs share their data."""
         own: dict[str, Mapping[str, Any]] = {one.name: one.options for one in training.programs}
+        sources = {one.name: open_source(one.source) for one in training.programs if one.source is not None}
         found: dict[str, _Runnable] = {}
         for name in training.used:
             all_options = program_options(self.options, own.get(name, {}))
             price = None
             if all_options.get("quantize") == FAST:
                 all_options["quantize"] = f"{FAST}={cost.steps}"
-                price = self._controlled(name, all_options, cost.devices)
+                price = self._controlled(name, sources.get(name, self.source), all_options, cost.devices)
             options = {k: v for k, v in all_options.items() if k not in NOT_RUN}
             if options.get("before") or options.get("after"):  # of passes that a program which is scored has
                 options["level"] = "npu"
@@ -171,23 +173,24 @@ class Execution:
                     "ideal predictor",
                     hint='method = "gp", or leave out --run and --until',
                 )
-            made = self._runnable(run_options(cast("RunKeywords", {**options, "seed": seed})))
+            source = sources.get(name, self.source)
+            made = self._runnable(source, run_options(cast("RunKeywords", {**options, "seed": seed})))
             same = next((one for one in found.values() if one.inputs == made.inputs), made)
             found[name] = replace(made, data=same.data, price=price)
         seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {seed}"
         self.said = next(iter(found.values())).data.said.replace(f"seed {seed}", seeds)
         return found
 
-    def _controlled(self, name: str, options: Mapping[str, Any], devices: int) -> ControlledPrice:
+    def _controlled(self, name: str, source: Source, options: Mapping[str, Any], devices: int) -> ControlledPrice:
         """The prices of a program whose formats a controller chooses, by its options."""
-        key = repr(sorted((one, repr(value)) for one, value in options.items()))
+        key = repr((source.shown, sorted((one, repr(value)) for one, value in options.items())))
         if key not in self._prices:
             self.done(0, f"prices of {name}")
             asked = cast("CompileKeywords", options)
-            self._prices[key] = controlled_price(self.source, self._backend, asked, devices)
+            self._prices[key] = controlled_price(source, self._backend, asked, devices)
         return self._prices[key]
 
-    def _runnable(self, options: RunOptions) -> _Runnable:
+    def _runnable(self, source: Source, options: RunOptions) -> _Runnable:
         values: dict[str, Callable[[], Array]] = {}
         data: list[Data] = []
 
@@ -196,11 +199,11 @@ class Execution:
             data.append(make)
 
         with without_cycle_collection():
-            module = lowered_source(self.source, options, values, set(), read=choose)
+            module = lowered_source(source, options, values, set(), read=choose)
         func = the_function(module)
         names = frozenset(one.name for one in arguments_of(func))
         inputs = ", ".join(f"{one.name}: {argument_type(func, one)}" for one in inputs_of(module))
-        return _Runnable(module, names, values, data[0], inputs)
+        return _Runnable(source, module, names, values, data[0], inputs)
 
 
 def _costs(program: _Runnable, run: Run, cost: StepCost, count: int) -> list[StepCost]:

@@ -21,10 +21,14 @@ STEP = "step"
 
 @dataclass(frozen=True)
 class PhaseProgram:
-    """A program of a training: a name, and what of the call's options differs for it (keywords of `compile_file`)."""
+    """
+    A program of a training: a name, what of the call's options differs for it (keywords of `compile_file`), and its
+    source, where that is another than the call's.
+    """
 
     name: str
     options: Mapping[str, Any]
+    source: str | None = None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from npuc.hardware.readers.toml_places import find_in_entry, find_key, toml_erro
 
 PHASES = Path(__file__).parents[3] / "samples" / "phases"
 WHAT = "file of phases"
+SAMPLES = "samples:"
 TOP = ("samples_per_epoch", "steps_per_epoch", *UNITS, "programs", "phases")
 PHASE = ("name", *UNITS, "program", "mix")
 SAME = ("hardware", "load", "only", "max_ops", "verify_each", "print_after", "print_changed", "time_passes")
@@ -56,7 +57,7 @@ def read_phases(name: str) -> Training:
     if path.suffix != ".toml":
         hint = did_you_mean(name, phases_names())
         raise UsageError(f"unknown phases '{name}', expected a name (npuc list phases) or a .toml file", hint=hint)
-    return parse_phases(text_of_file(path, name, WHAT), name)
+    return parse_phases(text_of_file(path, name, WHAT), name, path.parent)
 
 
 def first_comment(name: str) -> str:
@@ -64,15 +65,18 @@ def first_comment(name: str) -> str:
     return (PHASES / f"{name}.toml").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
 
 
-def parse_phases(text: str, name: str) -> Training:
-    """The training that a text describes; `name` is that of its file. Raises `UsageError`."""
-    return _Reader(text, name).training()
+def parse_phases(text: str, name: str, folder: Path | None = None) -> Training:
+    """
+    The training that a text describes; `name` is that of its file, and `folder` where sources are. Raises `UsageError`.
+    """
+    return _Reader(text, name, Path(name).parent if folder is None else folder).training()
 
 
 @dataclass(frozen=True)
 class _Reader:
     text: str
     name: str
+    folder: Path
 
     def training(self) -> Training:
         data = self._data()
@@ -119,16 +123,30 @@ class _Reader:
             self._wrong("a program has a name", row=("programs", number), hint='name = "low"')
         if name == STEP:
             self._wrong(f"'{STEP}' is the program of the call", row=("programs", number), key="name")
-        options = {key: value for key, value in row.items() if key != "name"}
+        options = {key: value for key, value in row.items() if key not in ("name", "source")}
         for key in options:
             if key not in OF_PROGRAMS:
                 same = key in SAME
                 message = f"{key} is that of the call for all programs" if same else f"unknown key '{key}'"
-                hint = None if same else did_you_mean(key, ("name", *OF_PROGRAMS))
+                hint = None if same else did_you_mean(key, ("name", "source", *OF_PROGRAMS))
                 self._wrong(message, row=("programs", number), key=key, hint=hint)
         for key, value in options.items():
             self._check_option(number, key, value)
-        return PhaseProgram(name, options)
+        return PhaseProgram(name, options, self._source(number, row))
+
+    def _source(self, number: int, row: Mapping[str, Any]) -> str | None:
+        """The source of a program, a sample or a file beside that of the phases; None: that of the call."""
+        source = row.get("source")
+        if source is None:
+            return None
+        if not isinstance(source, str):
+            self._wrong(f"source: expected a file, got {show(source)}", row=("programs", number), key="source")
+        if source.startswith(SAMPLES):
+            return source
+        found = (self.folder / source).as_posix()
+        if not Path(found).is_file():
+            self._wrong(f"source: there is no file {found}", row=("programs", number), key="source")
+        return found
 
     def _check_option(self, number: int, key: str, value: object) -> None:
         """That a keyword has a value that it may have, apart from the others."""

@@ -17,7 +17,7 @@ from npuc.compiler.driver.options import options_of
 from npuc.compiler.explore.training.phases import STEP, Phase, Training, steps_by_program, steps_per_epoch
 from npuc.compiler.explore.training.result import PhaseCost, ProgramCost, TrainingCost, TrainingResult, total
 from npuc.dialects.distributed.mesh import mesh_of
-from npuc.frontends.source import Source
+from npuc.frontends.source import Source, open_source
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import CompileKeywords, Say
@@ -69,8 +69,10 @@ class Pricing:
 
     def _training(self, training: Training) -> TrainingCost:
         plain = self._program(STEP, {})
-        options = {one.name: one.options for one in training.programs}
-        priced = {name: self._program(name, options.get(name, {})) for name in (STEP, *training.used)}
+        own = {one.name: one for one in training.programs}
+        priced = {STEP: plain}
+        for name in training.used:
+            priced[name] = self._program(name, own[name].options, own[name].source) if name in own else plain
         programs = {name: one.cost for name, one in priced.items()}
         for name, one in priced.items():
             if one.devices != plain.devices:
@@ -89,11 +91,12 @@ class Pricing:
             self._price,
         )
 
-    def _program(self, name: str, own: Mapping[str, Any]) -> _Priced:
+    def _program(self, name: str, own: Mapping[str, Any], source: str | None = None) -> _Priced:
         options = program_options(self.options, own)
-        key = repr(sorted((one, repr(value)) for one, value in options.items()))
+        key = repr((source, sorted((one, repr(value)) for one, value in options.items())))
         if key not in self._known:
-            self._known[key] = self._compiled(name, cast("CompileKeywords", options))
+            opened = self.source if source is None else open_source(source)
+            self._known[key] = self._compiled(name, opened, cast("CompileKeywords", options))
             self.done()
         found = self._known[key]
         cost = found.cost
@@ -104,9 +107,9 @@ class Pricing:
             found.network,
         )
 
-    def _compiled(self, name: str, options: CompileKeywords) -> _Priced:
+    def _compiled(self, name: str, source: Source, options: CompileKeywords) -> _Priced:
         say = None if self.say is None else _named(name, self.say)
-        made = compile_program(self.source, [self.backend], options, say, costs_alone=True)
+        made = compile_program(source, [self.backend], options, say, costs_alone=True)
         (report,), (machine,), (module,) = made.reports, made.machines, made.modules
         totals = report.totals
         if totals.seconds is None:
@@ -121,7 +124,7 @@ class Pricing:
             None if totals.energy_j is None else totals.energy_j * devices,
             None if read is None or written is None else (read + written) * devices,
             totals.peak_bytes,
-            0 if self.source.frontend.lists_layers else samples_of(func),
+            0 if source.frontend.lists_layers else samples_of(func),
         )
         return _Priced(cost, devices, machine, report.network or name)
 
