@@ -99,7 +99,7 @@ def compare_changed(before: Mapping[str, Array], after: Mapping[str, Array], why
     """
     worst, name = 0.0, None
     for key, value in before.items():
-        if key not in after:
+        if key not in after or np.shape(after[key]) != np.shape(value):
             return Comparison(equal=False, exact=False, name=key, error=float("inf"))
         old, new = (np.asarray(one, np.float64) for one in (value, after[key]))
         with np.errstate(invalid="ignore"):
