@@ -19,6 +19,7 @@ from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.knobs import KNOBS, time_parts
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
+from npuc.backends.cycle.refreshed import refresh_warnings, with_refreshes
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.mapping_rules import rule_warnings
@@ -90,11 +91,11 @@ class CycleBackend(Backend):
             refuse_mapped(ops, "cycle.compat = 'scalesim3'")
             compat = compat_machine(hardware)
             rows = _rows(ops, _compat_kind, lambda op, index: compat_row(op, compat, index))
-            warnings = [*edge_warnings(hardware), *compat_warnings(hardware, ops)]
+            warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *compat_warnings(hardware, ops)]
             return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
-        rows = _cycle_rows(ops, machine, beside=beside)
-        warnings = [*edge_warnings(hardware), *pool_warnings(ops, machine)]
+        rows = with_refreshes(ops, _cycle_rows(ops, machine, beside=beside), machine, hardware)
+        warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         warnings += followed_warnings(ops, rows, machine)
         warnings += rule_warnings(ops, hardware, machine.array.elements)

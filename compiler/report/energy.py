@@ -10,6 +10,7 @@ import msgspec
 
 from npuc.compiler.report.layers import passes_of
 from npuc.compiler.report.rows import OpRow
+from npuc.compiler.report.sections import RefreshFacts
 
 COMPONENTS = ("array", "edge", "spm", "vector", "dram", "network")
 """Where energy goes: MACs, wires to the array's edges, scratchpads (or a model's buffers), vector units, memory."""
@@ -77,7 +78,7 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -
     A row with its energy by component, of its `own` ones.
 
     MACs, vector work and DRAM traffic are counted; what is left of the energy is that of the scratchpad and of the
-    wires between it and the array's edges, which carry the same bytes.
+    wires between it and the array's edges, which carry the same bytes. Refreshes are of the scratchpad alone.
     """
     parts: dict[str, float | None] = dict.fromkeys(COMPONENTS)
     powers = [power for power in prices.idle_w.values() if power is not None]
@@ -90,11 +91,13 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -
     parts["array"] = array = 1e-12 * prices.mac_pj * passes_of(row)
     parts["vector"] = vector if "vector" in own else None
     parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and "dram" in own else None
-    left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0), 0.0)
+    kept = RefreshFacts.found_in(row)
+    refresh = 0.0 if kept is None else kept.refresh_j or 0.0
+    left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0) - refresh, 0.0)
     if prices.edge_pj is not None and "edge" in own:
         wires = prices.edge_pj + (prices.spm_pj or 0.0)
         parts["edge"] = left * prices.edge_pj / wires if wires else 0.0
-    parts["spm"] = left - (parts["edge"] or 0.0)
+    parts["spm"] = left - (parts["edge"] or 0.0) + refresh
     return msgspec.structs.replace(row, energy_j=energy, energy={**parts, "static": static})
 
 

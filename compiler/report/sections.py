@@ -158,6 +158,18 @@ class ResidencyFacts(Section, frozen=True):
         return self.resident_in is not None or self.resident_out is not None
 
 
+class RefreshFacts(Section, frozen=True):
+    """
+    Of a scratchpad of dynamic cells: the bytes of an operation that are refreshed, each as often as it is, and the J of
+    that; how long what it holds longest is held, in seconds, and its name.
+    """
+
+    refreshed_bytes: int
+    refresh_j: float | None
+    held_seconds: float
+    held: str
+
+
 class RecomputeFacts(Section, frozen=True):
     """Forward work that runs a second time, in the backward pass."""
 

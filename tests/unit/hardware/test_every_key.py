@@ -110,6 +110,8 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "array.fill": Case("per-fold"),
         "array.drain": Case("full"),
         "array.accumulator_bits": Case(16),
+        "memory.retention_us": Case(0.01),
+        "energy.refresh_pj_per_byte": Case(7.0, {"memory.retention_us": 0.01}),
         "array.mantissa_bits": Case(2),
         "array.edge_elements": Case(64),
         "array.multicast": Case(True, MANY_CORES),
