@@ -3,7 +3,7 @@ What a step costs whose number formats were chosen while it ran: FAST's controll
 
 The program is priced four times, with few and many bits on each side of every product. A step costs what the first of
 the four costs, with each product exchanged for that of the bits that its two sides were given, and each conversion for
-that of its own.
+that of its own; a conversion that a program shares otherwise stays one to few bits.
 On backends that add up what operations cost by themselves that is what a program of these formats costs.
 """
 
@@ -67,19 +67,20 @@ class ControlledPrice:
 
         Raises `UsageError` for a program whose products are not those that were priced.
         """
-        places = _products(module)
-        conversions = _numbered([(layer_of(op), role_of(op).value, False) for op in chosen])
-        bits: dict[Place, tuple[int, int]] = {
-            place: (chosen[lhs], chosen[rhs]) for place, (lhs, rhs) in places.items() if {lhs, rhs} <= chosen.keys()
-        }
-        bits |= {place: (own, own) for place, own in zip(conversions, chosen.values(), strict=True)}
         least = self.rows[LOW, LOW]
+        bits: dict[Place, tuple[int, int]] = {
+            place: (chosen[lhs], chosen[rhs])
+            for place, (lhs, rhs) in _products(module).items()
+            if {lhs, rhs} <= chosen.keys()
+        }
         missing = next((place for place in bits if place not in least), None)
         if missing is not None:
             raise UsageError(
                 f"the products of '{missing[0]}' do not run as they were converted, so that they have no price each",
                 hint="-O 0",
             )
+        conversions = _numbered([(layer_of(op), role_of(op).value, False) for op in chosen])
+        bits |= {place: (own, own) for place, own in zip(conversions, chosen.values(), strict=True) if place in least}
         taken = [(least[place], self.rows[sides][place]) for place, sides in bits.items()]
         seconds = fsum(new.repeat * ((new.seconds or 0.0) - (old.seconds or 0.0)) for old, new in taken)
         energy = fsum(new.repeat * ((new.energy_j or 0.0) - (old.energy_j or 0.0)) for old, new in taken)

@@ -61,3 +61,22 @@ def test_a_training_is_priced_by_what_its_controller_chose(tmp_path: Path) -> No
         if formats != "fast":
             assert run.seconds[-1] == pytest.approx(found.trainings[0].seconds, rel=1e-9)
     assert costs["bfp-low"] <= costs["fast"] <= costs["bfp-high"]
+
+
+def test_conversions_that_layers_share_have_prices_too(tmp_path: Path) -> None:
+    attention = """
+network net(batch=2) {
+  input x: f32[batch, 16, 32]
+  labels y: i32[batch]
+  h = x + multi_head_attention(x, 4)
+  loss cross_entropy(linear(mean(h, [1]), 16), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+    (tmp_path / "net.dsl").write_text(attention)
+    file = tmp_path / "fast.toml"
+    program = '[[programs]]\nname = "p"\nquantize = "fast"\n'
+    file.write_text(f'steps = 2\n{program}[[phases]]\nsteps = 2\nprogram = "p"\n')
+    found = training_file(tmp_path / "net.dsl", [file], run=True, seeds=1, hardware="tpu-v4", precision="f32")
+    (training,) = found.trainings
+    assert 0 < training.runs[0].seconds[-1] <= training.seconds
