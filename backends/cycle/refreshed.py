@@ -8,7 +8,7 @@ from xdsl.ir import Operation
 from npuc.backends.cycle.compat import is_compat
 from npuc.backends.cycle.keys import REFRESH, RETENTION
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.memory.refresh import held_by
+from npuc.compiler.analysis.timing.refresh import held_by
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import RefreshFacts
 from npuc.hardware import Hardware

@@ -159,10 +159,7 @@ class ResidencyFacts(Section, frozen=True):
 
 
 class RefreshFacts(Section, frozen=True):
-    """
-    Of a scratchpad of dynamic cells: the bytes of an operation that are refreshed, each as often as it is, and the J of
-    that; how long what it holds longest is held, in seconds, and its name.
-    """
+    """Of dynamic cells: the bytes of an operation that are refreshed, the J of that, what is held longest, how long."""
 
     refreshed_bytes: int
     refresh_j: float | None

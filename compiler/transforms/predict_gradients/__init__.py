@@ -74,7 +74,7 @@ class PredictGradientsPass(ModulePass):
         if self.predictor not in PREDICTORS:
             raise ValueError(f"predictor is '{self.predictor}', expected {' or '.join(PREDICTORS)}")
         if self.phase == "bp" and self.predictor == "ideal":
-            raise ValueError("predictor is 'ideal', expected real with phase=bp: an ideal predictor need not learn")
+            raise ValueError("phase is 'bp', expected gp with predictor=ideal, which need not learn")
         for name, value in (("pool", self.pool), ("features", self.features), ("outputs", self.outputs)):
             if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}, expected at least 1")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler import compile_source
-from npuc.compiler.analysis.memory.refresh import Held, blocks_held, refreshes
+from npuc.compiler.analysis.timing.refresh import Held, blocks_held, refreshes
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import RefreshFacts

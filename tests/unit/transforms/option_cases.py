@@ -285,7 +285,7 @@ REFUSED = {
     "partition{rule=best dim=m}": "expected either a dimension and parts",
     "predict-gradients{phase=fp}": "phase is 'fp', expected bp or gp",
     "predict-gradients{predictor=none}": "predictor is 'none', expected real or ideal",
-    "predict-gradients{predictor=ideal}": "predictor is 'ideal', expected real with phase=bp",
+    "predict-gradients{predictor=ideal}": "phase is 'bp', expected gp with predictor=ideal",
     "predict-gradients{pool=0}": "pool is 0, expected at least 1",
     "predict-gradients{features=0}": "features is 0, expected at least 1",
     "predict-gradients{outputs=0}": "outputs is 0, expected at least 1",
