@@ -145,7 +145,7 @@ def _row(method: Method, found: TrainingResult | str, plain: TrainingCost) -> Me
     if isinstance(found, str):
         return MethodRow(method.name, method.changes, method.source, method.published, error=found)
     (cost,) = found.trainings
-    peaks = [one.peak_bytes for one in cost.programs]
+    peaks = [one.peak_bytes for one in cost.programs if one.peak_bytes is not None]
     seconds, energy = _spent(cost)
     base = plain.energy_j
     came = [*_reached(cost, plain)]
@@ -160,7 +160,7 @@ def _row(method: Method, found: TrainingResult | str, plain: TrainingCost) -> Me
         energy,
         None if energy is None or base is None else base / energy,
         cost.dram_bytes,
-        max(peaks),
+        max(peaks, default=None),
         _mean([_end(run.losses) for run in cost.runs]),
         _mean(accuracies),
         len(came) if cost.runs else None,

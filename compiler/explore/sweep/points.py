@@ -99,7 +99,8 @@ class Points:
     def models_of(self, index: int) -> Models:
         """The models of the backends of all points, for the pipeline of one."""
         chosen = {**self.options, **self._chosen(index)}
-        pipeline = lowering(chosen.get("pipeline"), chosen.get("quantize"))
+        own, formats = (None if chosen.get(one) is None else str(chosen[one]) for one in ("pipeline", "quantize"))
+        pipeline = lowering(own, formats)
         if pipeline not in self._models:
             varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
             self._models[pipeline] = Models(tuple(map(str, varied)), pipeline, self.program_in_ir)
