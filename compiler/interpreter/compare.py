@@ -6,7 +6,7 @@ rounding depends on the order of summation, and they must agree to 1e-9 of the l
 largest value of the run, below which cancelling sums leave only noise. A program may amplify rounding beyond that, as
 batch normalisation over two values does: the caller then passes the change of its results when the last digits of its
 data change, and differences up to that are tolerated and reported. What says how near it stays (`within`) is compared
-by that alone, relative to the largest magnitude of each value.
+by that and the noise alone, relative to the largest magnitude of each value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -112,7 +112,11 @@ def compare_changed(before: Mapping[str, Array], after: Mapping[str, Array], why
 
 
 def compare_within(before: Mapping[str, Array], after: Mapping[str, Array], within: float) -> Comparison:
-    """Compare the values of two runs by name: none differs by more than `within` of its largest magnitude."""
+    """
+    Compare the values of two runs by name: none differs by more than `within` of its largest magnitude, or than what
+    cancelling sums leave as noise.
+    """
+    noise = NOISE * max((_largest(np.asarray(array)) for array in before.values()), default=0.0)
     for name, a in before.items():
         error = float("inf")
         if name in after and np.asarray(after[name]).shape == np.asarray(a).shape:
@@ -120,7 +124,7 @@ def compare_within(before: Mapping[str, Array], after: Mapping[str, Array], with
             finite = np.isfinite(value)
             if np.array_equal(value[~finite], other[~finite], equal_nan=True):
                 difference = float(np.abs(other[finite] - value[finite]).max(initial=0.0))
-                error = difference / max(within * _largest(value), np.finfo(np.float64).tiny)
+                error = difference / max(within * _largest(value), noise, np.finfo(np.float64).tiny)
         if not error <= 1.0:
             return Comparison(equal=False, exact=False, name=name, error=error, relative=within)
     return Comparison(equal=True, exact=False, relative=within)

@@ -46,9 +46,9 @@ class TrainingMethods(Study):
         names = asked.networks or (NETWORKS[asked.preset],)
         options: CompileKeywords = {"precision": "f32", "hardware": asked.hardware or MACHINE}
         if asked.defines:
-            options["defines"] = asked.defines
+            options |= {"defines": asked.defines}
         if asked.settings or not asked.hardware:
-            options["overrides"] = asked.settings or MULTIPLIERS
+            options |= {"overrides": asked.settings or MULTIPLIERS}
         study = MethodsStudy(open_source(names[0]), "cycle", options, cast("Any", asked.preset))
         chosen = study.chosen()
 

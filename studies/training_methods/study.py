@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.explore.training.asked import AskedRuns
@@ -121,7 +122,7 @@ class MethodsStudy:
             self.preset,
             plain.title,
             plain.hardware,
-            self.options.get("overrides") or {},
+            dict(options_of(self.options).overrides or {}),
             plain.backend,
             f"{length} {unit}",
             SEEDS if self.preset == "executed" else 0,
@@ -132,7 +133,7 @@ class MethodsStudy:
         )
 
     def _defines(self) -> CompileKeywords:
-        defines = self.options.get("defines")
+        defines = options_of(self.options).defines
         return {"defines": defines} if defines else {}
 
 

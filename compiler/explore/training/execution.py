@@ -159,22 +159,22 @@ class Execution:
         sources = {one.name: open_source(one.source) for one in training.programs if one.source is not None}
         found: dict[str, _Runnable] = {}
         for name in training.used:
-            all_options = program_options(self.options, own.get(name, {}))
+            asked = program_options(self.options, own.get(name, {}))
             price = None
-            if all_options.get("quantize") == FAST:
-                all_options["quantize"] = f"{FAST}={cost.steps}"
-                price = self._controlled(name, sources.get(name, self.source), all_options, cost.devices)
-            options = {k: v for k, v in all_options.items() if k not in NOT_RUN}
-            if options.get("before") or options.get("after"):  # of passes that a program which is scored has
-                options["level"] = "npu"
-            if options.get("method") == "gp-ideal":
+            if asked.get("quantize") == FAST:
+                asked["quantize"] = f"{FAST}={cost.steps}"
+                price = self._controlled(name, sources.get(name, self.source), asked, cost.devices)
+            kept = {k: v for k, v in asked.items() if k not in NOT_RUN}
+            if kept.get("before") or kept.get("after"):  # of passes that a program which is scored has
+                kept["level"] = "npu"
+            if kept.get("method") == "gp-ideal":
                 raise UsageError(
                     f"{training.name}: program '{name}' is priced, not executed: nobody knows the gradients of an "
                     "ideal predictor",
                     hint='method = "gp", or leave out --run and --until',
                 )
             source = sources.get(name, self.source)
-            made = self._runnable(source, run_options(cast("RunKeywords", {**options, "seed": seed})))
+            made = self._runnable(source, run_options(cast("RunKeywords", {**kept, "seed": seed})))
             same = next((one for one in found.values() if one.inputs == made.inputs), made)
             found[name] = replace(made, data=same.data, price=price)
         seeds = f"seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else f"seed {seed}"
