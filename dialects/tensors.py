@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import AnyFloat, TensorType, f32, i1
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.dialects.blockfloat import BlockFloatType
+from npuc.dialects.sparse import dense_element
 
 Tensor: TypeAlias = TensorType[Attribute]
 SHORTEST = 16
@@ -37,8 +38,10 @@ def shape_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def is_float(value: SSAValue) -> bool:
-    """Whether a value is a tensor of floats, those in blocks included."""
-    return isinstance(value.type, TensorType) and isinstance(tensor_type(value).element_type, AnyFloat | BlockFloatType)
+    """Whether a value is a tensor of floats, those in blocks and those of sparse tensors included."""
+    if not isinstance(value.type, TensorType):
+        return False
+    return isinstance(dense_element(tensor_type(value).element_type), AnyFloat | BlockFloatType)
 
 
 def has_precision(value: SSAValue) -> bool:

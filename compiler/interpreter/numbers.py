@@ -4,7 +4,7 @@ How element types are held in numpy, and the rounding each implies.
 f16 is held as float16 and computed in float32; bf16 is held as float32 whose low 16 bits are zero. With `double`
 every float is held and computed in float64, casts inside the program included. Block floating point and floats of 8
 bits are held as float32: whoever makes such values rounds them, and holding them changes nothing. Integers, also those
-of 8 bits, wrap around as numpy's and PyTorch's do.
+of 8 bits, wrap around as numpy's and PyTorch's do. A sparse tensor is held as its values are, with its zeros.
 """
 
 from collections.abc import Callable
@@ -21,6 +21,7 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.rounding import round_to_bfloat16
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
+from npuc.dialects.sparse import dense_element
 from npuc.dialects.tensors import Tensor, tensor_type
 
 
@@ -37,6 +38,7 @@ class Numbers:
 
     def dtype(self, element: Attribute) -> np.dtype[Any]:
         """The numpy type that holds an element type."""
+        element = dense_element(element)
         if isinstance(element, AnyFloat | BlockFloatType):
             if self.double or isinstance(element, Float64Type):
                 return np.dtype(np.float64)
@@ -56,7 +58,7 @@ class Numbers:
                 array = np.where(np.isfinite(array), array, 0).astype(np.int64)
         with np.errstate(over="ignore", invalid="ignore"):  # a value beyond a float type becomes infinite
             array = np.asarray(array, dtype=dtype)
-        if isinstance(element, BFloat16Type) and not self.double:
+        if isinstance(dense_element(element), BFloat16Type) and not self.double:
             array = round_to_bfloat16(array)
         return array
 

@@ -25,6 +25,7 @@ from npuc.dialects.npu.tiles import (
 )
 from npuc.dialects.npu.tiles.apply import ApplyOp
 from npuc.dialects.npu.vector import VectorOp
+from npuc.dialects.sparse import SparseType
 
 __all__ = [
     "NPU",
@@ -55,6 +56,7 @@ __all__ = [
     "Resident",
     "ResidentAttr",
     "ScheduleAttr",
+    "SparseType",
     "StartOp",
     "StoreOp",
     "StreamsOp",
@@ -91,5 +93,8 @@ NPU = Dialect(
         StreamsOp,
         YieldOp,
     ],
-    [NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr, BlockType, BlockFloatType],
+    [
+        *(NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr),
+        *(BlockType, BlockFloatType, SparseType),
+    ],
 )

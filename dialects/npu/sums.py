@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.sparse import SparseType, dense_element
 from npuc.dialects.tensors import tensor_type
 
 ACCUMULATOR_BITS = (32, 16)
@@ -42,11 +43,13 @@ def check_addends(name: str, result: Attribute, addends: Iterable[Attribute]) ->
     """
     Raise where elements of the types of `addends`, factors of products too, have no sum in one of `result`.
 
-    Block floating point is a type of factors: their sum is one of floats.
+    Block floating point and sparse types are types of factors: their sum is one of floats, and dense.
     """
     if isinstance(result, BlockFloatType):
         raise VerifyException(f"{name} is a sum in {result}, expected a type of floats, as sums share no exponent")
-    for element in (result, *addends):
+    if isinstance(result, SparseType):
+        raise VerifyException(f"{name} is a sum in {result}, expected a type of floats, as sums are dense")
+    for element in map(dense_element, (result, *addends)):
         if not isinstance(element, AnyFloat | IntegerType | BlockFloatType):
             raise VerifyException(f"{name} is a sum of elements of type {element}, expected numbers")
         if isinstance(element, AnyFloat | BlockFloatType) and not isinstance(result, AnyFloat):

@@ -3,7 +3,8 @@ Element widths in bits, as the IR gives them: by type, and by the `npu.target` o
 
 `element_bytes` of the target applies to every float of 16 bits or more, whatever its type. Narrower floats and block
 floating point, which only quantisation makes, keep their own width: it is what they are made for. A width is a whole
-number of bits, of block floating point a `Fraction`, so that counts of bits stay exact. A bool occupies a byte. The
+number of bits, of block floating point a `Fraction`, so that counts of bits stay exact; of a sparse tensor, too, where
+it is what an element of the dense shape takes on average, metadata included (`sparse.py`). A bool occupies a byte. The
 sums of a contraction have the width of partial sums (`sums.py`), given by `accumulator_bits` of the target (32 by
 default), until they are complete. A block occupies whole bytes of SPM.
 
@@ -24,6 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
+from npuc.dialects.sparse import SparseType, dense_element
 from npuc.dialects.tensors import SHORTEST
 
 TARGET = "npu.target"
@@ -33,8 +35,8 @@ MANTISSA_BITS = "mantissa_bits"
 BYTE = 8
 Width: TypeAlias = int
 """
-Bits of an element, or a sum of such: an integer, or of block floating point a `Fraction`, which counts as one. Analyses
-add, multiply, compare and divide bits, and round them up to bytes, all of which is exact for both.
+Bits of an element, or a sum of such: an integer, or of blocks and sparse tensors a `Fraction`, which counts as one.
+Analyses add, multiply, compare and divide bits, and round them up to bytes, all of which is exact for both.
 """
 
 
@@ -48,6 +50,8 @@ class Widths:
     def element_bits(self, type_: Attribute) -> Width:
         """The bits of an element of a type, or of a tensor of it."""
         element = _element(type_)
+        if isinstance(element, SparseType):
+            return cast("Width", element.bits(self.element_bits(element.element)))
         return cast("Width", element.bits) if isinstance(element, BlockFloatType) else self._whole_bits(element)
 
     def _whole_bits(self, element: Attribute) -> int:
@@ -107,12 +111,13 @@ def in_passes_of(nest: Nest, op: Operation, bits: int | None) -> Nest:
     """A nest of an operation with the passes of its products where a multiplier takes `bits` at a time; None: one."""
     if not bits:
         return nest
-    return in_passes(nest, tuple(mantissa_bits(_element(value.type)) for value in op.operands[: len(nest.ins)]), bits)
+    factors = op.operands[: len(nest.ins)]
+    return in_passes(nest, tuple(mantissa_bits(_value_element(value.type)) for value in factors), bits)
 
 
 def passes_of_factors(factors: Sequence[SSAValue], bits: int | None) -> int:
     """The passes of a product of elements of two values where a multiplier takes `bits` at a time; None: one."""
-    return 1 if not bits else prod(-(-mantissa_bits(_element(value.type)) // bits) for value in factors)
+    return 1 if not bits else prod(-(-mantissa_bits(_value_element(value.type)) // bits) for value in factors)
 
 
 @lru_cache(maxsize=4096)
@@ -130,6 +135,10 @@ def _whole(target: DictionaryAttr, key: str) -> int | None:
 
 def _element(type_: Attribute) -> Attribute:
     return cast("TensorType[Attribute]", type_).element_type if isinstance(type_, TensorType) else type_
+
+
+def _value_element(type_: Attribute) -> Attribute:
+    return dense_element(_element(type_))
 
 
 def is_sum(own: Attribute, result: Attribute, op: Operation) -> bool:
