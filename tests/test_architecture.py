@@ -51,6 +51,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.analysis.interconnect": CORE,
     "npuc.compiler.analysis.bandwidth": (*CORE, SOLVERS),
     "npuc.compiler.analysis.sharding": (*LAYERS, *NEST, SOLVERS, "npuc.compiler.analysis.interconnect"),
+    "npuc.compiler.analysis.sparsity": LAYERS,
     "npuc.compiler.analysis.mapping": MACHINE,
     "npuc.compiler.interpreter": (*LAYERS, "npuc.compiler.analysis.mapping"),
     "npuc.frontends": (*LAYERS, "npuc.samples"),
@@ -208,6 +209,7 @@ def test_the_page_names_every_part() -> None:
 LISTED = (
     "compiler/analysis/mapping/constraints",
     "compiler/analysis/bandwidth",
+    "compiler/analysis/sparsity",
     "compiler/explore/design",
     "compiler/explore/mapping",
     "compiler/explore/network",
