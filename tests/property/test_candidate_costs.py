@@ -58,6 +58,34 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
             assert found.bound[number] <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), context
 
 
+def test_tiles_of_one_of_several_streamed_groups_are_one_stream() -> None:
+    """Where a start has some rows alone, there are two groups of rows, of which the inner one is one stream."""
+    nest = gemm(4, 6, 4)
+    dims = {"b": 2, "m": 2, "n": 3, "k": 4}
+    axes = {name: Axis(((name, 1),)) for name in dims}
+    tensors = {
+        name: Tensor(name, tuple(dims[d] for d in of), tuple(axes[d] for d in of))
+        for name, of in {"X": "bmk", "W": "kn", "Y": "bmn", "Y0": "m"}.items()
+    }
+    (statement,) = nest.statements
+    nest = Nest(
+        tuple(dims.items()),
+        (tensors["X"], tensors["W"]),
+        (tensors["Y"],),
+        starts=(tensors["Y0"],),
+        statements=(replace(statement, out="Y", lhs="X", rhs="W"),),
+    )
+    widths = of_bytes(nest, 1, 1)
+    machine = Machine(Array(4, 5, "ws", fill="overlap", edge_elements=1), 400, Fraction(9), 1000.0, 8)
+    costs, choices, found = priced(nest, machine, widths)
+    below = 0
+    for row, at, bound in zip(found.row, found.at, found.bound, strict=True):
+        schedule = costs.schedule(choices, int(row), int(at))
+        assert bound <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), schedule
+        below += [loop.dim for loop in schedule.loops][-1:] == ["b"]
+    assert below
+
+
 @pytest.mark.parametrize("dataflow", ["os", "ws", "is"])
 @pytest.mark.parametrize("sums", [2, 4])
 def test_estimates_of_time(dataflow: Dataflow, sums: int) -> None:

@@ -117,6 +117,8 @@ class EdgeWork:
         joins = reduce(mul, (self.trips[g] == 1 for g in inside), self._steps(streamed) > 1)
         if not joins.any():
             waits = np.maximum(found - ends, 0.0)
+            if len(streamed) > 1:  # tiles of some streamed groups may be one with their neighbours, of others not
+                waits = np.where(self._steps(streamed) > 1, 0.0, waits)
             return waits, waits
         # Where nothing inside changes the stationary tile, tiles of a single fold stream all of it as one group.
         single, on_cols = self._count(view.batch, 1), self._count(members(view, place.cols), self.array.cols)
