@@ -58,9 +58,10 @@ class Bitmap:
 @dataclass(frozen=True)
 class CompressedRows:
     """
-    CSR: with each value kept its index in its row of `length` elements (the last axis), and a pointer a row.
+    CSR: with each value kept its index in its row of `length` elements, and a pointer a row.
 
-    Rows are read one after another; columns only by a search in every row.
+    A tensor is the matrix of its first axis by all others. Rows are read one after another; columns only by a search
+    in every row.
     """
 
     length: int
@@ -80,7 +81,7 @@ class CompressedRows:
 
 @dataclass(frozen=True)
 class CompressedColumns(CompressedRows):
-    """CSC: as CSR along the first axis, of `length` elements: an index a value kept and a pointer a column."""
+    """CSC: as CSR along the first axis, whose length is `length`: an index a value kept and a pointer a column."""
 
     def __str__(self) -> str:
         return f"csc<{self.length}>"
@@ -207,6 +208,46 @@ that means for the products of a training step.
 NAMES = ("bitmap", "csr<length>", "csc<length>", "rle<bits>", "nm<n, m, axis>", "blocks<sizes>")
 """The formats as they are written in types."""
 _READS = {"weights": ("forward", "dx"), "activations": ("forward", "dw"), "gradients": ("dx", "dw")}
+
+
+def matrix_shape(shape: tuple[int, ...]) -> tuple[int, int]:
+    """A shape as the matrix of rows and columns that CSR and CSC store: the first axis by all others."""
+    return (1, prod(shape)) if len(shape) < 2 else (shape[0], prod(shape[1:]))
+
+
+def format_problem(format: SparseFormat, shape: tuple[int, ...]) -> str | None:
+    """Why a tensor of a shape is not stored in a format; None if it may be."""
+    rows, columns = matrix_shape(shape)
+    if isinstance(format, CompressedRows):
+        length = rows if isinstance(format, CompressedColumns) else columns
+        if format.length != length:
+            return f"{format} has a length of {format.length}, expected {length}, as the tensor is {rows} by {columns}"
+    if isinstance(format, Structured) and max(format.axes) >= len(shape):
+        return f"{format} has groups along axis {max(format.axes)} of a tensor of {len(shape)} axes"
+    if isinstance(format, Blocks) and len(format.sizes) > len(shape):
+        return f"{format} has blocks of {len(format.sizes)} axes, the tensor has {len(shape)}"
+    return None
+
+
+def most_kept(format: SparseFormat, density: Fraction, shape: tuple[int, ...]) -> int:
+    """
+    The most values that a tensor of a shape may have which a type of this density states, rounded up to whole ones.
+
+    N:M keeps N of the last group of an axis, too, where that is short; blocks are kept whole.
+    """
+    size = prod(shape)
+    if isinstance(format, Structured):
+        return min(_kept_along(format, size, shape[axis]) for axis in format.axes)
+    if isinstance(format, Blocks):
+        lead = len(shape) - len(format.sizes)
+        count = prod(shape[:lead]) * prod(-(-n // s) for n, s in zip(shape[lead:], format.sizes, strict=True))
+        return min(size, max(ceil(density * size), ceil(density * count) * format.elements))
+    return ceil(density * size)
+
+
+def _kept_along(format: Structured, size: int, length: int) -> int:
+    full, rest = divmod(length, format.of)
+    return size // length * (full * format.kept + min(rest, format.kept))
 
 
 def products_without_rewriting(format: SparseFormat, kind: str) -> tuple[str, ...]:

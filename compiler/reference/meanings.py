@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 OPERANDS: Mapping[str, str] = {
     "beside train.quantize": "the scale where the format has one, and the step where the rounding is stochastic",
+    "beside train.prune": "the mask where it is given, and what is dropped is multiplied by, beta, if it is not zero",
     "scales": "the scales of what it was computed from, scalars",
     "acc": "the accumulator",
     "affine": "scale and shift, or neither",
@@ -95,6 +96,13 @@ RESULTS: Mapping[str, str] = {
     "dgrid": "the gradient of the grid",
 }
 PROPERTIES: Mapping[str, str] = {
+    "pattern train.prune": "`magnitude`, `uniform`, `n:m`, `blocks` or `given`",
+    "axis train.prune": "the axis of the groups of N:M",
+    "block train.prune": "the sizes of a block along the last axes",
+    "kept train.prune": "how many are kept",
+    "of train.prune": "of how many",
+    "independent train.prune": "whether each is kept by chance for itself, not exactly so many",
+    "seed train.prune": "a number that chance begins with",
     "beta_layer": "how much the threshold falls from the first layer to the last",
     "beta_step": "how much the threshold falls from the first step to the last",
     "alpha train.fast_quantize": "the threshold of the first layer in the first step",

@@ -15,6 +15,8 @@ WHOLE = {
     *("arange", "integers", "numbers", "causal_mask", "increment"),
     # exponents, scales and chance of a whole tensor
     *("quantize", "fast_quantize", "amax_scale", "gradient_noise"),
+    # thresholds and formats of a whole tensor
+    *("prune", "compress"),
     # norms over a whole parameter
     "lamb",
     # derivatives, which are made of what is shared already
