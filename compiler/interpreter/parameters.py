@@ -9,13 +9,13 @@ its gradient and the optimizer's states of it.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from zlib import crc32
 
 import numpy as np
 from xdsl.dialects.func import FuncOp
 
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.start import drawn
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of
 from npuc.dialects.train.tables import Piece, pieces_of
 
@@ -24,8 +24,7 @@ def initial_value(argument: Argument, shape: tuple[int, ...], seed: int) -> Arra
     """The value an argument starts with: its fill, or uniform in its bound, drawn from the seed and its name."""
     if argument.bound is None:
         return np.full(shape, 0.0 if argument.fill is None else argument.fill)
-    random = np.random.default_rng([seed, crc32(argument.name.encode())])
-    return random.uniform(-argument.bound, argument.bound, shape)
+    return drawn(argument.name, argument.bound, shape, seed)
 
 
 def stacked(

@@ -5,7 +5,7 @@ Work in vector operations per element: sgd 2, with momentum 4, with weight decay
 adam and adamw 12, with decay 2 more, with amsgrad 1 more.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
@@ -16,7 +16,9 @@ from npuc.compiler.layers.base import Array, OpT, PerElementLayer
 from npuc.dialects.outside import families
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
+from npuc.dialects.train.dropback import DropbackOp
 from npuc.dialects.train.optimizer import AdamBase, AdamOp, AdamwOp, IncrementOp, SgdOp
+from npuc.dialects.train.signature import Argument
 
 Option: TypeAlias = float | bool
 """The value of a hyperparameter: a number or a flag."""
@@ -25,14 +27,21 @@ Option: TypeAlias = float | bool
 @dataclass(frozen=True)
 class State:
     """
-    A state tensor of a parameter, `<parameter>.<suffix>`.
+    A state tensor of a parameter, `<parameter>.<suffix>`, in its shape, or one number for all of it (`scalar`).
 
-    It exists only where the hyperparameter `only_with` is set (not zero), and starts at the hyperparameter `fill`.
+    It exists only where the hyperparameter `only_with` is set (not zero), and not where `not_with` is; it starts at
+    the hyperparameter `fill`.
     """
 
     suffix: str
     only_with: str | None = None
     fill: str | None = None
+    not_with: str | None = None
+    scalar: bool = False
+
+    def exists(self, options: Collection[str]) -> bool:
+        """Whether an update has it whose hyperparameters of these names are set."""
+        return (self.only_with is None or self.only_with in options) and self.not_with not in options
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,8 @@ class OptimizerRule:
 
     A default of None makes the hyperparameter mandatory; one of True or False, a flag. `step_with` names the
     hyperparameters with which the update reads the step count, if all of them are set; None: it never does.
-    `unsaid` are those that a program does not state at their default.
+    `unsaid` are those that a program does not state at their default. With the hyperparameter `told_start` an update
+    is told how its parameter starts, by the properties `start` (a name), and `bound` or `fill`.
     """
 
     op: type[TrainOp]
@@ -50,10 +60,12 @@ class OptimizerRule:
     states: tuple[State, ...] = ()
     step_with: tuple[str, ...] | None = None
     unsaid: frozenset[str] = frozenset()
+    told_start: str | None = None
 
     def states_for(self, options: Mapping[str, Option]) -> list[State]:
         """The states that an update with these hyperparameters has."""
-        return [s for s in self.states if s.only_with is None or options.get(s.only_with)]
+        known = [name for name, value in options.items() if value]
+        return [state for state in self.states if state.exists(known)]
 
     def counts_steps(self, options: Mapping[str, Option]) -> bool:
         """Whether an update with these hyperparameters reads the step count."""
@@ -68,12 +80,26 @@ class OptimizerRule:
         starts = {state.fill for state in self.states}
         return {name: value for name, value in options.items() if name not in starts}
 
+    def start_of(self, options: Mapping[str, Option], argument: Argument) -> dict[str, str | float]:
+        """The properties that tell an update how its parameter starts, if it is to know."""
+        if self.told_start is None or not options.get(self.told_start):
+            return {}
+        value = {"fill": argument.fill or 0.0} if argument.bound is None else {"bound": argument.bound}
+        return {"start": argument.name, **value}
+
 
 def option_problem(name: str, value: Option) -> str | None:
     """The reason why an optimizer's formula does not take a value of a hyperparameter; None if it does."""
     if name.startswith("beta"):
         return None if 0.0 <= value < 1.0 else f"found {value}, expected at least 0 and below 1"
-    if name == "rho":
+    if name == "keep":
+        return None if 0.0 < value <= 1.0 else f"found {value}, expected above 0 and at most 1"
+    if name == "rate":
+        return None if 0.0 < value < 1.0 else f"found {value}, expected above 0 and below 1"
+    if name == "seed":
+        whole = 0.0 <= value < 2.0**53 and value == int(value)
+        return None if whole else f"found {value}, expected a whole number of at least 0"
+    if name in ("rho", "decay"):
         return None if 0.0 <= value <= 1.0 else f"found {value}, expected 0 to 1"
     return None if 0.0 <= value < inf else f"found {value}, expected at least 0"
 
@@ -85,6 +111,9 @@ def options_problem(options: Mapping[str, Option]) -> tuple[str, str] | None:
             return "nesterov", "found true without momentum, expected a momentum above 0"
         if options.get("dampening"):
             return "nesterov", "found true with dampening, expected no dampening"
+    for name, with_ in (("rate", "quantile"), ("seed", "regenerate")):
+        if name in options and not options.get(with_):
+            return name, f"found {options[name]:g}, which has no effect without {with_}"
     return None
 
 
@@ -126,6 +155,21 @@ _OWN: dict[str, OptimizerRule] = {
         (State("square"), State("delta")),
     ),
     "lamb": OptimizerRule(LambOp, {**_ADAM, "weight_decay": 0.0}, (State("mean"), State("square")), step_with=()),
+    "dropback": OptimizerRule(
+        DropbackOp,
+        {
+            **{"lr": None, "momentum": 0.0, "keep": 0.1, "decay": 1.0},
+            **{"quantile": False, "rate": 1e-3, "regenerate": False, "seed": 0.0},
+        },
+        (
+            State("momentum", only_with="momentum"),
+            State("initial", not_with="regenerate"),
+            State("threshold", only_with="quantile", scalar=True),
+        ),
+        step_with=(),
+        unsaid=frozenset({"rate", "seed"}),
+        told_start="regenerate",
+    ),
     "lion": OptimizerRule(LionOp, {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0}, (State("mean"),)),
 }
 

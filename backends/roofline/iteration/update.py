@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr, f32, i64
+from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr, UnitAttr, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block
 
@@ -19,23 +19,33 @@ from npuc.backends.roofline.iteration.memory import TensorNumbers
 from npuc.backends.roofline.iteration.steps import Conventions, IterationStep
 from npuc.compiler.analysis.nest.elements import BYTE, whole_bytes
 from npuc.compiler.layers import get_layer
-from npuc.compiler.layers.base import elements as elements_of
+from npuc.compiler.layers.base import params_of
 from npuc.compiler.layers.optimizer import OPTIMIZERS, Option
 from npuc.dialects.provenance import Role, role_of
-from npuc.dialects.tensors import tensor_of
-from npuc.dialects.train.base import TrainOp
+from npuc.dialects.tensors import shape_of, tensor_of
+from npuc.dialects.train.base import Param, TrainOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of
-
-_SAMPLE = 16
 
 
 @dataclass(frozen=True)
 class OptimizerCost:
-    """An optimizer's update: its operation, the number of states per parameter, and vector operations per element."""
+    """
+    An optimizer's update: its operation, the states in the shape of a parameter, and what makes one of a parameter.
 
-    op: str
+    `scalars` says of each operand whether it is one number, the step or a threshold.
+    """
+
+    op: type[TrainOp]
     states: int
-    ops_per_element: int
+    scalars: tuple[bool, ...]
+    hyperparameters: Mapping[str, Param]
+
+    def vector_ops(self, count: int) -> int:
+        """The vector operations of the update of a parameter of so many elements."""
+        whole, number = tensor_of(f32, (count,)), tensor_of(f32, ())
+        block = Block(arg_types=[number if scalar else whole for scalar in self.scalars])
+        op = self.op(*block.args, results=None, **self.hyperparameters)
+        return get_layer(op).work(op).vector_ops
 
 
 def update_steps(
@@ -76,8 +86,10 @@ def _update(
         states = optimizer.states * wide
         state = memory.state(f"{weight.name}.state", whole_bytes(elements * states), whole_bytes(row * states))
         reads, writes = [*reads, state], [*writes, state]
-    ops = optimizer.ops_per_element * elements
-    step = IterationStep(weight.name, optimizer.op, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False)
+    ops = optimizer.vector_ops(elements)
+    step = IterationStep(
+        weight.name, optimizer.op.name, "update", tuple(reads), tuple(writes), 0, ops, ops, matrix=False
+    )
     return step, set(writes)
 
 
@@ -91,27 +103,23 @@ def optimizer_of(func: FuncOp) -> OptimizerCost | None:
     updates = {rule.op for rule in OPTIMIZERS.values()}
     for op in func.body.block.ops:
         if isinstance(op, TrainOp) and role_of(op) is Role.UPDATE and type(op) in updates:
-            steps = get_layer(op).work(op).vector_ops // max(1, elements_of(op.operands[0]))
-            return OptimizerCost(op.name, sum(value in arguments for value in op.operands), steps)
+            shape = shape_of(op.operands[0])
+            scalars = tuple(number > 1 and shape_of(value) != shape for number, value in enumerate(op.operands))
+            states = sum(v in arguments and not scalar for v, scalar in zip(op.operands, scalars, strict=True))
+            return OptimizerCost(type(op), states, scalars, params_of(op))
     return None
 
 
 def _named(spec: DictionaryAttr) -> OptimizerCost | None:
-    """
-    The optimizer that `train.optimizer` names; its operations per element come from an update of a small parameter.
-    """
+    """The optimizer that `train.optimizer` names."""
     kind = spec.data.get("kind")
     rule = OPTIMIZERS.get(kind.data) if isinstance(kind, StringAttr) else None
     if rule is None:
         return None
     options = _options(spec)
     states = rule.states_for(options)
-    small = tensor_of(f32, (_SAMPLE,))
-    block = Block(arg_types=[small, small, *([small] * len(states)), tensor_of(i64, ())])
-    *operands, count = block.args
-    counted = (count,) if rule.counts_steps(options) else ()
-    op = rule.op(*operands, *counted, results=None, **rule.for_update(options))
-    return OptimizerCost(op.name, len(states), get_layer(op).work(op).vector_ops // _SAMPLE)
+    scalars = (False, False, *(state.scalar for state in states), *([True] if rule.counts_steps(options) else []))
+    return OptimizerCost(rule.op, sum(not state.scalar for state in states), scalars, rule.for_update(options))
 
 
 def _options(spec: DictionaryAttr) -> Mapping[str, Option]:

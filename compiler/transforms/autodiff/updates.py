@@ -22,7 +22,7 @@ from npuc.compiler.transforms.autodiff.step import Returned, Step
 from npuc.dialects.blocks import gather, needed
 from npuc.dialects.distributed.sharding import sharding_entry
 from npuc.dialects.provenance import Role, role_attr
-from npuc.dialects.tensors import is_float, tensor_of
+from npuc.dialects.tensors import is_float, tensor_of, tensor_type
 from npuc.dialects.train.optimizer import IncrementOp
 from npuc.dialects.train.signature import (
     NAME,
@@ -91,7 +91,8 @@ def optimize(step: Step, func: FuncOp, spec: DictionaryAttr, trained: Sequence[T
                 name = f"{argument.name}.{state.suffix}"
                 if name in named:
                     raise refused(func, f"found an argument '{name}', the name of a state", "autodiff")
-                states.append(step.new_state(name, param, param.location, options.get(state.fill or "", 0.0)))
+                like = tensor_of(tensor_type(param).element_type, ()) if state.scalar else param
+                states.append(step.new_state(name, like, param.location, options.get(state.fill or "", 0.0)))
             _update(step, rule, options, argument, states, count)
 
 
@@ -107,7 +108,8 @@ def _update(
     param = step.args[argument.index]
     operands = [param, step.gradients[param], *(step.args[s] for s in states)]
     counts = () if count is None else (step.args[count],)
-    op = rule.op(*operands, *counts, results=None, **rule.for_update(options))
+    start = rule.start_of(options, argument)
+    op = rule.op(*operands, *counts, results=None, **rule.for_update(options), **start)
     step.append(_named(op, argument.name, param.location))
     for number, new in zip((argument.index, *states), op.results, strict=True):
         step.updates(number, new)

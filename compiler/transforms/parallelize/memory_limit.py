@@ -139,4 +139,4 @@ def states_of(func: FuncOp) -> int:
     kind = spec.data.get("kind") if isinstance(spec, DictionaryAttr) else None
     if not isinstance(spec, DictionaryAttr) or not isinstance(kind, StringAttr) or kind.data not in OPTIMIZERS:
         return 0
-    return sum(state.only_with is None or state.only_with in spec.data for state in OPTIMIZERS[kind.data].states)
+    return sum(state.exists(spec.data) and not state.scalar for state in OPTIMIZERS[kind.data].states)

@@ -17,8 +17,8 @@ WHOLE = {
     *("quantize", "fast_quantize", "amax_scale", "gradient_noise"),
     # thresholds and formats of a whole tensor
     *("prune", "compress"),
-    # norms over a whole parameter
-    "lamb",
+    # norms over a whole parameter, its largest elements
+    *("lamb", "dropback"),
     # derivatives, which are made of what is shared already
     *("prelu_dx", "prelu_dw", "pow_dbase", "pow_dexponent", "prod_grad", "var_grad", "extreme_grad"),
     *(

@@ -166,7 +166,8 @@ SOME: dict[str, float] = {"momentum": 0.5, "weight_decay": 0.25, "lr_decay": 0.5
 def test_lowered_updates_compute_the_same(kind: str, flags: bool) -> None:
     rule = OPTIMIZERS[kind]
     options: dict[str, float | bool] = {name: value for name, value in SOME.items() if name in rule.defaults}
-    options |= {name: flags for name in rule.defaults if rule.takes_flag(name)}
+    # values of the test's own are not drawn from a seed
+    options |= {name: flags for name in rule.defaults if rule.takes_flag(name) and name != "regenerate"}
     module = step_of(Optimizer(kind, options))
     before = execute(module, DATA, steps=2, double=True)
     LowerToNpuPass().apply(Context(), module)
