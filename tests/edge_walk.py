@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import placement
@@ -45,7 +46,7 @@ def operation_folds(
                 for row in range(0, size[place.rows], array.rows):
                     rows = min(array.rows, size[place.rows] - row)
                     tile = fixed if alone and single else (number, statement.out, element, column, row)
-                    found.append(Fold(number, rows, statement.passes * size[place.streamed], tile))
+                    found.append(Fold(number, rows, ceil(statement.passes * size[place.streamed]), tile))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from random import Random
 
 from npuc.compiler.analysis.nest.elements import Bits, Width
@@ -32,9 +33,13 @@ def draw_bits(r: Random, nest: Nest) -> Bits:
 
 
 def with_passes(nest: Nest) -> Nest:
-    """A nest whose products take passes at random, which follow from it, some of them one each."""
+    """
+    A nest whose products take passes at random, which follow from it: one each, several, or on average a share of them.
+    """
     r = Random(str(nest))
-    return replace(nest, statements=tuple(replace(s, passes=r.choice([1, 1, 2, 3, 12])) for s in nest.statements))
+    whole = tuple(replace(s, passes=r.choice([1, 1, 2, 3, 12])) for s in nest.statements)
+    shares = [1, 1, 1, Fraction(1, 2), Fraction(3, 7), Fraction(1, 100), Fraction(1234, 65536)]
+    return replace(nest, statements=tuple(replace(s, passes=s.passes * r.choice(shares)) for s in whole))
 
 
 def finished(name: str) -> str:

@@ -10,7 +10,9 @@ Nothing here knows IR: analyses and searches work on these classes, `npu.contrac
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
+from npuc.dialects.products import DENSE, Factors, Passes
 from npuc.dialects.tensors import MAX_ELEMENTS
 
 MAX_POSITIONS = 1 << 28
@@ -79,12 +81,16 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Statement:
-    """`out += lhs * rhs`, tensors by name; each product takes so many `passes` through a multiplier (`widths.py`)."""
+    """
+    `out += lhs * rhs`, tensors by name; each product takes so many `passes` through a multiplier (`widths.py`), and
+    `factors` says which of lhs and rhs are sparse.
+    """
 
     out: str
     lhs: str
     rhs: str
-    passes: int = 1
+    passes: Passes = 1
+    factors: Factors = DENSE
 
     def __str__(self) -> str:
         return f"{self.out} += {self.lhs} * {self.rhs}"
@@ -131,10 +137,7 @@ class Nest:
     @property
     def points(self) -> int:
         """The number of points of the nest: the MACs of one statement."""
-        product = 1
-        for _, size in self.dims:
-            product *= size
-        return product
+        return prod(size for _, size in self.dims)
 
     @property
     def macs(self) -> int:
@@ -142,7 +145,7 @@ class Nest:
         return self.points * len(self.statements)
 
     @property
-    def mac_passes(self) -> int:
+    def mac_passes(self) -> Passes:
         """The passes of all multiply-accumulates through multipliers; as many as these where each takes one."""
         return self.points * sum(s.passes for s in self.statements)
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import prod
+from math import ceil, prod
 from random import Random
 from typing import Protocol
 
@@ -67,7 +67,7 @@ def tile_times(nest: Nest, machine: Machine, moves: Moves) -> list[int]:
             else:
                 group, blocks = t, 0
             # A group of instructions waits as one: its first tile operation has it.
-            blocks += -(-statement.passes * prod(extents[d] for d in streamed) // array.tile_m)
+            blocks += ceil(ceil(statement.passes * prod(extents[d] for d in streamed)) / array.tile_m)
             found[group][number] = array.wait(blocks) if alone else 0
             before = tile
     return [tile_cycles(nest, array, e, tuple(f)) for e, f in zip(moves.tiles, found, strict=True)]
@@ -89,7 +89,7 @@ def last_wait(nest: Nest, machine: Machine, moves: Moves) -> int:
     for extents, at in zip(reversed(moves.tiles), reversed(moves.places), strict=True):
         if {dim: place for dim, place in at.items() if dim not in streamed} != last:
             break
-        blocks += -(-statement.passes * prod(extents[d] for d in streamed) // array.tile_m)
+        blocks += ceil(ceil(statement.passes * prod(extents[d] for d in streamed)) / array.tile_m)
         if not single_fold(nest, statement, array, extents) or len(nest.statements) > 1:
             break
     return array.wait(blocks)

@@ -98,7 +98,7 @@ def folds_of(
         return result
 
     tall, wide, streamed = (size(members(view, g)) for g in (place.rows, place.cols, place.streamed))
-    streamed = place.passes * streamed
+    streamed = place.cycles(streamed)
     high, columns = -(-tall // array.rows), size(view.batch) * -(-wide // array.cols)
     full, rest = array.shift(np.minimum(tall, array.rows)), array.shift(tall - (high - 1) * array.rows)
     end = full if is_forward(array) else rest

@@ -302,4 +302,4 @@ def _cycles(nest: Nest, statement: Statement, array: Array, extents: Mapping[str
 
     along_rows, along_cols, streamed = (size(members(view, g)) for g in (place.rows, place.cols, place.streamed))
     folds = size(view.batch) * -(-along_rows // array.rows) * -(-along_cols // array.cols)
-    return folds * array.stream(place.passes * streamed)
+    return folds * array.stream(place.cycles(streamed))

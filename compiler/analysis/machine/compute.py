@@ -76,7 +76,9 @@ def tile_cycles(nest: Nest, array: Array, extents: Mapping[str, int], found: tup
 
 def isolated_waits(nest: Nest, array: Array, extents: Mapping[str, int]) -> tuple[int, ...]:
     """The argument `found` of `tile_cycles` for an operation that shares no weights with its neighbours."""
-    streamed = [s.passes * prod(extents[d] for d in streamed_dims(nest, s, array)) for s in nest.statements]
+    streamed = [
+        placement(s, array).cycles(prod(extents[d] for d in streamed_dims(nest, s, array))) for s in nest.statements
+    ]
     return tuple(array.wait(-(-size // array.tile_m)) for size in streamed)
 
 
@@ -249,7 +251,7 @@ def _statement(
 
     def steps(factor: Callable[[int], int]) -> int:
         """The sum of a factor over what the folds of all tiles stream."""
-        return total(streamed, lambda size: factor(statement.passes * size))
+        return total(streamed, lambda size: factor(place.cycles(size)))
 
     def instructions(steps: int) -> int:
         return -(-steps // array.tile_m)

@@ -186,7 +186,7 @@ def can_wait(nest: Nest, schedule: Schedule, array: Array) -> bool:
     for statement in nest.statements:
         view, place = gemm_view(nest, statement), placement(statement, array)
         rows = min(array.rows, prod(nest.sizes[d] for d in members(view, place.rows)))
-        shortest = place.passes * min(group_lengths(nest, schedule, members(view, place.streamed)))
+        shortest = place.cycles(min(group_lengths(nest, schedule, members(view, place.streamed))))
         # Beside a fold of one statement crosses what another one needs.
         tallest = array.shift(rows if len(nest.statements) == 1 else array.rows)
         if shortest < tallest:

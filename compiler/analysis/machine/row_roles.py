@@ -14,7 +14,7 @@ operands. A matrix product has no window: its sets are single elements.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import gcd, prod
+from math import ceil, gcd, prod
 
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Statement
@@ -143,7 +143,8 @@ def roles_of(nest: Nest, statement: Statement) -> RowRoles:
         return tuple(d for d in nest.sizes if d in dims and d not in used)
 
     dims = (others(left), others(right), others(summed))
-    return RowRoles(ifmap, filter_, statement.out, view.batch, *dims, rows, taps, statement.passes)
+    # Elements of this array work beside each other on steps of their own: none skips what another does.
+    return RowRoles(ifmap, filter_, statement.out, view.batch, *dims, rows, taps, ceil(statement.passes))
 
 
 def _windows(nest: Nest, name: str, positions: set[str], taps: set[str], *, scatters: bool) -> list[Window]:

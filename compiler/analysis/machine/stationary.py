@@ -25,6 +25,7 @@ from npuc.compiler.analysis.nest.blocks import lengths
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 from npuc.dialects.npu.widths import Width
+from npuc.dialects.products import Count, Passes, whole_cycles
 
 Product = Literal["forward", "dx", "dw"]
 Side = Literal["out", "lhs", "rhs"]
@@ -43,17 +44,21 @@ SHARED: dict[frozenset[str], Group] = {
 class GroupPlacement:
     """
     The dataflow of a statement: the groups of dimensions on the array's rows and columns, and the streamed one, each
-    row of which streams in as many steps as a product takes passes.
+    row of which streams in as many steps as a product takes passes; a fold streams whole steps.
     """
 
     rows: Group
     cols: Group
     streamed: Group
-    passes: int = 1
+    passes: Passes = 1
 
     def steps(self, sizes: Mapping[str, int]) -> int:
         """The steps of a fold, one for each pass of a streamed row; `sizes` are those of the groups."""
-        return self.passes * sizes[self.streamed]
+        return self.cycles(sizes[self.streamed])
+
+    def cycles(self, rows: Count) -> Count:
+        """The steps of a fold that streams so many rows."""
+        return whole_cycles(self.passes, rows)
 
     def stationary(self, statement: Statement) -> str:
         """The name of the stationary tensor."""
@@ -236,7 +241,8 @@ def group_wait(nest: Nest, schedule: Schedule, statement: Statement, array: Arra
             for length, more in parts:
                 joined[product * length] = joined.get(product * length, 0) + count * more
         blocks = joined
-    steps = ((statement.passes * length, count) for length, count in blocks.items())
+    place = placement(statement, array)
+    steps = ((place.cycles(length), count) for length, count in blocks.items())
     return array.wait(sum(count * -(-length // array.tile_m) for length, count in steps))
 
 

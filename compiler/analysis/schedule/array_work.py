@@ -15,6 +15,7 @@ from npuc.compiler.analysis.schedule.grid_places import Places, values_at
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.products import Passes, whole_cycles
 
 
 class ArrayWork:
@@ -94,7 +95,7 @@ class ArrayWork:
             sizes = self._role(rows, "size on rows") * self._role(cols, "size on cols")
             yield one * tiles * again, self.width[place.stationary(statement)] * one * sizes * again
 
-    def _role(self, dims: tuple[str, ...], kind: str, passes: int = 1) -> Reals:
+    def _role(self, dims: tuple[str, ...], kind: str, passes: Passes = 1) -> Reals:
         """The sum of a factor over the tiles of one role (m, n, k, batch) of a product of so many passes."""
         found = [n for n, g in enumerate(self.groups) if set(g.dims) <= set(dims)]
         shape = [len(g.tilings) if n in found else 1 for n, g in enumerate(self.groups)]
@@ -112,7 +113,7 @@ class ArrayWork:
             dims = {"m": view.m, "n": view.n, "k": view.k}
             again = {rows: role(dims[rows], "rows"), cols: role(dims[cols], "cols")}
             batch = role(view.batch, "size")
-            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed", statement.passes)
+            step = batch * again[rows] * again[cols] * role(dims[streamed], "streamed", place.passes)
             cycles = cycles + step
             again[streamed] = role(dims[streamed], "tiles")
             self.folds.append((batch * again[rows] * again[cols] * again[streamed], step))
@@ -136,14 +137,14 @@ def searched_edges(array: Array) -> tuple[Array, ...]:
 
 
 @lru_cache(maxsize=4096)
-def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array, passes: int) -> Reals:
+def _sums(groups: tuple[DimGroup, ...], kind: str, array: Array, passes: Passes) -> Reals:
     """The sum of a factor over all tiles of some groups, at every combination of their tilings."""
     factors: dict[str, Callable[[int], int]] = {
         "rows": lambda size: -(-size // array.rows),
         "cols": lambda size: -(-size // array.cols),
         "size": lambda size: size,
         "tiles": lambda _: 1,
-        "streamed": lambda size: array.stream(passes * size) + array.reload,
+        "streamed": lambda size: array.stream(whole_cycles(passes, size)) + array.reload,
         "single": lambda size: size == 1,
         "on rows": lambda size: size <= array.rows,
         "on cols": lambda size: size <= array.cols,

@@ -28,6 +28,7 @@ from npuc.compiler.analysis.machine.stationary import GroupPlacement, members, p
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.products import Passes, whole_cycles
 
 Term = Literal["folds", "end", "single"]
 """
@@ -102,7 +103,7 @@ class EdgeWork:
             found = found + self._folds(view, place) * self._pair(rows, streamed, "folds", place.passes)
             found = found - self._every(rows, streamed, place.passes) + self._every(beside, streamed, place.passes)
         (first, its_place), (last, place) = parts[0], parts[-1]
-        ends = self._ends(members(first, its_place.rows), members(last, place.streamed), place.passes)
+        ends = self._ends(members(first, its_place.rows), self._last(members(last, place.streamed), place.passes))
         return np.maximum(found - ends, 0.0)
 
     def _single_statement(self, view: GemmView, place: GroupPlacement, inside: frozenset[int]) -> tuple[Reals, Reals]:
@@ -113,7 +114,7 @@ class EdgeWork:
         dims = members(view, place.streamed)
         rows, streamed = self._numbers(members(view, place.rows)), self._numbers(dims)
         found = self._folds(view, place) * self._pair(rows, streamed, "folds", place.passes)
-        ends = self._ends(members(view, place.rows), dims, place.passes)
+        ends = self._ends(members(view, place.rows), self._last(dims, place.passes))
         joins = reduce(mul, (self.trips[g] == 1 for g in inside), self._steps(streamed) > 1)
         if not joins.any():
             waits = np.maximum(found - ends, 0.0)
@@ -122,8 +123,8 @@ class EdgeWork:
             return waits, waits
         # Where nothing inside changes the stationary tile, tiles of a single fold stream all of it as one group.
         single, on_cols = self._count(view.batch, 1), self._count(members(view, place.cols), self.array.cols)
-        whole = place.passes * prod(self.nest.sizes[d] for d in dims)
-        joined = self._shaped(rows, _alone_on_rows(self._of(rows), whole, self.array))
+        whole = self._shaped(streamed, _all_cycles(self._of(streamed), place.passes))
+        joined = self._joined(rows, whole)
         less = single * on_cols * (self._pair(rows, streamed, "single", place.passes) - joined)
         alike = single * on_cols * self._count(members(view, place.rows), self.array.rows)
         tiles = reduce(mul, (self.trips[g] for g in range(len(self.groups)) if g not in streamed), self.none + 1)
@@ -131,7 +132,7 @@ class EdgeWork:
         hidden = np.where(alike < tiles, alike * self.array.most_shift, 0.0)
         waits = np.maximum(found - np.where(joins, less + hidden, 0.0) - ends, 0.0)
         # Where all tiles are alike, groups at both ends stream all of it, too.
-        own = self._ends(members(view, place.rows), dims, place.passes, whole)
+        own = self._ends(members(view, place.rows), whole)
         return waits, np.where(joins & (alike == tiles), np.maximum(found - less - own, 0.0), waits)
 
     def _folds(self, view: GemmView, place: GroupPlacement) -> Reals:
@@ -141,20 +142,32 @@ class EdgeWork:
         width = self.array.cols
         return self._shaped(batch, _sizes(self._of(batch))) * self._shaped(columns, _folds(self._of(columns), width))
 
-    def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...], passes: int) -> Reals:
+    def _every(self, rows: tuple[int, ...], streamed: tuple[int, ...], passes: Passes) -> Reals:
         """The waits of all tile operations for the fold at the end of these rows."""
         others = (self.trips[g] for g in range(len(self.groups)) if g not in (*rows, *streamed))
         return reduce(mul, others, self._pair(rows, streamed, "end", passes))
 
-    def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term, passes: int) -> Reals:
+    def _pair(self, rows: tuple[int, ...], streamed: tuple[int, ...], term: Term, passes: Passes) -> Reals:
         """The sum of a term over the joint tiles of two roles."""
         both = tuple(sorted({*rows, *streamed}))
         return self._shaped(both, _pair(self._of(both), self._of(rows), self._of(streamed), term, self.array, passes))
 
-    def _ends(self, rows: tuple[str, ...], streamed: tuple[str, ...], passes: int, long: int | None = None) -> Reals:
+    def _joined(self, rows: tuple[int, ...], whole: Reals) -> Reals:
+        """The waits of groups that stream `whole` cycles each, one for each tile that fits the array's rows."""
+        found = self.none
+        for cycles in np.unique(whole):
+            own = self._shaped(rows, _alone_on_rows(self._of(rows), int(cycles), self.array))
+            found = found + np.where(whole == cycles, own, 0.0)
+        return found
+
+    def _last(self, streamed: tuple[str, ...], passes: Passes) -> Grid:
+        """The cycles that the group at the end streams, which is one tile."""
+        return whole_cycles(passes, self._end(streamed, last=is_forward(self.array)))
+
+    def _ends(self, rows: tuple[str, ...], streams: Grid | Reals) -> Reals:
         """
-        The wait of the group at one end for the transfer at the other end, for which no group waits; of a group that
-        streams `long` cycles, or one tile in so many passes.
+        The wait of the group at one end, which streams so many cycles, for the transfer at the other end, for which no
+        group waits.
         """
         forward = is_forward(self.array)
         tall = self._end(rows, last=not forward)
@@ -162,7 +175,6 @@ class EdgeWork:
             crossing = np.minimum(tall, self.array.rows)
         else:
             crossing = (tall - 1) % self.array.rows + 1
-        streams = passes * self._end(streamed, last=forward) if long is None else long
         return np.maximum(self.array.shift(crossing) - streams, 0).astype(np.float64)
 
     def _end(self, dims: tuple[str, ...], *, last: bool) -> Grid:
@@ -197,6 +209,12 @@ class EdgeWork:
 def _sizes(groups: tuple[DimGroup, ...]) -> Grid:
     """The sum of the sizes of all joint tiles."""
     return total(groups, lambda size: size)
+
+
+@lru_cache(maxsize=4096)
+def _all_cycles(groups: tuple[DimGroup, ...], passes: Passes) -> Grid:
+    """The cycles that all joint tiles stream, one after another."""
+    return total(groups, lambda size: whole_cycles(passes, size))
 
 
 @lru_cache(maxsize=4096)
@@ -239,7 +257,7 @@ def _pair(
     streamed: tuple[DimGroup, ...],
     term: Term,
     array: Array,
-    passes: int,
+    passes: Passes,
 ) -> Reals:
     """The sum of a term over the tiles at every tiling of some groups, an axis each, of a product of so many passes."""
     tall = long = weight = np.ones((1,) * (2 * len(both)), dtype=np.int64)
@@ -252,7 +270,7 @@ def _pair(
             tall = tall * sizes.reshape(shape)
         if group in streamed:
             long = long * sizes.reshape(shape)
-    waits = weight * _term(tall, passes * long, term, array)
+    waits = weight * _term(tall, whole_cycles(passes, long), term, array)
     return waits.sum(axis=tuple(range(1, 2 * len(both), 2))).astype(np.float64)
 
 

@@ -162,7 +162,7 @@ def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective:
             folds *= max(-(-whole // side), -(-whole // prod(largest[dim] for dim in dims)))
         length = prod(nest.sizes[dim] for dim in streamed)
         tiles = -(-length // prod(largest[dim] for dim in streamed))
-        cycles += folds * (place.passes * length + tiles * array.fold_overhead)
+        cycles += folds * (place.cycles(length) + tiles * array.fold_overhead)
     return float(cycles)
 
 

@@ -76,7 +76,7 @@ class Work:
     sum_size: Fraction
 
     @property
-    def macs(self) -> int:
+    def macs(self) -> Passes:
         """The MACs of one run, each as often as it takes passes through a multiplier."""
         return sum(one.mac_passes for one in self.statements)
 
@@ -88,7 +88,7 @@ class Work:
     def energy(self, needs: Needs, costs: tuple[Floats, Floats, float]) -> Floats:
         """The energy of one run, in MACs' worth, where accesses cost as much (`AccessEnergy.costs`)."""
         l1, l2, offchip = costs
-        return self.macs + needs.l1_accesses * l1 + needs.l2_accesses * l2 + needs.offchip * offchip
+        return float(self.macs) + needs.l1_accesses * l1 + needs.l2_accesses * l2 + needs.offchip * offchip
 
 
 def least_bytes(work: Work, space: MapSpace) -> tuple[int, int]:

@@ -143,8 +143,8 @@ class _Partial:
         read, written = _read(work, self._whole), tile(work, "O", self._whole)
         most = np.maximum(read, written)
         found = np.maximum(np.ceil(most / array.noc_bw), np.ceil(most * array.offchip_cycles / array.offchip_bw))
-        passes = work.passes * self._work(0, self._whole).prod(axis=0)
-        found = np.maximum(found, np.ceil(passes / array.lanes) + self._begins)
+        passes = work.cycles(self._work(0, self._whole).prod(axis=0), array.lanes)
+        found = np.maximum(found, passes + self._begins)
         if array.noc_latency < 1:  # transfers then take a cycle less than their elements
             return found
         found = np.maximum(found, np.ceil(read / array.noc_bw) + self._first_work)
@@ -215,8 +215,7 @@ class _Partial:
         """The work of the first step of the outermost level, transfers inside of it included."""
         work: Floats = np.ones(self.widths.shape[2:])
         if len(self.tiles):
-            passes = self.work.passes * self._work(1, self._given(1)).prod(axis=0)
-            work = np.ceil(passes / self.array.lanes)
+            work = self.work.cycles(self._work(1, self._given(1)).prod(axis=0), self.array.lanes)
         for level in range(1, len(self.widths)):
             work = work + self._first(level)
         return work

@@ -78,7 +78,7 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: 
     """Room, accesses and MACs, in elements."""
     steps = run.steps
     macs = run.by_entry(run.nodes.sizes.take(steps.node, axis=1).prod(axis=0))
-    table: dict[str, Floats] = {"num_macs": macs, "mac_passes": work.passes * macs}
+    table: dict[str, Floats] = {"num_macs": macs, "mac_passes": float(work.passes) * macs}
     for role in ROLES:
         name = NAMES[role]
         table[f"{name}_l2_size_req"] = 2 * tile(work, role, run.entries.temporal)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from npuc.dialects.mapping import Problem, Role
 from npuc.dialects.mapping.problem import SLIDES
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
+from npuc.dialects.products import Passes
 
 Floats = NDArray[np.float64]
 ROLES: tuple[Role, ...] = ("I", "W", "O")
@@ -45,7 +46,7 @@ class Contraction:
 
     dims: tuple[tuple[str, int], ...]
     tensors: tuple[tuple[TensorAxis, ...], ...]
-    passes: int = 1
+    passes: Passes = 1
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -74,9 +75,13 @@ class Contraction:
         return Contraction(tuple((names[d], size) for d, size in self.dims), axes, self.passes)
 
     @property
-    def mac_passes(self) -> int:
+    def mac_passes(self) -> Passes:
         """The passes of all multiply-accumulates through multipliers."""
         return self.passes * self.macs
+
+    def cycles(self, products: Floats, lanes: int) -> Floats:
+        """The cycles in which so many lanes do products one after another: their passes, rounded up."""
+        return np.ceil(self.passes.numerator * products / (self.passes.denominator * lanes))
 
     @property
     def macs(self) -> int:

@@ -155,7 +155,7 @@ def _inside(
     largest = np.minimum(spatial, nodes.sizes)
     parts = np.ceil(nodes.sizes / spatial)
     if number + 1 == len(levels):
-        return _Inside(np.ceil(work.passes * largest.prod(axis=0) / array.lanes), parts.prod(axis=0), None)
+        return _Inside(work.cycles(largest.prod(axis=0), array.lanes), parts.prod(axis=0), None)
     spread = any_parts(e).take(nodes.entry, axis=1)
     rank = np.cumsum(spread, axis=0) * spread
     last = nodes.sizes - (parts - 1) * spatial
