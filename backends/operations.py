@@ -12,6 +12,7 @@ from npuc.compiler.report import Kind, OpRow, Phase, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import Columns
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.products import Passes
 from npuc.dialects.provenance import Role, layer_of, location_text, repeat_of, role_of, source_of, sparsity_of
 
 
@@ -81,7 +82,7 @@ def contraction_row(
     cycles: int,
     compute_cycles: int,
     peak: int,
-    mac_passes: int | None = None,
+    mac_passes: Passes | None = None,
     **costs: Unpack[Costs],
 ) -> OpRow:
     """
@@ -100,7 +101,7 @@ def contraction_row(
         cycles=cycles,
         compute_cycles=compute_cycles,
         stall_cycles=cycles - compute_cycles,
-        utilization=(macs if mac_passes is None else mac_passes) / (peak * cycles) if cycles > 0 else None,
+        utilization=float(macs if mac_passes is None else mac_passes) / (peak * cycles) if cycles > 0 else None,
         **costs,
     )
 

@@ -32,13 +32,12 @@ def whole_cycles(passes: Passes, products: Count) -> Count:
 @dataclass(frozen=True)
 class SparseFactor:
     """
-    A factor of products that is stored sparse: its density, in (0, 1], and the name of its format.
+    A factor of products that is stored sparse, and its density, in (0, 1).
 
     `pattern` is (n, m) where at most n of each m values in a row are kept, None of any other format.
     """
 
     density: Fraction
-    format: str
     pattern: tuple[int, int] | None = None
 
 

@@ -15,22 +15,14 @@ from operator import mul
 
 from npuc.backends.cycle.array_facts import array_facts, core_facts, pass_facts, reload_facts
 from npuc.backends.cycle.certificates import certificate_facts
-from npuc.backends.cycle.facts import (
-    PoolFacts,
-    TransposeFacts,
-)
-from npuc.backends.cycle.limits import (
-    cycles_lower_bound_of,
-    edge_facts,
-    is_edge_bound,
-    limit_of,
-)
+from npuc.backends.cycle.facts import PoolFacts, TransposeFacts
+from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import contraction_row
 from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
-from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
@@ -162,7 +154,9 @@ def nest_cost(
         read=read,
         written=written,
         spm_bytes=footprint_bytes(nest, schedule, widths) if peak is None else peak,
-        energy_j=None if energy is None else energy.joules(nest.mac_passes, spm_read + spm_written, read + written),
+        energy_j=None
+        if energy is None
+        else energy.joules(carried_passes((nest,), machine.array), spm_read + spm_written, read + written),
         native=native,
     )
 
@@ -247,7 +241,7 @@ def contract_row(
         index,
         nest,
         macs=nest.macs,
-        mac_passes=nest.mac_passes,
+        mac_passes=carried_passes((nest,), machine.array),
         cycles=cost.cycles,
         compute_cycles=cost.compute_cycles,
         peak=machine.elements,

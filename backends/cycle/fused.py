@@ -18,6 +18,7 @@ from npuc.backends.cycle.facts import ArrayFacts, StreamFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, is_edge_bound, limit_of
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes, time_passes
 from npuc.compiler.analysis.nest.cores import core_traffic, on_cores
 from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
@@ -110,7 +111,7 @@ def _contraction(
     energy = None
     if machine.energy is not None:
         moved = spm_read + _whole(channel.spm_write_bytes)
-        energy = machine.energy.joules(contract.nest.mac_passes, moved, read + written)
+        energy = machine.energy.joules(carried_passes((contract.nest,), machine.array), moved, read + written)
     compute = _whole(row.compute_cycles)
     least = cycles_lower_bound_of((contract.nest,), bound, machine)
     edge = 0 if edges is None else edges.edge_cycles
@@ -123,7 +124,7 @@ def _contraction(
         cycles=timing.cycles,
         stall_cycles=timing.cycles - compute,
         seconds=machine.seconds(timing.cycles),
-        utilization=contract.nest.mac_passes / (machine.elements * timing.cycles),
+        utilization=float(carried_passes((contract.nest,), machine.array)) / (machine.elements * timing.cycles),
         dram_write_bytes=written,
         spm_bytes=needed,
         energy_j=energy,
@@ -174,7 +175,7 @@ def _fused(
     work, transfer = vector_cycles(op.ops, machine), machine.transfer_cycles(read + written)
     total = sum((row.lower_bound_bytes or 0) for row in before) + read + written
     busy = sum(vector_cycles(f.op.ops, machine) for f in fused[:number])
-    least = max(machine.transfer_cycles(total), -(-contract.nest.mac_passes // machine.elements), busy)
+    least = max(machine.transfer_cycles(total), -(-time_passes(contract.nest, machine.array) // machine.elements), busy)
     bound = min(cycles / (machine.clock_mhz * 1e6), machine.seconds(least) - sum(_real(r) for r in before))
     through = read + written + _spm_bytes(op, machine)
     return replace(

@@ -22,7 +22,7 @@ from npuc.backends.cycle.pool import walks_of
 from npuc.backends.operations import contraction_row
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
@@ -108,7 +108,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         index,
         together.nests[0],
         macs=together.macs,
-        mac_passes=together.mac_passes,
+        mac_passes=carried_passes(together.nests, machine.array),
         cycles=cycles,
         compute_cycles=timing.compute,
         peak=machine.elements,
@@ -118,7 +118,9 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         spm_bytes=spm_bytes,
         energy_j=None
         if machine.energy is None
-        else machine.energy.joules(together.mac_passes, reads + writes, moved.read + moved.written),
+        else machine.energy.joules(
+            carried_passes(together.nests, machine.array), reads + writes, moved.read + moved.written
+        ),
         limit="edge"
         if is_edge_bound(edge, streamed, cycles - timing.compute)
         else limit_of(cycles, timing.compute, transfer),

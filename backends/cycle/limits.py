@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import time_passes
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import EdgeFacts, TransferFacts
 from npuc.dialects.npu.nest import Nest
@@ -46,7 +47,7 @@ def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Mach
     all passes of MACs over all processing elements, and of the busiest array's whole folds or transfers across its
     edge.
     """
-    passes = sum(nest.mac_passes for nest in nests)
+    passes = sum(time_passes(nest, machine.array) for nest in nests)
     array = busy_cycles_lower_bound(nests, machine.array, machine.cores)
     return max(machine.transfer_cycles(least_bytes), -(-passes // machine.elements), array)
 

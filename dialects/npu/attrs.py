@@ -32,6 +32,7 @@ from npuc.dialects.npu.syntax import (
     print_nest,
     print_shape,
 )
+from npuc.dialects.products import DENSE
 
 
 @irdl_attr_definition
@@ -72,7 +73,7 @@ class NestAttr(Data[Nest]):
 @lru_cache(maxsize=4096)
 def shared_nest(nest: Nest) -> NestAttr:
     """The shared attribute of a nest; passes follow from types and machine, so that none are written down."""
-    return NestAttr(replace(nest, statements=tuple(replace(s, passes=1) for s in nest.statements)))
+    return NestAttr(replace(nest, statements=tuple(replace(s, passes=1, factors=DENSE) for s in nest.statements)))
 
 
 @irdl_attr_definition

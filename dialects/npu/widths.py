@@ -25,7 +25,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
+from npuc.dialects.products import SparseFactor
 from npuc.dialects.sparse import SparseType, dense_element
+from npuc.dialects.sparse_formats import Structured
 from npuc.dialects.tensors import SHORTEST
 
 TARGET = "npu.target"
@@ -104,11 +106,34 @@ def counted(nest: Nest, op: Operation) -> Nest:
         if isinstance(target, DictionaryAttr):
             return in_passes_of(nest, op, _whole(target, MANTISSA_BITS))
         around = around.parent_op()
-    return nest
+    return with_factors(nest, op)
+
+
+def with_factors(nest: Nest, op: Operation) -> Nest:
+    """A nest of an operation that says which of its operands are sparse; itself where none is."""
+    factors = tuple(sparse_factor(value) for value in op.operands[: len(nest.ins)])
+    return nest if all(one is None for one in factors) else _with_factors(nest, factors)
+
+
+@lru_cache(maxsize=4096)
+def _with_factors(nest: Nest, factors: tuple[SparseFactor | None, ...]) -> Nest:
+    named = dict(zip((tensor.name for tensor in nest.ins), factors, strict=True))
+    return replace(nest, statements=tuple(replace(s, factors=(named[s.lhs], named[s.rhs])) for s in nest.statements))
+
+
+def sparse_factor(value: SSAValue) -> SparseFactor | None:
+    """What products have to know of a value that is sparse; None of a dense one, or one of density 1."""
+    element = _element(value.type)
+    if not isinstance(element, SparseType) or element.density == 1:
+        return None
+    form = element.format
+    pattern = (form.kept, form.of) if isinstance(form, Structured) else None
+    return SparseFactor(element.density, pattern)
 
 
 def in_passes_of(nest: Nest, op: Operation, bits: int | None) -> Nest:
     """A nest of an operation with the passes of its products where a multiplier takes `bits` at a time; None: one."""
+    nest = with_factors(nest, op)
     if not bits:
         return nest
     factors = op.operands[: len(nest.ins)]

@@ -26,12 +26,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, overload
 
 from npuc.compiler.analysis.machine.fact import Description, FromKey, always
 from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap, Stages, stages
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
-from npuc.compiler.core.kinds import Integer, Limit, Text
+from npuc.compiler.analysis.machine.skipping import Skipping, Skips
+from npuc.compiler.core.kinds import Flag, Integer, Limit, Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -109,6 +110,29 @@ class Array:
             "bits of either mantissa that a multiplier takes at a time; default: a product takes one pass",
         ),
     ] = None
+    skips: Annotated[
+        Skips, FromKey("array.skips", Text(get_args(Skips)), "how products of zeros of sparse operands are skipped")
+    ] = "none"
+    slice: Annotated[
+        int, FromKey("array.slice", Integer(1, 1 << 20), "values in a column's slice (array.skips = column-balance)")
+    ] = 256
+    balance: Annotated[
+        bool,
+        FromKey("array.balance", Flag(), "whether halves of slices are paired (array.skips = column-balance)"),
+    ] = False
+    lanes: Annotated[
+        int,
+        FromKey("array.lanes", Integer(1, 64), "lanes that share a window (array.skips = window)", name="array_lanes"),
+    ] = 16
+    lookahead: Annotated[
+        int, FromKey("array.lookahead", Integer(1, 16), "rows of pairs in a window (array.skips = window)")
+    ] = 3
+
+    @cached_property
+    def skipping(self) -> Skipping:
+        """How it skips products of zeros; elements that are row-stationary only rest beside them."""
+        scheme = "gated" if self.dataflow == "rs" and self.skips != "none" else self.skips
+        return Skipping(scheme, self.cols, self.slice, self.balance, self.lanes, self.lookahead)
 
     @cached_property
     def stages(self) -> Stages | None:

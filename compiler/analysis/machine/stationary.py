@@ -14,13 +14,15 @@ streamed):
     dW = X^T dY    n, c; M streams     both, sums stay
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import Literal, TypeAlias
 
 from npuc.compiler.analysis.machine.array import Array, Group
+from npuc.compiler.analysis.machine.skipping import Shares, shares
 from npuc.compiler.analysis.nest.blocks import lengths
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
@@ -32,6 +34,8 @@ Side = Literal["out", "lhs", "rhs"]
 Extents: TypeAlias = dict[str, int]
 STATIONARY: dict[Group, Side] = {"k": "out", "n": "lhs", "m": "rhs"}
 """The stationary tensor of a product: the one that the streamed group does not index."""
+OPERANDS: dict[Side, int] = {"lhs": 0, "rhs": 1}
+"""The number of each operand among the factors of a product."""
 SHARED: dict[frozenset[str], Group] = {
     frozenset(("out", "lhs")): "m",
     frozenset(("out", "rhs")): "n",
@@ -87,11 +91,41 @@ def product_of(statement: Statement) -> tuple[Product, Side, Side, Side]:
 def placement(statement: Statement, array: Array) -> GroupPlacement:
     """How the array's dataflow places the groups of a statement."""
     if array.dataflow != "in-place":
-        return GroupPlacement(*array.places, statement.passes)
-    _, x, w, y = product_of(statement)
-    return GroupPlacement(
-        SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))], statement.passes
-    )
+        places = array.places
+    else:
+        _, x, w, y = product_of(statement)
+        places = SHARED[frozenset((y, w))], SHARED[frozenset((x, w))], SHARED[frozenset((x, y))]
+    return GroupPlacement(*places, _passes(statement.passes, _skipped(statement, array, places[2]).time))
+
+
+def _skipped(statement: Statement, array: Array, streamed: Group | None) -> Shares:
+    """What the array makes of the zeros of a statement's operands; None: a row-stationary one, which streams none."""
+    stationary = None if streamed is None else OPERANDS.get(STATIONARY[streamed])
+    return shares(statement.factors, stationary, array.skipping)
+
+
+def _passes(passes: Passes, share: Fraction) -> Passes:
+    """A share of passes; whole ones as an integer, so that dense products count as they do without shares."""
+    return passes if share == 1 else passes * share
+
+
+def time_passes(nest: Nest, array: Array) -> Passes:
+    """The passes of all products of a nest in which multipliers are taken: without those of zeros that are skipped."""
+    if array.dataflow == "rs":
+        return nest.mac_passes
+    return nest.points * sum(placement(statement, array).passes for statement in nest.statements)
+
+
+def carried_passes(nests: Iterable[Nest], array: Array) -> Passes:
+    """The passes of the products of nests that are carried out, which take energy."""
+    return sum(nest.points * carried(statement, array) for nest in nests for statement in nest.statements)
+
+
+@lru_cache(maxsize=4096)
+def carried(statement: Statement, array: Array) -> Passes:
+    """The passes of a product of a statement that are carried out on average."""
+    streamed = None if array.dataflow == "rs" else placement(statement, array).streamed
+    return _passes(statement.passes, _skipped(statement, array, streamed).carried)
 
 
 @dataclass(frozen=True)

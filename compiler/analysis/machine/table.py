@@ -18,6 +18,7 @@ from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
 from npuc.compiler.core.numbers import as_written
+from npuc.dialects.products import Passes
 
 Transpose = Literal["none", "explicit"]
 Policy = Literal["explicit", "lru"]
@@ -47,10 +48,10 @@ class Energy:
     ]
     dram_pj_per_byte: Annotated[float, FromKey(DRAM_PJ, ENERGY, "energy of a DRAM access, pJ per byte", _has(DRAM_PJ))]
 
-    def joules(self, macs: int, spm_bytes: float | Fraction, dram_bytes: float | Fraction) -> float:
+    def joules(self, macs: Passes, spm_bytes: float | Fraction, dram_bytes: float | Fraction) -> float:
         """Energy of that much work, in joules."""
         spm, dram = float(spm_bytes) * self.spm_pj_per_byte, float(dram_bytes) * self.dram_pj_per_byte
-        return 1e-12 * (macs * self.mac_pj + spm + dram)
+        return 1e-12 * (float(macs) * self.mac_pj + spm + dram)
 
 
 def _has_cores(hardware: Description) -> bool:

@@ -98,7 +98,9 @@ def union(parts: Sequence[NestPart]) -> Union:
                 starts[-1] = Tensor(f"{name}0", start.shape, renamed(start.axes, part.names))
                 start_sources.append((number, operand))
                 operand += 1
-        statements += [Statement(names[s.out], names[s.lhs], names[s.rhs], s.passes) for s in part.nest.statements]
+        statements += [
+            Statement(names[s.out], names[s.lhs], names[s.rhs], s.passes, s.factors) for s in part.nest.statements
+        ]
     nest = Nest(parts[0].nest.dims, tuple(ins), tuple(outs), tuple(starts), tuple(statements))
     return Union(nest, (*sources, *start_sources))
 

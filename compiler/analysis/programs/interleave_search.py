@@ -17,6 +17,7 @@ from math import inf
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.elements import BYTE, Width, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.candidates import ALIKE
@@ -162,7 +163,7 @@ def joint_cost(together: RoundRobin, problem: InterleaveProblem, *, energy: bool
     if machine.energy is None or not energy:
         return ExactCost(float(timing.time), float(timing.moved), None)
     spm = timing.moved + array_bits(together, machine, widths)
-    joules = machine.energy.joules(together.mac_passes, spm / BYTE, timing.moved / BYTE)
+    joules = machine.energy.joules(carried_passes(together.nests, machine.array), spm / BYTE, timing.moved / BYTE)
     return ExactCost(float(timing.time), float(timing.moved), joules)
 
 

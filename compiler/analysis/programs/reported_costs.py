@@ -13,7 +13,7 @@ from math import ceil
 from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.row_choice import configured
-from npuc.compiler.analysis.machine.stationary import transposed
+from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.machine.table import ENERGIES, Machine
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
@@ -79,7 +79,11 @@ def scheduled_cost(
         work = compute(part.nest, part.schedule, array, tile_loaded=tile_loaded)
         accessed += part.cores * _accessed(nest, work, widths)
     return _reported_cost(
-        timing.time + turned / machine.channel_bits, moved, passed + accessed, nest.mac_passes, machine
+        timing.time + turned / machine.channel_bits,
+        moved,
+        passed + accessed,
+        carried_passes((nest,), machine.array),
+        machine,
     )
 
 
@@ -92,7 +96,11 @@ def round_robin_cost(together: RoundRobin, machine: Machine, widths: Widths) -> 
     works = interleaved_compute(together, machine.array)
     accessed = sum(_accessed(nest, work, own) for (nest, own), work in zip(pairs, works, strict=True))
     return _reported_cost(
-        timing.time + turned / machine.channel_bits, moved, moved + accessed, together.mac_passes, machine
+        timing.time + turned / machine.channel_bits,
+        moved,
+        moved + accessed,
+        carried_passes(together.nests, machine.array),
+        machine,
     )
 
 
@@ -108,11 +116,19 @@ def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode
     works = [compute(w.nest, w.schedule, machine.array, isolated=mode == "round-robin") for w in walks]
     accessed = sum(_accessed(w.nest, work, w.widths) for w, work in zip(walks, works, strict=True))
     if mode == "round-robin":
-        return _reported_cost(pooled.time + works[0].overhead, moved, moved + accessed, together.mac_passes, machine)
+        return _reported_cost(
+            pooled.time + works[0].overhead,
+            moved,
+            moved + accessed,
+            carried_passes(together.nests, machine.array),
+            machine,
+        )
     ends = [Fraction(0), *(walked.end for walked in pooled.walks)]
     times = [end - start + work.overhead for start, end, work in zip(ends, ends[1:], works, strict=False)]
     whole = sum(ceil(time) for time in times)
-    return _reported_cost(Fraction(whole), moved, moved + accessed, together.mac_passes, machine)
+    return _reported_cost(
+        Fraction(whole), moved, moved + accessed, carried_passes(together.nests, machine.array), machine
+    )
 
 
 def _reported_cost(time: Fraction, moved: Width, spm: Width, macs: int, machine: Machine) -> ReportedCost:

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -47,7 +48,9 @@ def resident_cost(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits
     if machine.energy is not None:
         work = compute(nest, schedule, machine.array)
         accessed = sum(width * work.accesses[name] for name, width in widths.with_sums(nest).items())
-        joules = machine.energy.joules(nest.mac_passes, (timing.moved + accessed) / BYTE, timing.moved / BYTE)
+        joules = machine.energy.joules(
+            carried_passes((nest,), machine.array), (timing.moved + accessed) / BYTE, timing.moved / BYTE
+        )
     return ReportedCost(timing.cycles, timing.moved, joules)
 
 

@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge
@@ -299,9 +300,8 @@ class CandidateCosts:
         if energy is None:
             return np.zeros_like(moved)
         spm, sent = (accesses + moved) / BYTE, moved / BYTE
-        return 1e-12 * (
-            self.nest.mac_passes * energy.mac_pj + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte
-        )
+        macs = float(carried_passes((self.nest,), self.machine.array)) * energy.mac_pj
+        return 1e-12 * (macs + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte)
 
 
 def _role(nest: Nest, tensor: Tensor) -> Role:

@@ -7,6 +7,7 @@ from math import ceil
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
@@ -71,4 +72,4 @@ def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, mo
         accesses = compute(part.nest, part.schedule, array).accesses
         accessed = sum(bits[name] * elements for name, elements in accesses.items())
         spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
-    return machine.energy.joules(nest.mac_passes, spm / BYTE, moved / BYTE)
+    return machine.energy.joules(carried_passes((nest,), machine.array), spm / BYTE, moved / BYTE)

@@ -49,7 +49,7 @@ from typing import Literal
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
-from npuc.compiler.analysis.machine.stationary import members, placement
+from npuc.compiler.analysis.machine.stationary import carried_passes, members, placement
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
@@ -191,4 +191,8 @@ def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objectiv
 def _cost(nest: Nest, machine: Machine, time: float, moved: Width, spm: Width) -> ExactCost:
     """Cycles, bits on the channel, and the energy for these and so many bits in and out of SPM."""
     energy = machine.energy
-    return ExactCost(time, moved, None if energy is None else energy.joules(nest.mac_passes, spm / BYTE, moved / BYTE))
+    return ExactCost(
+        time,
+        moved,
+        None if energy is None else energy.joules(carried_passes((nest,), machine.array), spm / BYTE, moved / BYTE),
+    )

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.machine.streaming_array import streaming_alone
 from npuc.compiler.analysis.timing.interleave import (
     Widths,
@@ -36,7 +37,9 @@ def interleaved_timeline(together: RoundRobin, machine: Machine, widths: Widths,
     late = machine.channel_bits.numerator * (overhead and (array.filling if array.stages is None else 0))
     pieces = tuple(_pieces(together, machine, sequence, streamed, late))
     parts = list(_parts(together, machine, widths))
-    return timeline_of(sequence, streamed, machine, cycles, overhead, pieces, parts, together.mac_passes, extra=extra)
+    return timeline_of(
+        sequence, streamed, machine, cycles, overhead, pieces, parts, carried_passes(together.nests, array), extra=extra
+    )
 
 
 def _parts(together: RoundRobin, machine: Machine, widths: Widths) -> Iterator[tuple[str, TileSequence]]:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from npuc.dialects.products import Passes
+
 State = Literal["fill", "steady", "drain", "edge", "stall"]
 STATES: tuple[State, ...] = ("fill", "steady", "drain", "edge", "stall")
 
@@ -74,7 +76,7 @@ class Timeline:
     pieces: tuple[Piece, ...]
     first: int
     last: int
-    macs: int
+    macs: Passes
     channel: tuple[Busy, ...] = ()
     transfers: tuple[Transfer, ...] = ()
 

@@ -21,6 +21,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
+from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.machine.streaming_array import streaming_alone
 from npuc.compiler.analysis.nest.elements import Bits, Width
 from npuc.compiler.analysis.timing.double_buffer import core_runs, pipeline, slowest_core
@@ -40,6 +41,7 @@ from npuc.compiler.analysis.timing.states import Busy, Piece, State, Stretch, Ti
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
 from npuc.compiler.analysis.timing.transfers import Parts, first_transfers, parts_of
 from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.products import Passes
 
 RESOLUTION = 1000
 """A part that is shorter than the whole by this factor is not split."""
@@ -126,11 +128,11 @@ def timeline(
     the array. `extra` cycles follow in which data moves that the pipeline knows nothing of.
     """
     array, on_chip = machine.array, machine.reduction == "on-chip"
-    whole, macs = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles + extra, nest.mac_passes
+    whole, run = pipeline(nest, schedule, machine, widths, tile_loaded=tile_loaded).cycles + extra, nest
     if schedule.core_depth:
         number = slowest_core(nest, schedule, machine, widths)
         core = core_runs(nest, schedule, machine, widths)[number]
-        sequence, macs = core.sequence, core.part.nest.mac_passes
+        sequence, run = core.sequence, core.part.nest
         shown, plan, own = core.part.nest, core.part.schedule, core.machine
     else:
         number, sequence = 0, tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded)
@@ -147,6 +149,7 @@ def timeline(
     pieces = tuple(_pieces(shown, plan, own, sequence.root, sequence.head))
     parts = parts_of(nest, widths, partial(build, array, loaded=tile_loaded))
     overhead = compute(shown, plan, array).overhead
+    macs = carried_passes((run,), array)
     return timeline_of(sequence, streamed, own, whole, overhead, pieces, parts, macs, extra=extra, alike=alike)
 
 
@@ -158,7 +161,7 @@ def timeline_of(
     overhead: int,
     pieces: tuple[Piece, ...],
     parts: Parts,
-    macs: int,
+    macs: Passes,
     *,
     extra: int = 0,
     alike: bool = False,

@@ -27,6 +27,7 @@ from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.constrained.possible import least_needs
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.dialects.products import Passes
 
 
 @dataclass(frozen=True)

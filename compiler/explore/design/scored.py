@@ -86,7 +86,7 @@ def _designed_machine(
         _energy(report),
         report.totals.seconds,
         report.totals.energy_j,
-        macs / (cycles * size.elements * lanes),
+        float(macs) / (cycles * size.elements * lanes),
         cycles / bound - 1 if bound else None,
         _mappings(task, found),
         class_of(found.supports),

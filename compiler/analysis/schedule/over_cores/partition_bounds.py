@@ -8,6 +8,7 @@ from math import prod
 
 from npuc.compiler.analysis.machine.compute import compute, part_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried_passes, time_passes
 from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, is_plain, touched
 from npuc.compiler.analysis.nest.core_classes import reached_positions
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
@@ -58,7 +59,7 @@ class PartitionBounds:
 
     def of_elements(self, loops: Loops) -> float:
         """By every element once for each core that needs it, and by the multiply-accumulates of the largest part."""
-        macs = self.nest.mac_passes
+        macs = time_passes(self.nest, self.machine.array)
         for loop in loops:
             macs = macs // self.nest.sizes[loop.dim] * loop.step
         bits = sum(self._bits(one, one.touched, self._parts(one, loops)) for one in self.moved)
@@ -231,7 +232,11 @@ class PartitionBounds:
     def _value(self, time: float, moved: Width, spm: Width) -> float:
         """The objective for lower bounds of cycles, of bits on the channel and of bits in and out of scratchpads."""
         energy = self.machine.energy
-        joules = None if energy is None else energy.joules(self.nest.mac_passes, spm / BYTE, moved / BYTE)
+        joules = (
+            None
+            if energy is None
+            else energy.joules(carried_passes((self.nest,), self.machine.array), spm / BYTE, moved / BYTE)
+        )
         return ExactCost(time, moved, joules).score(self.objective)
 
 
