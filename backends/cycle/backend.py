@@ -24,6 +24,7 @@ from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.mapping_rules import rule_warnings
 from npuc.backends.operations import place_of, sparsity_warnings
+from npuc.backends.sparse import on_array, skip_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.analysis.machine.reused_tiles import contractions_reusing_tiles
 from npuc.compiler.core.errors import UsageError
@@ -97,6 +98,7 @@ class CycleBackend(Backend):
         rows = with_refreshes(ops, _cycle_rows(ops, machine, beside=beside), machine, hardware)
         warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
+        warnings += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")
         warnings += followed_warnings(ops, rows, machine)
         warnings += rule_warnings(ops, hardware, machine.array.elements)
         certificates = layer_certificates(ops, rows, machine)

@@ -19,6 +19,7 @@ from npuc.backends.cycle.facts import PoolFacts, TransposeFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import contraction_row
+from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
@@ -255,7 +256,7 @@ def contract_row(
         lower_bound_seconds=machine.seconds(bound),
         schedule=schedule_row(nest, schedule),
         tensors=cost.tensors,
-        native={**cost.native, **certificate_facts(certified).columns()},
+        native={**cost.native, **columns(certificate_facts(certified), sparse_facts((op,), machine))},
     )
 
 

@@ -20,6 +20,7 @@ from npuc.backends.cycle.facts import ArrayFacts, InterleavedFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
 from npuc.backends.cycle.pool import walks_of
 from npuc.backends.operations import contraction_row
+from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
@@ -134,6 +135,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
                 tiles=sum(one.tiles for one in work), folds=sum(one.folds for one in work), fill_drain_cycles=filling
             ),
             pass_facts(together.nests, machine.array),
+            sparse_facts(op.contracts, machine),
             at_edge,
             TransferFacts(
                 transfer_cycles=transfer,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from npuc.compiler.report.numbered import follows, name_of_all, template
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import PassFacts
+from npuc.compiler.report.sparse import SparseFacts
 
 MOST_LINES = 40
 
@@ -195,7 +196,10 @@ def _told(row: OpRow) -> Hashable:
     return row.phase, row.kind, row.repeat, row.seconds, row.macs, moved, row.limit, row.utilization
 
 
-def passes_of(row: OpRow) -> int:
-    """The passes of a row's MACs through multipliers; as many as its MACs where each takes one."""
+def passes_of(row: OpRow) -> float:
+    """The passes of a row's MACs that are carried out through multipliers; as many as its MACs where each takes one."""
+    sparse = SparseFacts.found_in(row)
+    if sparse is not None:
+        return sparse.carried_passes
     facts = PassFacts.found_in(row)
     return (row.macs or 0) if facts is None else facts.mac_passes

@@ -18,6 +18,7 @@ from npuc.compiler.report.text.summary.memory import memory_text
 from npuc.compiler.report.text.summary.recomputed import again_text
 from npuc.compiler.report.text.summary.refreshed import refreshed_text
 from npuc.compiler.report.text.summary.resident import resident_text
+from npuc.compiler.report.text.summary.sparse import sparse_text
 from npuc.compiler.report.text.summary.verdict import bound_holds, verdict
 from npuc.compiler.report.text.words import PHASES, Words
 
@@ -49,6 +50,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         ("memory", memory),
         ("recompute", again_text(report)),
         ("refreshes", refreshed_text(report)),
+        ("sparse", sparse_text(report)),
         ("optimal", certified_text(report)),
         ("together", interleaving_text(report)),
         ("fused", fused_text(report)),

@@ -1,0 +1,120 @@
+"""What rows and warnings say of products of sparse operands."""
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import ceil, prod
+from typing import TypeAlias
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.stationary import carried, placement
+from npuc.compiler.analysis.nest.elements import element_bits
+from npuc.compiler.report.sparse import SparseFacts
+from npuc.dialects.npu import ContractOp, InterleaveOp
+from npuc.dialects.npu.nest import Nest, Statement
+from npuc.dialects.npu.widths import Width, sparse_factor, whole_bytes
+from npuc.dialects.products import DENSE, Passes
+from npuc.dialects.sparse import dense_element
+from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.hardware import Hardware
+
+SKIPS = "array.skips"
+OF_SCHEME = {
+    "array.slice": "column-balance",
+    "array.balance": "column-balance",
+    "array.lanes": "window",
+    "array.lookahead": "window",
+}
+"""The keys that only one way to skip reads."""
+PassesOf: TypeAlias = Callable[[Statement], tuple[Passes, Passes]]
+"""The passes of a product of a statement that are carried out, and those of its time."""
+
+
+def sparse_facts(ops: Sequence[ContractOp], machine: Machine) -> SparseFacts | None:
+    """The facts on sparse operands of contractions that run together on an array; None where all are dense."""
+    return facts_of(ops, tuple(op.nest for op in ops), on_array(machine.array), machine.element_bytes)
+
+
+def facts_of(
+    ops: Sequence[ContractOp], nests: Sequence[Nest], passes_of: PassesOf, float_bytes: int | None
+) -> SparseFacts | None:
+    """
+    The facts on sparse operands of contractions that run together; None where all are dense.
+
+    `float_bytes` are those of every float where the machine says so.
+    """
+    operands = [value for op, nest in zip(ops, nests, strict=True) for value in op.operands[: len(nest.ins)]]
+    factors = [sparse_factor(value) for value in operands]
+    if all(one is None for one in factors):
+        return None
+    done = Fraction(0)
+    carried_passes = time = dense = Fraction(0)
+    for nest in nests:
+        for statement in nest.statements:
+            own, taken = passes_of(statement)
+            done += nest.points * Fraction(own) / statement.passes
+            carried_passes += nest.points * own
+            time, dense = time + nest.points * taken, dense + nest.points * statement.passes
+    sparse = dict.fromkeys(value for value, one in zip(operands, factors, strict=True) if one is not None)
+    return SparseFacts(
+        operand_densities=[1.0 if one is None else float(one.density) for one in factors],
+        carried_macs=ceil(done),
+        carried_passes=float(carried_passes),
+        time_share=float(time / dense),
+        sparse_bytes=sum(_bytes(element_bits(one.type, float_bytes), one) for one in sparse),
+        dense_bytes=sum(_bytes(element_bits(dense_element(_element(one)), float_bytes), one) for one in sparse),
+    )
+
+
+def on_array(array: Array) -> PassesOf:
+    """The passes of a product on an array: those that are carried out, and those of its time."""
+
+    def passes_of(statement: Statement) -> tuple[Passes, Passes]:
+        timed = statement.passes if array.dataflow == "rs" else placement(statement, array).passes
+        return carried(statement, array), timed
+
+    return passes_of
+
+
+def _element(value: SSAValue) -> Attribute:
+    return tensor_type(value).element_type
+
+
+def _bytes(bits: Width, value: SSAValue) -> int:
+    return whole_bytes(bits * prod(shape_of(value)))
+
+
+def skip_warnings(
+    ops: Iterable[Operation], hardware: Hardware, passes_of: PassesOf, *, only_gates: bool = False
+) -> list[str]:
+    """Says where keys of skipping have no effect, or operands are multiplied as dense ones."""
+    scheme = hardware.get(SKIPS, str) or "none"
+    found = [
+        f"{key} has no effect: {SKIPS} is '{scheme}', not '{own}'"
+        for key, own in OF_SCHEME.items()
+        if hardware.written(key) and scheme != own
+    ]
+    if scheme == "none":
+        return found
+    products = [s for op in ops for contract in _contracts(op) for s in contract.nest.statements]
+    sparse = [s for s in products if s.factors != DENSE]
+    if not sparse:
+        return [*found, f"{SKIPS} has no effect: no operand of a product is sparse"]
+    if only_gates and scheme != "gated":
+        found.append(f"{SKIPS} = '{scheme}' saves energy alone: elements of a row-stationary array only rest at zeros")
+    if scheme == "structured":
+        plain = sum(passes_of(s)[0] == s.passes for s in sparse)
+        if plain:
+            named = f"{plain:,} of {len(sparse):,} products"
+            found.append(
+                f"the sparse operands of {named} are multiplied as dense ones: '{scheme}' skips stationary N:M"
+            )
+    return found
+
+
+def _contracts(op: Operation) -> Sequence[ContractOp]:
+    if isinstance(op, InterleaveOp):
+        return op.contracts
+    return (op,) if isinstance(op, ContractOp) else ()
