@@ -107,10 +107,8 @@ def skip_warnings(
     if scheme == "structured":
         plain = sum(passes_of(s)[0] == s.passes for s in sparse)
         if plain:
-            named = f"{plain:,} of {len(sparse):,} products"
-            found.append(
-                f"the sparse operands of {named} are multiplied as dense ones: '{scheme}' skips stationary N:M"
-            )
+            named = f"the sparse operands of {plain:,} of {len(sparse):,} products"
+            found.append(f"{named} are multiplied as dense ones: '{scheme}' skips stationary N:M alone")
     return found
 
 

@@ -41,7 +41,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.report": CORE,
     "npuc.compiler.analysis.__init__": (),
     "npuc.compiler.analysis.nest": CORE,
-    "npuc.compiler.analysis.machine": NEST,
+    "npuc.compiler.analysis.machine": (*NEST, "npuc.compiler.analysis.sparsity"),
     "npuc.compiler.analysis.timing": MACHINE,
     "npuc.compiler.analysis.schedule": TIMING,
     "npuc.compiler.analysis.lru": MACHINE,

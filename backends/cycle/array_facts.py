@@ -1,6 +1,7 @@
 """The sections of a contraction's row about its arrays and cores."""
 
 from collections.abc import Sequence
+from math import ceil
 
 from npuc.backends.cycle.facts import ArrayFacts, RegisterFedFacts, ReloadFacts, WeightReuseFacts
 from npuc.backends.cycle.limits import edge_waits, has_edge_waits
@@ -43,8 +44,8 @@ def pass_facts(nests: Sequence[Nest], array: Array) -> PassFacts | None:
     """The passes of the products of nests; None for an array whose multipliers take whole mantissas."""
     if array.mantissa_bits is None:
         return None
-    each = [statement.passes for nest in nests for statement in nest.statements]
-    return PassFacts(product_passes=each, mac_passes=sum(nest.mac_passes for nest in nests))
+    each = [ceil(statement.passes) for nest in nests for statement in nest.statements]
+    return PassFacts(product_passes=each, mac_passes=ceil(sum(nest.mac_passes for nest in nests)))
 
 
 def reload_facts(total: Compute, busiest: Compute, array: Array, *, tile_loaded: bool) -> ReloadFacts | None:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from npuc.dialects.npu.footprint import footprint, positions, room_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
+from npuc.dialects.products import Passes
 
 Values: TypeAlias = tuple[tuple[int, ...], ...]
 """For each nest the numbers of its inputs' values; inputs of equal number have the same value."""
@@ -32,7 +33,7 @@ class RoundRobin:
         return sum(nest.macs for nest in self.nests)
 
     @property
-    def mac_passes(self) -> int:
+    def mac_passes(self) -> Passes:
         """The passes of all multiply-accumulates through multipliers."""
         return sum(nest.mac_passes for nest in self.nests)
 

@@ -24,6 +24,7 @@ and replacement do not repeat.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, overload
@@ -56,6 +57,11 @@ _SIDE = Integer(1, 1 << 16)
 
 def _is_register_fed(hardware: Description) -> bool:
     return hardware.written("array.overlap")
+
+
+def _skips(scheme: Skips) -> Callable[[Description], bool]:
+    """Whether a description skips so."""
+    return lambda hardware: hardware.get("array.skips") == scheme
 
 
 @dataclass(frozen=True)
@@ -111,27 +117,50 @@ class Array:
         ),
     ] = None
     skips: Annotated[
-        Skips, FromKey("array.skips", Text(get_args(Skips)), "how products of zeros of sparse operands are skipped")
-    ] = "none"
+        Skips | None,
+        FromKey("array.skips", Text(get_args(Skips)), "how products of zeros of sparse operands are skipped"),
+    ] = None
     slice: Annotated[
-        int, FromKey("array.slice", Integer(1, 1 << 20), "values in a column's slice (array.skips = column-balance)")
+        int,
+        FromKey(
+            "array.slice",
+            Integer(1, 1 << 20),
+            "values in a column's slice (array.skips = column-balance)",
+            _skips("column-balance"),
+        ),
     ] = 256
     balance: Annotated[
         bool,
-        FromKey("array.balance", Flag(), "whether halves of slices are paired (array.skips = column-balance)"),
+        FromKey(
+            "array.balance",
+            Flag(),
+            "whether halves of slices are paired (array.skips = column-balance)",
+            _skips("column-balance"),
+        ),
     ] = False
     lanes: Annotated[
         int,
-        FromKey("array.lanes", Integer(1, 64), "lanes that share a window (array.skips = window)", name="array_lanes"),
+        FromKey(
+            "array.lanes",
+            Integer(1, 64),
+            "lanes that share a window (array.skips = window)",
+            _skips("window"),
+            name="array_lanes",
+        ),
     ] = 16
     lookahead: Annotated[
-        int, FromKey("array.lookahead", Integer(1, 16), "rows of pairs in a window (array.skips = window)")
+        int,
+        FromKey(
+            "array.lookahead", Integer(1, 16), "rows of pairs in a window (array.skips = window)", _skips("window")
+        ),
     ] = 3
 
     @cached_property
     def skipping(self) -> Skipping:
         """How it skips products of zeros; elements that are row-stationary only rest beside them."""
-        scheme = "gated" if self.dataflow == "rs" and self.skips != "none" else self.skips
+        scheme = self.skips or "none"
+        if self.dataflow == "rs" and scheme != "none":
+            scheme = "gated"
         return Skipping(scheme, self.cols, self.slice, self.balance, self.lanes, self.lookahead)
 
     @cached_property

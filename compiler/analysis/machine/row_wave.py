@@ -169,7 +169,7 @@ def first_pass(nest: Nest, statement: Statement, array: Array, extents: dict[str
         mapping,
         array.cols,
     )
-    return PassWave(sets, tap, row.inputs(strip, high) * sum(sets.channels), images, own, statement.passes)
+    return PassWave(sets, tap, row.inputs(strip, high) * sum(sets.channels), images, own, roles.passes)
 
 
 def _each(total: int, sets: int, most: int) -> tuple[int, ...]:

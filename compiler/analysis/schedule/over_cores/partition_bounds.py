@@ -63,7 +63,7 @@ class PartitionBounds:
         for loop in loops:
             macs = macs // self.nest.sizes[loop.dim] * loop.step
         bits = sum(self._bits(one, one.touched, self._parts(one, loops)) for one in self.moved)
-        time = max(macs / self.machine.array.elements, self._transfers(bits, self.untouched))
+        time = max(float(macs) / self.machine.array.elements, self._transfers(bits, self.untouched))
         return self._value(time, bits + self.untouched, bits + self.untouched)
 
     def of_work(self, loops: Loops) -> float:
