@@ -33,6 +33,14 @@ network branches(batch=2) {
   optimizer sgd(lr=0.1)
 }
 """
+SPARSE = """\
+func.func @step(%x: tensor<16x24xf32>, %w: tensor<24x8x!npu.sparse<f32, 1/4, bitmap>>) -> tensor<16x8xf32> {
+  %y = npu.contract (m = 16, n = 8, k = 24) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    : (tensor<16x24xf32>, tensor<24x8x!npu.sparse<f32, 1/4, bitmap>>) -> tensor<16x8xf32>
+  func.return %y : tensor<16x8xf32>
+}
+"""
+IN_IR = {"format": "mlir"}
 LARGE = NETWORK.replace("2, 6, 6", "2, 24, 24")
 MACHINES = {"cycle": "igo-large", "roofline": "rtx2080ti", "maestro": "nvdla"}
 Overrides = Mapping[str, Any]
@@ -113,6 +121,11 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "memory.retention_us": Case(0.01),
         "energy.refresh_pj_per_byte": Case(7.0, {"memory.retention_us": 0.01}),
         "array.mantissa_bits": Case(2),
+        "array.skips": Case("both", {}, IN_IR, SPARSE),
+        "array.slice": Case(4, {"array.skips": "column-balance"}, IN_IR, SPARSE),
+        "array.balance": Case(True, {"array.skips": "column-balance"}, IN_IR, SPARSE),
+        "array.lanes": Case(2, {"array.skips": "window"}, IN_IR, SPARSE),
+        "array.lookahead": Case(1, {"array.skips": "window"}, IN_IR, SPARSE),
         "array.edge_elements": Case(64),
         "array.multicast": Case(True, MANY_CORES),
         "array.reduction": Case("on-chip", MANY_CORES),
