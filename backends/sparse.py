@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from math import ceil, prod
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.skipping import Skipping, Skips, shares
 from npuc.compiler.analysis.machine.stationary import carried, placement
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.report.sparse import SparseFacts
@@ -76,6 +77,35 @@ def on_array(array: Array) -> PassesOf:
         return carried(statement, array), timed
 
     return passes_of
+
+
+def without_array(skipping: Skipping) -> PassesOf:
+    """
+    The passes of a product where nothing says what stays in an array: an operand in N:M form, the sparser of two, does.
+    """
+
+    def passes_of(statement: Statement) -> tuple[Passes, Passes]:
+        structured = [
+            (one.density, number) for number, one in enumerate(statement.factors) if one is not None and one.pattern
+        ]
+        found = shares(statement.factors, min(structured)[1] if structured else None, skipping)
+        own = statement.passes
+        return own if found.carried == 1 else own * found.carried, own if found.time == 1 else own * found.time
+
+    return passes_of
+
+
+def skipping_of(hardware: Hardware, backend: str) -> Skipping:
+    """How a machine without an array of its own skips. Raises `UsageError` where columns are needed that it lacks."""
+    scheme = cast("Skips", hardware.get(SKIPS, str) or "none")
+    if scheme == "column-balance":
+        columns = hardware.require("array.cols", int, backend=backend)
+        size, balance = hardware.get("array.slice", int), hardware.get("array.balance", bool)
+        return Skipping(scheme, columns, size or Skipping.slice, bool(balance))
+    if scheme == "window":
+        lanes, rows = hardware.get("array.lanes", int), hardware.get("array.lookahead", int)
+        return Skipping(scheme, lanes=lanes or Skipping.lanes, lookahead=rows or Skipping.lookahead)
+    return Skipping(scheme)
 
 
 def _element(value: SSAValue) -> Attribute:

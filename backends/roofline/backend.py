@@ -23,6 +23,7 @@ from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
 from npuc.backends.roofline.summary import iteration_facts, lane_totals
 from npuc.backends.roofline.words import WORDS
+from npuc.backends.sparse import skip_warnings, without_array
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.causes import Parts
@@ -85,6 +86,10 @@ class RooflineBackend(Backend):
         """What a report says of keys of the machine that have no effect, or contradict each other."""
         return peak_remarks(hardware)
 
+    def skipped(self, module: ModuleOp, hardware: Hardware, options: RooflineOptions) -> list[str]:
+        """What a report says of zeros that are not skipped."""
+        return skip_warnings(module.walk(), resolved(hardware), without_array(options.conventions.skipping))
+
     def explain(self, question: Question) -> Answer:
         """The steps of a layer."""
         from npuc.backends.roofline.explain import answer
@@ -117,6 +122,7 @@ class RooflineBackend(Backend):
         bound = nearness.facts(plan, times, 0, options.capacity, options) if options.bound else None
         warnings = [*nearness.remarks(options.capacity)] if options.optimal else []
         warnings += [*sparsity_warnings(module.walk(), DENSE), *self.remarks(hardware)]
+        warnings += self.skipped(module, hardware, options)
         program = ProgramFacts(program=self.program)
         rows = plan_rows(plan, times, options)
         native = columns(program, facts, bound)
@@ -170,6 +176,7 @@ class RooflineBackend(Backend):
                 native = columns(ProgramFacts(program=self.program), facts, bound)
                 warnings = [*nearness.remarks(capacity)] if options.optimal else []
                 warnings += [*sparse, *self.remarks(machines[number])]
+                warnings += self.skipped(planner.module, machines[number], options)
                 report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=native, warnings=warnings)
                 yield number, report
 

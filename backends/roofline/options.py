@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from npuc.backends.roofline.iteration.steps import Conventions, Transfers
+from npuc.backends.sparse import skipping_of
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.kinds import Value
 from npuc.compiler.core.units import MIB
@@ -124,6 +125,7 @@ def read_options(hardware: Hardware) -> RooflineOptions:
         master_bytes=cast("int | None", master),
         prototype=prototype,
         mantissa_bits=cast("int | None", value("array.mantissa_bits")),
+        skipping=skipping_of(machine, NAME),
     )
     capacity = machine.require("memory.cache_mib", float, backend=NAME) * MIB
     return RooflineOptions(

@@ -103,6 +103,7 @@ def _row(
         native=columns(
             facts,
             PassFacts(product_passes=list(step.passes), mac_passes=step.mac_passes) if step.passes else None,
+            step.sparse,
             RecomputeFacts(recompute=True) if step.recomputed else None,
         ),
     )

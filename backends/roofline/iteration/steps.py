@@ -3,8 +3,10 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
+from npuc.compiler.analysis.machine.skipping import NO_SKIPS, Skipping
 from npuc.compiler.analysis.nest.elements import Width
 from npuc.compiler.report import Phase
+from npuc.compiler.report.sparse import SparseFacts
 
 TensorKind = Literal["input", "value", "weight", "gradient", "weight_gradient", "state"]
 
@@ -20,7 +22,8 @@ class Conventions:
     `loss`: the loss is a layer, or its gradient costs nothing. `update`: the optimizer runs at the end, right after a
     weight's gradient is complete, or not at all. `master_bytes`: bytes per element of the optimizer's states and, where
     the weights are narrower, of its copy of them. `prototype`: gradients that no layer writes are read from memory.
-    `mantissa_bits`: bits of a mantissa that a multiplier takes at a time, None for a whole one.
+    `mantissa_bits`: bits of a mantissa that a multiplier takes at a time, None for a whole one. `skipping`: what
+    multipliers make of zeros of sparse operands.
     """
 
     ops_per_mac: int = 2
@@ -32,6 +35,7 @@ class Conventions:
     master_bytes: int | None = None
     prototype: bool = False
     mantissa_bits: int | None = None
+    skipping: Skipping = NO_SKIPS
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class IterationStep:
     `recomputed`: the backward pass runs it a second time. `width`: bits per element of its product's operands. `whole`:
     tensors that have to be in the cache all together, even where the step streams. `repeat`: how often it runs, once
     when its iteration is written out. `passes`: those of a product of each of its products through a multiplier, and
-    `mac_passes` those of all MACs; an operation of each counts in `ops`.
+    `mac_passes` those of all MACs; an operation of each that is not skipped counts in `ops`. `sparse`: what is skipped.
     """
 
     name: str
@@ -92,6 +96,7 @@ class IterationStep:
     repeat: int = 1
     passes: tuple[int, ...] = ()
     mac_passes: int = 0
+    sparse: SparseFacts | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ during all operations from the one that leaves it to the last that finds it: eac
 
 from __future__ import annotations
 
+from math import ceil
+
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import SSAValue
 
@@ -15,6 +17,7 @@ from npuc.backends.roofline.iteration.repeats import written_out
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, IterationStep
 from npuc.backends.roofline.lowered.memory import Memory
 from npuc.backends.roofline.lowered.units import Unit, is_unused, units_of
+from npuc.backends.sparse import facts_of, without_array
 from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.analysis.sharding.samples import samples_of
 from npuc.dialects.npu.resident import block_residency
@@ -26,8 +29,8 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
     """
     The steps of a function at the level npu.
 
-    Of the conventions only `ops_per_mac`, `element_bytes` and `mantissa_bits` have a meaning: the program says all
-    else.
+    Of the conventions only `ops_per_mac`, `element_bytes`, `mantissa_bits` and `skipping` have a meaning: the program
+    says all else.
     """
     memory, block = Memory(func, conventions.element_bytes), func.body.block
     passing = block_residency(block).passing
@@ -39,7 +42,9 @@ def lowered_iteration_of(func: FuncOp, conventions: Conventions) -> Iteration:
 def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions: Conventions) -> IterationStep:
     main, product, bits = unit.main, unit.contracts, conventions.mantissa_bits
     nests = unit.in_passes(bits)
-    passes = sum(nest.mac_passes for nest in nests) if bits else unit.macs
+    passes = ceil(sum(nest.mac_passes for nest in nests)) if bits else unit.macs
+    passes_of = without_array(conventions.skipping)
+    taken = sum(nest.points * passes_of(statement)[1] for nest in nests for statement in nest.statements)
     whole = memory.numbered(memory.parts([*unit.resident, *passing]))
     reads = memory.numbered([*memory.read_by(unit), *memory.parts(passing)])
     return IterationStep(
@@ -50,7 +55,7 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         writes=memory.numbered(memory.parts(unit.writes)),
         macs=unit.macs,
         vector_ops=unit.vector_ops,
-        ops=conventions.ops_per_mac * passes + unit.vector_ops,
+        ops=ceil(conventions.ops_per_mac * taken) + unit.vector_ops,
         matrix=bool(product),
         loc=location_text(main),
         source=source_of(main),
@@ -58,8 +63,9 @@ def _step(unit: Unit, memory: Memory, passing: tuple[SSAValue, ...], conventions
         width=element_bits(product[0].operands[0].type, conventions.element_bytes) if product else 0,
         whole=frozenset(whole),
         repeat=repeat_of(main),
-        passes=tuple(s.passes for nest in nests for s in nest.statements) if bits else (),
+        passes=tuple(ceil(s.passes) for nest in nests for s in nest.statements) if bits else (),
         mac_passes=passes,
+        sparse=facts_of(product, nests, passes_of, conventions.element_bytes),
     )
 
 

@@ -57,6 +57,10 @@ class Skipping:
     lookahead: int = 3
 
 
+NO_SKIPS = Skipping()
+"""Of an array that multiplies zeros."""
+
+
 @dataclass(frozen=True)
 class Shares:
     """Of all products of a statement: the share that is carried out, and the time of all as a share of the dense."""

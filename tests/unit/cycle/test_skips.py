@@ -16,6 +16,7 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.skipping import PLACES, Skipping, Skips, shares
 from npuc.compiler.analysis.machine.stationary import carried_passes, time_passes
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report import Report
 from npuc.compiler.report.sparse import SparseFacts
 from npuc.dialects.npu.attrs import shared_nest
@@ -251,3 +252,28 @@ def test_the_summary_says_what_is_saved() -> None:
     assert text is not None
     assert "MACs carried out in 0.5 of the array's dense time" in text
     assert sparse_text(scored("f32")) is None
+
+
+@pytest.mark.parametrize("scheme", ["gated", "weights", "column-balance", "window", "both"])
+def test_the_roofline_counts_what_takes_time(scheme: str) -> None:
+    """As many operations of the dense products as the array takes time for."""
+    keys: dict[str, Any] = {"array__skips": scheme, "compute__tflops": 0.0001}
+    plain, report = scored("f32", backend="roofline", **keys), scored(sparse("1/4"), backend="roofline", **keys)
+    found = facts(report)[0]
+    assert found is not None
+    assert found == facts(scored(sparse("1/4"), array__skips=scheme))[0]
+    seconds, dense = report.ops[0].seconds, plain.ops[0].seconds
+    assert seconds is not None
+    assert dense is not None
+    assert seconds == pytest.approx(dense * found.time_share, rel=1e-3)
+
+
+def test_the_roofline_needs_columns() -> None:
+    with pytest.raises(UsageError, match=r"has no array\.cols"):
+        compile_source(
+            SMALL.format(w=sparse("1/4"), a="f32", g="f32"),
+            "mlir",
+            backend="roofline",
+            hardware="rtx2080ti",
+            overrides={"array.skips": "column-balance"},
+        )

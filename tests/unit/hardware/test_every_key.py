@@ -40,6 +40,7 @@ func.func @step(%x: tensor<16x24xf32>, %w: tensor<24x8x!npu.sparse<f32, 1/4, bit
   func.return %y : tensor<16x8xf32>
 }
 """
+COLUMNS = {"array.skips": "column-balance", "array.cols": 16}
 IN_IR = {"format": "mlir"}
 LARGE = NETWORK.replace("2, 6, 6", "2, 24, 24")
 MACHINES = {"cycle": "igo-large", "roofline": "rtx2080ti", "maestro": "nvdla"}
@@ -156,6 +157,11 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
     "roofline": {
+        "array.skips": Case("both", {}, IN_IR, SPARSE),
+        "array.slice": Case(4, COLUMNS, IN_IR, SPARSE),
+        "array.balance": Case(True, COLUMNS, IN_IR, SPARSE),
+        "array.lanes": Case(2, {"array.skips": "window"}, IN_IR, SPARSE),
+        "array.lookahead": Case(1, {"array.skips": "window"}, IN_IR, SPARSE),
         "array.mantissa_bits": Case(2),
         "dram.kind": Case("HBM2e"),
         "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
