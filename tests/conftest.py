@@ -29,7 +29,7 @@ YOUNG_OBJECTS = 200_000
 search walks all that caches keep."""
 
 SETTINGS = "_hypothesis_internal_use_settings"
-PROFILES = {"full": (1, None), "ci": (2, 100), "dev": (2, 10)}
+PROFILES = {"full": (1, None), "ci": (3, 60), "dev": (2, 10)}
 """
 The random examples of a property by profile: its own number over the first one, at most the second, but `FEW` at least.
 Of a test's many seeds, those that the first number divides.
@@ -44,7 +44,7 @@ gc.disable()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the choice of a profile."""
     default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-    text = "random examples of a property: half, at most 10 (dev) or 100 (ci), or all (full); or $HYPOTHESIS_PROFILE"
+    text = "random examples of a property: a third, at most 60 (ci), 10 (dev), all (full); or $HYPOTHESIS_PROFILE"
     golden = "write what pages, tables and the schema say of the program anew, and then run the tests"
     parser.addoption("--update-golden", action="store_true", help=golden)
     parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)

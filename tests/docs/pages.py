@@ -56,7 +56,6 @@ NAMES = (
         "reuse",
         "map",
         "constraints",
-        "design",
         "flexibility",
         "design",
         "design-tutorial",

@@ -12,7 +12,15 @@ from tests.docs.shell import Shell
 PAGES = pytest.mark.parametrize("page", NAMES)
 
 
-@pytest.mark.parametrize("page", [name for name in NAMES if name not in NEEDING])
+LONG = ("study-thesis", "study-training-methods")
+"""Pages whose examples take a minute or more: whole studies, which have tests of their own."""
+
+
+def _marked(page: str) -> object:
+    return pytest.param(page, marks=pytest.mark.long) if page in LONG else page
+
+
+@pytest.mark.parametrize("page", [_marked(name) for name in NAMES if name not in NEEDING])
 def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_page(page, tmp_path, monkeypatch)
 

@@ -18,7 +18,7 @@ def lines_of(name: str) -> list[str]:
     return PAGE.split(begin(name))[1].split(end(name))[0].splitlines()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tables_are_up_to_date() -> None:
     study = run_study(setup("64", {}))
     for name, rows in tables(study).items():

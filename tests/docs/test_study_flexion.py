@@ -37,7 +37,7 @@ def test_tables_of_training_are_up_to_date() -> None:
         assert list(rows)[2:] == lines_of(name), "run: python -m tests.docs.study_flexion training"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_machines_under_constraints_are_up_to_date() -> None:
     found = list(machine_rows())[2:]
     assert found == lines_of("constrained"), "run: python -m tests.docs.study_flexion machines"

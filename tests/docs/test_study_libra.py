@@ -11,7 +11,7 @@ from tests.docs.tables import begin, end
 PAGE = read_page("study-libra")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_tables_are_up_to_date() -> None:
     for name, rows in tables(run_study("both", PROGRAMS)).items():
         shown = PAGE.split(begin(name))[1].split(end(name))[0].splitlines()

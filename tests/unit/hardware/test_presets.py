@@ -8,7 +8,7 @@ from npuc.hardware import PRESETS, load_hardware, preset_names
 
 BACKENDS = ("cycle", "roofline", "maestro")
 NETWORKS: dict[str, dict[str, int | str]] = {
-    "samples:resnet50": {"batch": 1, "image": 64},
+    "samples:resnet18": {"batch": 1, "image": 64},
     "samples:transformer": {"batch": 1, "length": 16},
 }
 ON_ALL = ("edge", "eyeriss", "gemmini", "h100", "nvdla", "tpu-v1", "tpu-v4", "tpu-v5e", "trainium2")
