@@ -7,16 +7,24 @@ or with `quantile` 2 for the threshold; 2 to choose. Drawing initial values agai
 three additions modulo 2 of a xorshift generator, two to scale), values that are equal everywhere none.
 """
 
+from fractions import Fraction
+from math import ceil
+
 import numpy as np
 
 from npuc.compiler.layers.base import Array, DataError, PerElementLayer, Reread, elements
-from npuc.compiler.layers.largest import kept_count, largest
+from npuc.compiler.layers.pruning import largest_mask
 from npuc.compiler.layers.quantile import follow
 from npuc.compiler.layers.start import drawn
 from npuc.dialects.train.dropback import DropbackOp
 
 DRAWING = 8
 """Vector operations to draw a number again."""
+
+
+def kept_count(share: float, count: int) -> int:
+    """ceil(share count) in exact arithmetic: the float stands for the shortest decimal that reads as it."""
+    return ceil(Fraction(repr(float(share))) * count)
 
 
 class DropbackLayer(PerElementLayer[DropbackOp]):
@@ -63,7 +71,7 @@ class DropbackLayer(PerElementLayer[DropbackOp]):
         """Where elements stay, and the new threshold, if there is one."""
         keep = op.keep.value.data
         if not threshold:
-            return largest(sizes, kept_count(keep, sizes.size)), []
+            return largest_mask(sizes, kept_count(keep, sizes.size)), []
         (before,) = threshold
         values = sizes.reshape(-1).astype(np.float64).tolist()
         after, above = follow(values, 1.0 - keep, op.rate.value.data, float(before))

@@ -17,7 +17,7 @@ from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.interpreter.parameters import initial_value
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Array
-from npuc.compiler.layers.dropback import DropbackLayer
+from npuc.compiler.layers.dropback import DropbackLayer, kept_count
 from npuc.compiler.layers.quantile import follow, follow_additive
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.dialects.provenance import Role, role_of
@@ -96,6 +96,14 @@ def test_exactly_k_differ_from_their_start(size: int, keep: float, seed: int) ->
         new = execute(step_of((size,), lr=0.5, keep=keep, decay=decay), values, steps=4, double=True).updated["w"]
         count = math.ceil(round(keep * size, 9))
         assert np.count_nonzero(new != decay**4 * values["w"]) == count
+
+
+@pytest.mark.parametrize(
+    ("share", "count", "kept"), [(0.1, 10, 1), (0.1, 11, 2), (1.0, 5, 5), (0.7, 30, 21), (1e-9, 3, 1)]
+)
+def test_a_share_is_exact(share: float, count: int, kept: int) -> None:
+    """0.7 is a little less than 7/10 as a binary number, 0.1 a little more than 1/10."""
+    assert kept_count(share, count) == kept
 
 
 def test_pruned_weights_become_zero() -> None:
