@@ -42,6 +42,8 @@ NAMES = (
         "network",
         "training",
         "predicted-gradients",
+        "procrustes",
+        "tensordash",
         "quantize",
         "devices",
         "scalesim",
