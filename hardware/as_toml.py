@@ -18,13 +18,17 @@ def as_toml(machine: Hardware, remark: str) -> str:
         if dot:
             tables.setdefault(table, {})[leaf] = value
     said = ["".join(one if one.isprintable() else " " for one in line) for line in remark.splitlines()]
-    lines = [*(f"# {line}" for line in said), "", *_entries(plain)]
+    lists = {key: rows for key, rows in plain.items() if isinstance(rows, list)}
+    lines = [*(f"# {line}" for line in said), "", *_entries({k: v for k, v in plain.items() if k not in lists})]
     for table, values in tables.items():
         lines += ["", f"[{table}]"]
         lines += _entries({key: value for key, value in values.items() if not isinstance(value, list)})
         for key, rows in values.items():
             for row in rows if isinstance(rows, list) else ():
                 lines += ["", f"[[{table}.{key}]]", *_entries(row)]
+    for key, rows in lists.items():
+        for row in rows:
+            lines += ["", f"[[{key}]]", *_entries(row)]
     return "\n".join(lines) + "\n"
 
 

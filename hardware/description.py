@@ -137,7 +137,7 @@ class Hardware:
             if value is None:
                 continue
             if not dot:
-                result[path] = value if not isinstance(value, list) else None
+                result[path] = [{**row} for row in value] if isinstance(value, list) else value
                 continue
             inner = result.setdefault(table, {})
             assert isinstance(inner, dict)

@@ -25,6 +25,7 @@ from npuc.compiler.core.options import PRECISIONS
 from npuc.hardware.level_keys import LEVELS, wrong_rows
 from npuc.hardware.memories import MEMORIES
 from npuc.hardware.technology import LEAST_NODE, MOST_NODE
+from npuc.hardware.unit_rows import UNIT_ROWS, UNITS
 
 
 def _wrong_level(row: Mapping[str, Entry]) -> str | None:
@@ -131,6 +132,12 @@ _OWN = (
     Key("area.spm_mm2", AREA, "area of the scratchpads of all cores, mm2"),
     Key("area.dram_mm2", AREA, "area of a memory on the chip, mm2"),
     Key("area.chip_mm2", AREA, "area of the chip, mm2; without it the sum of its parts"),
+    Key(
+        UNITS,
+        UNIT_ROWS,
+        "units of several kinds that share the DRAM: elements, KiB of buffer, and where they say it pJ of a MAC and of "
+        "a byte of the buffer, W, mm2, and the formats of operands",
+    ),
     Key("cost.usd_per_hour", Real(1e6, zero=True), "price of a device, USD an hour"),
     Key("compute.tflops", Real(1e7), "peak throughput, 10^12 operations per second"),
     Key("compute.ops_per_mac", Integer(1, 2), "operations counted per MAC", 2),

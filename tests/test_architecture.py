@@ -53,6 +53,7 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.analysis.sharding": (*LAYERS, *NEST, SOLVERS, "npuc.compiler.analysis.interconnect"),
     "npuc.compiler.analysis.sparsity": LAYERS,
     "npuc.compiler.analysis.mapping": MACHINE,
+    "npuc.compiler.analysis.hetero": CORE,
     "npuc.compiler.interpreter": (*LAYERS, "npuc.compiler.analysis.mapping"),
     "npuc.frontends": (*LAYERS, "npuc.samples"),
     "npuc.frontends.maestro": (*LAYERS, "npuc.frontends", "npuc.compiler.analysis.mapping"),

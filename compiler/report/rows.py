@@ -16,7 +16,7 @@ Phase = Literal["forward", "dx", "dw", "dxdw", "update", "comm"]
 Kind = Literal["matrix", "vector", "data", "comm"]
 Scalar = None | bool | int | float | str
 HardwareTable = dict[str, Scalar | list[Scalar | dict[str, Scalar | list[int]]]]
-HardwareDict = dict[str, Scalar | HardwareTable]
+HardwareDict = dict[str, Scalar | HardwareTable | list[dict[str, Scalar | list[int]]]]
 
 Define = bool | int | float | str | list[Any] | None
 """A value of a network parameter."""

@@ -36,6 +36,8 @@ NAMES = (
         "study-congestion",
         "study-digamma",
         "study-training-methods",
+        "study-aespa",
+        "hetero",
         "maestro",
         "crosscheck",
         "parallel",

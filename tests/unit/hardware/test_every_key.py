@@ -237,6 +237,7 @@ NO_REPORT = {
         ("constraints.rules", "constraints.divisors"),
         "of npuc map: tests/unit/cli/test_constraints.py has them",
     ),
+    "units": "of npuc study aespa: tests/unit/hardware/test_units.py has them",
     "cost.usd_per_hour": "of npuc training: tests/unit/cli/test_training.py has it",
     "network.groups": "of plans for heterogeneous devices, which no backend scores: tests/unit/parallel has them",
 }

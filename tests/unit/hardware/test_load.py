@@ -13,7 +13,9 @@ from npuc.hardware import KEYS, PRESETS, load_hardware, machine_target, parse_se
 
 NAMES = [
     "a100",
+    "aespa",
     "edge",
+    "eie-like",
     "eyeriss",
     "gemmini",
     "h100",

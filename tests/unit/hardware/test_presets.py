@@ -14,9 +14,9 @@ NETWORKS: dict[str, dict[str, int | str]] = {
 ON_ALL = ("edge", "eyeriss", "gemmini", "h100", "nvdla", "tpu-v1", "tpu-v4", "tpu-v5e", "trainium2")
 """Machines of which everything is said or follows; those of the studies come as their studies print them."""
 LACKS = {
-    "cycle": ("a100", "i9-10980xe", "maestro-example", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
-    "roofline": ("maestro-example",),
-    "maestro": ("a100", "i9-10980xe", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
+    "cycle": ("a100", "aespa", "eie-like", "i9-10980xe", "maestro-example", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
+    "roofline": ("aespa", "eie-like", "maestro-example"),
+    "maestro": ("a100", "aespa", "eie-like", "i9-10980xe", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
 }
 
 

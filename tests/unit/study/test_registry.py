@@ -99,6 +99,7 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_own_studies_have_a_folder_each() -> None:
     assert STUDIES.own == (
+        "aespa",
         "congestion",
         "crosscheck",
         "digamma",
@@ -116,6 +117,7 @@ def test_own_studies_have_a_folder_each() -> None:
 def test_presets_are_those_of_the_study(name: str) -> None:
     """An entry says its presets without importing what knows them."""
     from npuc.compiler.analysis.interconnect.chunks.events import LATENCIES as THEMIS
+    from npuc.studies.aespa.settings import PRESETS as AESPA
     from npuc.studies.congestion.settings import PRESETS as CONGESTION
     from npuc.studies.crosscheck.study import PRESETS as CROSSCHECK
     from npuc.studies.digamma.settings import PRESETS as DIGAMMA
@@ -127,6 +129,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.training_methods.study import PRESETS as METHODS
 
     known = {
+        "aespa": AESPA,
         "congestion": CONGESTION,
         "crosscheck": CROSSCHECK,
         "digamma": DIGAMMA,
