@@ -38,6 +38,7 @@ NAMES = (
         "study-training-methods",
         "study-aespa",
         "hetero",
+        "sparse-machines",
         "maestro",
         "crosscheck",
         "parallel",
