@@ -1,11 +1,17 @@
 """npuc's dialects, as factories that import only what is asked for."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from xdsl.ir import Dialect
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
 
 
 def _train() -> Dialect:
+    from xdsl.ir import Dialect
+
     from npuc.dialects.outside import families
     from npuc.dialects.train import TRAIN
 

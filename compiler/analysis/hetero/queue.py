@@ -87,7 +87,7 @@ def side_by_side(machine: UnitMachine, queues: Sequence[Sequence[UnitShare]]) ->
     A share ends when it has computed and moved all; the bandwidth is dealt evenly to the units that have to move.
     """
     waiting = [list(reversed(queue)) for queue in queues if queue]
-    running = [_Left(queue, machine) for queue in waiting]
+    running: list[_Left] = [_Left(queue, machine) for queue in waiting]
     now = 0.0
     while running:
         moving = sum(one.moved > 0 for one in running)

@@ -22,9 +22,16 @@ def machine(*units: SparseUnit, bytes_per_second: float = 1e9) -> UnitMachine:
 DENSITIES = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(1, 10), Fraction(1, 100)])
 SIZES = st.integers(1, 9)
 PRODUCTS = st.builds(SparseProduct, st.just("p"), SIZES, SIZES, SIZES, DENSITIES, DENSITIES)
-UNITS = st.lists(
-    st.builds(unit, st.sampled_from(KINDS), st.integers(1, 8), st.sampled_from([16, 64, 1024])), min_size=1, max_size=3
-).map(lambda found: [unit(one.kind, one.pes, one.buffer_bytes, f"u{i}") for i, one in enumerate(found)])
-MACHINES = st.builds(
-    lambda units, rate: machine(*units, bytes_per_second=rate), UNITS, st.sampled_from([1e8, 1e9, 1e10, 1e13])
+KINDS_AND_SIZES = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.integers(1, 8), st.sampled_from([16, 64, 1024])), min_size=1, max_size=3
 )
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> UnitMachine:
+    """One to three units under a bandwidth that limits, or does not."""
+    units = [unit(*one, name=f"u{number}") for number, one in enumerate(draw(KINDS_AND_SIZES))]
+    return machine(*units, bytes_per_second=draw(st.sampled_from([1e8, 1e9, 1e10, 1e13])))
+
+
+MACHINES = machines()
