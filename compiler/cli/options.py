@@ -138,6 +138,14 @@ class Optimisation(Group):
         str | None,
         typer.Option("--quantize", metavar=QUANTIZE, help="Convert operands of products to formats of few bits."),
     ] = None
+    density: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--density",
+            metavar="OPERANDS=DENSITY",
+            help="Prune weights, or state densities: weights=0.1, 'fc*=2:4', 'gradients=0.5 csr'; repeatable.",
+        ),
+    ] = None
     method: Annotated[
         str | None,
         typer.Option(

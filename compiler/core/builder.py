@@ -38,6 +38,7 @@ from npuc.dialects.provenance import SOURCE, Role, role_attr, source_attr, sourc
 from npuc.dialects.tensors import Tensor, tensor_of
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import encode
+from npuc.dialects.train.signature import DENSITY
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -203,9 +204,12 @@ class GraphBuilder:
         fill: float | None = None,
         bound: float | None = None,
         frozen: bool = False,
+        density: float | str | None = None,
     ) -> SSAValue:
         """
         A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty).
+
+        `density` is that of its products, which the pass `sparsify` reads: a number, or a text such as `2:4`.
 
         It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in),
         the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
@@ -217,6 +221,8 @@ class GraphBuilder:
             attributes["train.fill"] = encode(float(fill))
         else:
             attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
+        if density is not None:
+            attributes[DENSITY] = StringAttr(str(density))
         if frozen or self._under.frozen or (self._is_frozen is not None and self._is_frozen(name)):
             attributes["train.frozen"] = UnitAttr()
         self.parameters[name] = type = tensor_of(element, shape)

@@ -78,6 +78,11 @@ MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffer
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 """What the memory of a step is made of."""
 HardwareLike = str | os.PathLike[str] | Mapping[str, object]
+Densities = str | Sequence[str] | Mapping[str, object] | None
+"""
+Densities of operands of products: of weights, activations, gradients, or of what a glob of layers and parameters names,
+by key, or as texts such as `weights=0.1 csr`.
+"""
 Only = str | int | Sequence[str] | None
 """The layers to keep: a pattern or a number, or several patterns; None: all."""
 BACKENDS = str | list[str] | tuple[str, ...] | None
@@ -154,6 +159,7 @@ class ProgramKeywords(TypedDict, total=False):
     bucket_mib: float | Literal["best"] | None
     recompute: str | None
     quantize: str | None
+    density: Densities
     method: str | None
     load: Sequence[str]
     before: Sequence[str]
@@ -181,8 +187,8 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
-    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `method` one of `METHODS`. `collectives` is one of
-    `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
+    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `density` as in `Densities`, `method` one of `METHODS`.
+    `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
     `bucket_mib` None sums each gradient alone, before other work goes on; `best` are the buckets of the shortest step.
     """
 
@@ -214,6 +220,7 @@ class Options:
     bucket_mib: float | Literal["best"] | None = None
     recompute: str | None = None
     quantize: str | None = None
+    density: Densities = None
     method: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()

@@ -140,7 +140,7 @@ def compile_program(
         options = options_of(keywords)
         models = [get_backend(name) for name in backends]
         result = Compilation(machines=[machine_for(model, options, source.format) for model in models])
-        asked = [scoring(model, lowering(options.pipeline, options.quantize)) for model in models]
+        asked = [scoring(model, lowering(options.pipeline, options.quantize, options.density)) for model in models]
         check_meaning(options, list(zip(asked, result.machines, strict=True)))
         sources = texts_of(source)
         remarks: list[str] = []
@@ -150,7 +150,7 @@ def compile_program(
         sessions = [
             Session(source, options, model, machine, sources, say, list(remarks), watchers)
             for model, machine in zip(
-                scoring_together(models, lowering(options.pipeline, options.quantize), module),
+                scoring_together(models, lowering(options.pipeline, options.quantize, options.density), module),
                 result.machines,
                 strict=True,
             )
@@ -191,7 +191,8 @@ def lowered_module(
         options, sources = options_of(keywords), texts_of(source)
         tell("reading")
         machine = machine_for(model, options, source.format)
-        check_meaning(options, [(scoring(model, lowering(options.pipeline, options.quantize)), machine)])
+        pipeline = lowering(options.pipeline, options.quantize, options.density)
+        check_meaning(options, [(scoring(model, pipeline), machine)])
         module = read_for([machine], source, options, sources, warnings)
         options = lowering_options(source, options)
         lower_program(module, Session(source, options, model, machine, sources, say, warnings, watchers))

@@ -34,7 +34,7 @@ from npuc.compiler.driver.devices import (
     tell_network,
     without_loss,
 )
-from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
+from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
 from npuc.compiler.driver.levels.canonical import canonical_passes, is_dearer
 from npuc.compiler.driver.levels.needed import needed_passes
 from npuc.compiler.driver.levels.placement import placed
@@ -96,7 +96,8 @@ class Lowered:
 
 def lower(module: ModuleOp, session: Session) -> Lowered:
     """Run the passes that the options ask for, in place. Adds to the session's warnings."""
-    options, model, machine, told = session.options, session.model, session.machine, len(session.warnings)
+    options, model = stating_densities(session.options, module), session.model
+    machine, told = session.machine, len(session.warnings)
     _check_energies(module, session)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
     needed = needed_passes(module, session)

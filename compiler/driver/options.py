@@ -47,8 +47,10 @@ from npuc.compiler.driver.levels.asked import (
     RECOMPUTE,
     SCHEDULE_COLLECTIVES,
     SHARD_UPDATES,
+    SPARSIFY,
     buckets_pass,
     collectives_pass,
+    density_pass,
     quantize_pass,
     recompute_pass,
 )
@@ -146,6 +148,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
     if options.get("recompute") is not None:
         recompute_pass(options["recompute"])
     quantize_pass(options.get("quantize"))
+    density_pass(options.get("density"))
     collectives_pass(options.get("collectives", CHUNK_POLICIES[0]), options.get("chunks"))
     buckets_pass(options.get("bucket_mib"))
     _check_devices(options)
@@ -212,6 +215,7 @@ def _check_asked(options: Mapping[str, Any]) -> None:
         ("--devices", shares, PARALLELIZE),
         ("--recompute", again is not None, RECOMPUTE),
         ("--quantize", options.get("quantize") is not None, QUANTIZE),
+        ("--density", options.get("density") is not None, SPARSIFY),
         ("--method", method is not None, PREDICT_GRADIENTS),
         ("--zero", shares and stage in ZERO_STAGES[1:-1], SHARD_UPDATES),
         ("--collectives", options.get("collectives", CHUNK_POLICIES[0]) != CHUNK_POLICIES[0], SCHEDULE_COLLECTIVES),

@@ -70,6 +70,7 @@ class Session:
             bucket_mib=None,
             recompute=None,
             quantize=None,
+            density=None,
             method=None,
             exact_plan=False,
             only=None,

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import SourceError, UsageError
+from npuc.compiler.driver.levels.asked import states_densities
 from npuc.compiler.driver.levels.preset import LOWER, state_of
 from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.passes import names_in
@@ -23,21 +24,26 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from npuc.backends.base import Backend
+    from npuc.compiler.core.options import Densities
     from npuc.compiler.driver.lower import Lowered
     from npuc.compiler.driver.session import Session
     from npuc.hardware import Hardware
 
 
-def lowering(pipeline: str | None, quantize: str | None) -> str | None:
-    """The passes that say whether programs are lowered: those of the caller; formats are of products, which are."""
-    return LOWER if quantize not in (None, "none") and pipeline is None else pipeline
+def lowering(pipeline: str | None, quantize: str | None, density: Densities = None) -> str | None:
+    """
+    The passes that say whether programs are lowered: those of the caller; formats and densities are of products, which
+    are.
+    """
+    asked = quantize not in (None, "none") or density is not None
+    return LOWER if asked and pipeline is None else pipeline
 
 
 def scoring(model: Backend, pipeline: str | None, module: ModuleOp | None = None) -> Backend:
     """The model that a backend has for what `pipeline` leaves of a program: its own, or that of lowered programs."""
     if model.level != "train":
         return model
-    lowers = LOWER in names_in(pipeline or "") or (module is not None and _is_lowered(module))
+    lowers = LOWER in names_in(pipeline or "") or _is_of_products(module)
     return (model.lowered() or model) if lowers else model
 
 
@@ -107,6 +113,11 @@ class Together:
             session.warnings[:] = [*told, f"scored without the passes of -O that the others have: {error.message}"]
         program = self.module.clone()
         return program, lower_program(program, session)
+
+
+def _is_of_products(module: ModuleOp | None) -> bool:
+    """Whether a program is lowered already, or will be as it says densities of operands of its products."""
+    return module is not None and (_is_lowered(module) or states_densities(module))
 
 
 def _is_lowered(module: ModuleOp) -> bool:

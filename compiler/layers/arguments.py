@@ -26,6 +26,7 @@ OptInt: TypeAlias = int | None
 Ints: TypeAlias = Sequence[int]
 IntOrInts: TypeAlias = int | Sequence[int]
 OptInts: TypeAlias = int | Sequence[int] | None
+OptDensity: TypeAlias = float | str | None
 OptNumbers: TypeAlias = float | Sequence[float] | None
 IndexOrInts: TypeAlias = SSAValue | Sequence[int]
 Padding: TypeAlias = int | Sequence[int] | str
@@ -53,6 +54,12 @@ class ArgumentError(Exception):
         self.argument = argument
         self.message = message
         self.hint = hint
+
+
+def check_own_weight(density: OptDensity, weight: OptValue) -> None:
+    """Raise for the density of a weight that is shared, which has one where it is made."""
+    if density is not None and weight is not None:
+        raise ArgumentError("density", "found one beside weight=, expected it for a weight that is made here")
 
 
 # ---- numbers and words

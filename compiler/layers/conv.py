@@ -12,11 +12,13 @@ from npuc.compiler.layers.arguments import (
     IMAGE,
     ArgumentError,
     IntOrInts,
+    OptDensity,
     OptInt,
     OptInts,
     OptValue,
     Padding,
     Value,
+    check_own_weight,
     check_positive,
     per_axis,
     rank_exactly,
@@ -127,6 +129,7 @@ class WeightArguments(NamedTuple):
     channels: OptInt
     kernel: OptInts
     shared: OptValue
+    density: OptDensity = None
 
 
 class WindowArguments(NamedTuple):
@@ -154,14 +157,15 @@ def weight_and_channels(
 
     It is [out, in / groups, …], that of a transposed convolution [in, out / groups, …].
     """
-    shape, (channels, kernel, shared) = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES]), weight
+    shape, (channels, kernel, shared, density) = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES]), weight
+    check_own_weight(density, shared)
     if shared is None:
         out = _output_channels(channels)
         _check_groups(groups, shape[1], out)
         size = positive_per_axis("kernel", 1 if kernel is None else kernel, op.AXES)
         first, second = (shape[1], out) if op.TRANSPOSED else (out, shape[1])
         element = weight_element("x", tensor_type(x).element_type)
-        return b.param("weight", [first, second // groups, *size], element), out
+        return b.param("weight", [first, second // groups, *size], element, density=density), out
     lead = "in, out / groups" if op.TRANSPOSED else "out, in / groups"
     own = rank_exactly("weight", shared, op.AXES + 2, f"[{lead}{', kernel' * op.AXES}]")
     out = own[1] * groups if op.TRANSPOSED else own[0]
@@ -249,14 +253,15 @@ def conv2d(
     groups: int = 1,
     bias: bool = True,
     weight: OptValue = None,
+    density: OptDensity = None,
 ) -> SSAValue:
     """
     Convolution of x [batch, channels, height, width] with a weight [out, in / groups, kernel, kernel].
 
     `padding` is one integer, [top, bottom, left, right], "same" or "valid"; `groups` equal to the input channels is
-    depthwise.
+    depthwise. The weight's products are pruned to `density`: 0.1, "2:4".
     """
-    own, window = WeightArguments(channels, kernel, weight), WindowArguments(stride, padding, dilation, groups)
+    own, window = WeightArguments(channels, kernel, weight, density), WindowArguments(stride, padding, dilation, groups)
     return _conv(b, Conv2dOp, x, own, window, bias=bias)
 
 

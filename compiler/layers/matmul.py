@@ -15,9 +15,11 @@ from xdsl.ir import SSAValue
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import (
     ArgumentError,
+    OptDensity,
     OptInt,
     OptValue,
     Value,
+    check_own_weight,
     check_positive,
     rank_at_least,
     weight_element,
@@ -138,18 +140,20 @@ def linear(
     bias: bool = True,
     weight: OptValue = None,
     transpose_weight: bool = False,
+    density: OptDensity = None,
 ) -> SSAValue:
     """
     x W + bias over the last axis of x. The weight is [in, features]; `weight=` shares one made by `param`.
 
-    With `transpose_weight` it is [features, in], as PyTorch keeps it.
+    With `transpose_weight` it is [features, in], as PyTorch keeps it. Its products are pruned to `density`: 0.1, "2:4".
     """
+    check_own_weight(density, weight)
     shape = rank_at_least("x", x, 1, "[…, features]")
     element = tensor_type(x).element_type
     width = _width(features, weight, transpose_weight)
     if weight is None:
         sizes = [width, shape[-1]] if transpose_weight else [shape[-1], width]
-        weight = b.param("weight", sizes, weight_element("x", element), bound=shape[-1] ** -0.5)
+        weight = b.param("weight", sizes, weight_element("x", element), bound=shape[-1] ** -0.5, density=density)
     if len(shape) == 1:
         raise ArgumentError("x", "found a tensor of rank 1, expected [batch, features] or more axes")
     (out,) = product_type(tensor_type(x), tensor_type(weight), transpose_rhs=transpose_weight)

@@ -15,8 +15,9 @@ that fact it takes one, whatever the types.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
-from math import prod
+from math import ceil, prod
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr, IntegerType, TensorType
@@ -35,6 +36,8 @@ TARGET = "npu.target"
 MANTISSA_BITS = "mantissa_bits"
 """The fact of a target that says how many bits of either mantissa a multiplier takes at a time."""
 BYTE = 8
+PARTS = 1024
+"""The average bits of an element of a sparse tensor are rounded up to one part in so many: sums of floats are exact."""
 Width: TypeAlias = int
 """
 Bits of an element, or a sum of such: an integer, or of blocks and sparse tensors a `Fraction`, which counts as one.
@@ -53,7 +56,8 @@ class Widths:
         """The bits of an element of a type, or of a tensor of it."""
         element = _element(type_)
         if isinstance(element, SparseType):
-            return cast("Width", element.bits(self.element_bits(element.element)))
+            bits = element.bits(self.element_bits(element.element))
+            return cast("Width", Fraction(ceil(bits * PARTS), PARTS))
         return cast("Width", element.bits) if isinstance(element, BlockFloatType) else self._whole_bits(element)
 
     def _whole_bits(self, element: Attribute) -> int:

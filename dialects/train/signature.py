@@ -35,6 +35,8 @@ class ArgumentKind(StrEnum):
     STAT = "stat"
 
 
+DENSITY = "train.density"
+"""The attribute of a parameter that says its density in products: a text, `0.1 csr` or `2:4`."""
 _KINDS = {**{f"train.{kind.value}": kind for kind in ArgumentKind}, NAME: ArgumentKind.INPUT}
 
 

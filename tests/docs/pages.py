@@ -48,6 +48,7 @@ NAMES = (
         "procrustes",
         "tensordash",
         "quantize",
+        "sparsity",
         "devices",
         "scalesim",
         "chakra",

@@ -13,7 +13,7 @@ from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
 from npuc.compiler.driver.devices import tell_network
-from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, with_asked
+from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
 from npuc.compiler.driver.passes import passes_by_hand, read_pipeline
 from npuc.compiler.driver.precision import precision_passes
 from npuc.compiler.driver.running.lower import check_shared, passes_for
@@ -52,7 +52,7 @@ def passes_of(
     told_of = {*passes_by_hand(options), *ASKED}
     if options.opt_level is not None:
         return AskedPasses(passes_for(source, module, options, "npu"), said=False, told_of=told_of)
-    passes = list(named)
+    options, passes = stating_densities(options, module), list(named)
     if asks_passes(options):
         check_backward(module, options)
         machine = load_hardware(options.hardware or get_backend(DEFAULT).default_hardware, options.overrides)

@@ -1,7 +1,7 @@
 """
 The passes that options ask for beside those of -O or -p: to share the step, to predict gradients, to shard its update,
-to run activations again, to convert operands of products, to sum gradients in buckets, to move data between devices in
-chunks.
+to run activations again, to convert operands of products, to make them sparse, to sum gradients in buckets, to move
+data between devices in chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -9,7 +9,8 @@ chunks.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -18,15 +19,16 @@ from npuc.compiler.core.numbers import integer_of, real_of
 from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
-from npuc.compiler.driver.passes import passes_by_hand
+from npuc.compiler.driver.passes import names_in, passes_by_hand
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from npuc.compiler.core.options import Options
+    from npuc.compiler.core.options import Densities, Options
     from npuc.hardware import Hardware
 
 RECOMPUTE, SHARD_UPDATES, QUANTIZE, PREDICT_GRADIENTS = "recompute", "shard-updates", "quantize", "predict-gradients"
+SPARSIFY = "sparsify"
 BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES = "bucket-gradients", "schedule-collectives"
 ASKED = (
     PARALLELIZE,
@@ -34,10 +36,13 @@ ASKED = (
     SHARD_UPDATES,
     RECOMPUTE,
     QUANTIZE,
+    SPARSIFY,
     BUCKET_GRADIENTS,
     SCHEDULE_COLLECTIVES,
 )
 """What options ask for, and so is told of, as what is named."""
+STATED = ""
+"""What stands for `--density` where the program says densities and no option does."""
 _GIB = 1024
 """MiB in one."""
 
@@ -86,6 +91,53 @@ def _one_format(part: str, text: str) -> str:
             f"--quantize {text}: {error}",
             hint="for example bfp-low, fast=1000, 'bfp<4, 16, 3>', 'weights:int8; activations:f8e4m3'",
         ) from None
+
+
+def density_text(density: Densities) -> str | None:
+    """What `--density` was given as rules of the pass `sparsify`: keys with values, texts, or one; None: nothing."""
+    if density is None or isinstance(density, str):
+        return density
+    if isinstance(density, Mapping):
+        return "; ".join(f"{key}={value}" for key, value in density.items()) or None
+    return "; ".join(density) or None
+
+
+def density_pass(density: Densities) -> str | None:
+    """The pass that `--density` asks for; None: operands are dense. Raises `UsageError` for what is no density."""
+    text = density_text(density)
+    if text is None:
+        return None
+    if text == STATED:
+        return SPARSIFY
+    from npuc.compiler.transforms.sparsify.rules import EXAMPLE, parse_rules
+
+    try:
+        parse_rules(text)
+    except ValueError as error:
+        raise UsageError(f"--density {text}: {error}", hint=EXAMPLE) from None
+    return f'{SPARSIFY}{{rules="{text}"}}'
+
+
+def products_pass(options: Options) -> str | None:
+    """The passes that change operands of products: formats first, so that what is kept is stored in them."""
+    found = [one for one in (quantize_pass(options.quantize), density_pass(options.density)) if one is not None]
+    return ",".join(found) or None
+
+
+def stating_densities(options: Options, module: ModuleOp) -> Options:
+    """Options with the densities that a program says of its parameters, where no option or pass says any."""
+    lowers = options.pipeline is None or LOWER in names_in(options.pipeline)
+    asked = options.density is not None or SPARSIFY in passes_by_hand(options)
+    if asked or not lowers or not states_densities(module):
+        return options
+    return replace(options, density=STATED)
+
+
+def states_densities(module: ModuleOp) -> bool:
+    """Whether a program says a density of one of its parameters."""
+    from npuc.dialects.train.signature import DENSITY, argument_entries, training_functions
+
+    return any(DENSITY in entries for func in training_functions(module) for entries in argument_entries(func))
 
 
 def method_pass(method: str) -> str:
@@ -158,13 +210,11 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     whole = max((n + 1 for n, name in enumerate(names) if name in makers), default=below)
     moved = (buckets_pass(options.bucket_mib), collectives_pass(options.collectives, options.chunks))
     last = [step for step in moved if step is not None] if options.devices > 1 else []
-    formats = quantize_pass(options.quantize)
+    formats = products_pass(options)
     if formats is None:
         return [*steps[:whole], *added, *steps[whole:], *last]
     if LOWER not in names:
-        raise UsageError(
-            f"--quantize {options.quantize}: no pass {LOWER} runs, which makes the products whose operands it converts"
-        )
+        raise UsageError(f"{_said(options)}: no pass {LOWER} runs, which makes the products whose operands it converts")
     behind = names.index(LOWER) + 1
     return [*steps[:whole], *added, *steps[whole:behind], formats, *steps[behind:], *last]
 
@@ -174,7 +224,14 @@ def asks_passes(options: Options) -> bool:
     again = options.recompute is not None and recompute_pass(options.recompute) is not None
     if options.devices > 1 or again or options.method is not None:
         return True
-    return quantize_pass(options.quantize) is not None
+    return products_pass(options) is not None
+
+
+def _said(options: Options) -> str:
+    """The option that changes operands of products, as it is given."""
+    if options.quantize not in (None, "none"):
+        return f"--quantize {options.quantize}"
+    return f"--density {density_text(options.density) or 'of the program'}"
 
 
 def _names(steps: Sequence[str]) -> list[str]:

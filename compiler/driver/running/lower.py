@@ -21,7 +21,8 @@ from npuc.compiler.driver.levels.asked import (
     ASKED,
     asks_passes,
     check_backward,
-    quantize_pass,
+    products_pass,
+    stating_densities,
     with_asked,
     with_backward,
     with_plan,
@@ -67,7 +68,7 @@ def lowered_source(
     values that the source has for arguments, `unneeded` the names of inputs that it does without. `read` looks at the
     program before any pass. `say` and `watchers` are as in `run_program`.
     """
-    pipeline, lowest = options.pipeline, _lowest(options)
+    pipeline = options.pipeline
     sources = texts_of(source)
     module = read_program(source, options, sources, values=values, unneeded=unneeded)
     if read is not None:
@@ -75,6 +76,8 @@ def lowered_source(
     available = available_passes(options.load)
     machine = stamp_default_target(module, options)
     check_shared(options, machine)
+    options = stating_densities(options, module)
+    lowest = _lowest(options)
     check_backward(module, options)
     asked, later = _steps_of(options, available, machine)
     first = canonical_passes(module, options, options.level or lowest)
@@ -105,7 +108,7 @@ def lowered_source(
 
 def _lowest(options: RunOptions) -> str:
     """The level to which a program is taken that is run without a word on it."""
-    lowered = options.opt_level is not None or quantize_pass(options.quantize) is not None
+    lowered = options.opt_level is not None or products_pass(options) is not None
     return "npu" if lowered else "train"
 
 
@@ -133,6 +136,7 @@ def passes_for(source: Source | None, module: ModuleOp, options: Options, level:
     """
     machine, available = stamp_default_target(module, options), available_passes(options.load)
     check_shared(options, machine)
+    options = stating_densities(options, module)
     check_backward(module, options)
     if options.pipeline is None:
         steps = passes_to(module, level, options, machine)

@@ -20,7 +20,7 @@ from npuc.compiler.core.errors import CapacityError, NpucError, SourceError, Usa
 from npuc.compiler.core.gc_pause import collect_cycles, without_cycle_collection
 from npuc.compiler.core.options import CompileKeywords, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
-from npuc.compiler.driver.levels.asked import orders_collectives
+from npuc.compiler.driver.levels.asked import density_text, orders_collectives
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.options import fields_of
@@ -40,6 +40,7 @@ from npuc.frontends.source import Source
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from npuc.compiler.core.options import Densities
     from npuc.compiler.driver.lower import Lowered
     from npuc.hardware import Hardware
 
@@ -100,7 +101,7 @@ class Points:
         """The models of the backends of all points, for the pipeline of one."""
         chosen = {**self.options, **self._chosen(index)}
         own, formats = (None if chosen.get(one) is None else str(chosen[one]) for one in ("pipeline", "quantize"))
-        pipeline = lowering(own, formats)
+        pipeline = lowering(own, formats, density_text(cast("Densities", chosen.get("density"))))
         if pipeline not in self._models:
             varied = next((axis.values for axis in self.grid.axes if axis.target == "backend"), (self.backend,))
             self._models[pipeline] = Models(tuple(map(str, varied)), pipeline, self.program_in_ir)

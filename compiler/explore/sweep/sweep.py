@@ -87,7 +87,9 @@ class Sweep:
         for name, machine, compat, pipeline in every:
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
             chosen = replace(first, hardware=machine, overrides=overrides)
-            model = scoring(get_backend(name), lowering(pipeline, first.quantize), self._points.program_in_ir)
+            model = scoring(
+                get_backend(name), lowering(pipeline, first.quantize, first.density), self._points.program_in_ir
+            )
             yield model, machine_for(model, chosen, self.source.format)
 
     @property

@@ -110,6 +110,7 @@ SHARED = {
     "--bucket-mib": Case("--bucket-mib 1", CLUSTER),
     "--recompute": Case("--recompute full"),
     "--quantize": Case("--quantize int8"),
+    "--density": Case("--density weights=0.5"),
     "--method": Case("--method gp"),
     "--json": Case("--json r.json"),
     "--csv": Case("--csv r.csv"),

@@ -82,6 +82,7 @@ OWN = {
     "design --tiles": Case("--tiles any"),
     "opt --recompute": Case("--recompute full", "-O0", "opt deep.dsl"),
     "opt --quantize": Case("--quantize int8", "-O0"),
+    "opt --density": Case("--density weights=0.5", "-O0"),
     "opt --objective": Case("--objective energy", "-O3"),
     "opt --tolerance": Case("--tolerance 0.9", "-O3 --set memory.spm_kib=0.25"),
     "opt --load": Case("--load own.py", "-p cse,own-pass"),

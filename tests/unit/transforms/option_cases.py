@@ -137,6 +137,8 @@ EFFECTS = {
     "quantize rounding": Effect("rounding=stochastic", NPU, "to=int8"),
     "quantize seed": Effect("seed=2", NPU, "to=int8"),
     "quantize steps": Effect("steps=9", NPU, "to=fast", network=SIXTEENS),
+    "sparsify rules": Effect("rules=logits=0.5", NPU, instead="rules=logits=0.25"),
+    "sparsify seed": Effect("seed=2", NPU, 'rules="weights=0.5 uniform"'),
     "rearrange order": Effect("order=n,m,k", TILED, instead="order=k,m,n"),
     "rearrange rule": Effect("rule=best", f"{NPU},interleave{{mode=zip}}", instead="rule=published"),
     "rearrange orders": Effect("orders=all", f"{NPU},interleave", "rule=best objective=traffic", network=WIDE),
