@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, TensorType, f32, i1
@@ -67,3 +68,10 @@ def element_text(element: Attribute) -> str:
 def shape_text(type: Tensor) -> str:
     """A shape as messages show it: `6x4`, or `scalar`."""
     return "x".join(map(str, type.get_shape())) or "scalar"
+
+
+def fan_in(shape: Sequence[int]) -> int:
+    """How many elements of a weight a result is a sum over: of an [in, out] matrix or an [out, in, …] kernel."""
+    if len(shape) < 2:
+        return max(1, prod(shape))
+    return max(1, shape[0] if len(shape) == 2 else prod(shape[1:]))

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import prod
 from typing import NamedTuple, TypeVar
 
 from xdsl.dialects.builtin import (
@@ -35,7 +34,7 @@ from npuc.compiler.core.errors import Location
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import SOURCE, Role, role_attr, source_attr, source_location
-from npuc.dialects.tensors import Tensor, tensor_of
+from npuc.dialects.tensors import Tensor, fan_in, tensor_of
 from npuc.dialects.train.arithmetic import constant
 from npuc.dialects.train.base import encode
 from npuc.dialects.train.signature import DENSITY
@@ -207,9 +206,7 @@ class GraphBuilder:
         density: float | str | None = None,
     ) -> SSAValue:
         """
-        A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty).
-
-        `density` is that of its products, which the pass `sparsify` reads: a number, or a text such as `2:4`.
+        A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty), of a `density` in products.
 
         It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in),
         the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
@@ -220,7 +217,7 @@ class GraphBuilder:
         if fill is not None:
             attributes["train.fill"] = encode(float(fill))
         else:
-            attributes["train.bound"] = encode(_fan_in(shape) ** -0.5 if bound is None else float(bound))
+            attributes["train.bound"] = encode(fan_in(shape) ** -0.5 if bound is None else float(bound))
         if density is not None:
             attributes[DENSITY] = StringAttr(str(density))
         if frozen or self._under.frozen or (self._is_frozen is not None and self._is_frozen(name)):
@@ -308,9 +305,3 @@ def _optimizer_attr(optimizer: Optimizer) -> DictionaryAttr:
         if value is not False:
             entries[name] = UnitAttr() if value is True else encode(float(value))
     return DictionaryAttr(entries)
-
-
-def _fan_in(shape: Sequence[int]) -> int:
-    if len(shape) < 2:
-        return max(1, prod(shape))
-    return max(1, shape[0] if len(shape) == 2 else prod(shape[1:]))
