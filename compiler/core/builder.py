@@ -206,7 +206,7 @@ class GraphBuilder:
         density: float | str | None = None,
     ) -> SSAValue:
         """
-        A trained parameter named `<layer>.<suffix>` (the layer alone if the suffix is empty), of a `density` in products.
+        A trained parameter named `<layer>.<suffix>` (the layer alone without a suffix), of a `density` in products.
 
         It starts as `fill` everywhere, or uniformly random in [-bound, bound]; by default bound = 1 / sqrt(fan-in),
         the fan-in being the product of all sizes but the largest-stride (output) one of a [in, out] matrix or [out,
