@@ -12,6 +12,7 @@ from xdsl.context import Context
 from npuc.backends.roofline.iteration.update import optimizer_of
 from npuc.compiler.core.builder import Optimizer
 from npuc.compiler.core.errors import NpucError, SourceError
+from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.run import run_source
 from npuc.compiler.interpreter.execute import execute, the_function
 from npuc.compiler.interpreter.parameters import initial_value
@@ -25,6 +26,7 @@ from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.dropback import DropbackOp
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of
 from npuc.frontends import read_source
+from npuc.frontends.source import text_source
 from tests.networks import Net, dot_loss
 
 NETWORK = """network t(batch=8) {
@@ -286,3 +288,12 @@ def test_training_converges(options: str) -> None:
     text = NETWORK.replace("OPTIMIZER", f"dropback(lr=0.5, keep=0.2, {options})")
     losses = run_source(text, steps=40).losses
     assert losses[-1] < 0.2 * losses[0]
+
+
+@pytest.mark.parametrize("options", ["decay=0.9", "quantile=true, momentum=0.5", "regenerate=true, seed=3, decay=0.5"])
+def test_passes_keep_the_step(options: str) -> None:
+    """Also that of initial values that are drawn again, though the check has parameters of its own."""
+    text = NETWORK.replace("OPTIMIZER", f"dropback(lr=0.5, keep=0.25, {options})")
+    done = check_program(text_source(text, "dsl", "net.dsl"), {})
+    assert [check.step for check in done][:2] == ["autodiff", "lower-to-npu"]
+    assert all(check.comparison.equal for check in done)
