@@ -5,9 +5,9 @@ Many products on the units of a machine: the longest first to the unit that ends
     plan.seconds, plan.whole, plan.split
 
 Of products in the order of their least times the first ones run side by side, a unit's one after the other; then the
-rest, each split over all units. How many are not split is what takes the least time; a plan of one unit alone that is
-shorter is taken in its place, so that no plan is longer than the best unit's. Units that run side by side share the
-bandwidth: it is dealt evenly to those that still have bytes to move, from event to event.
+rest, each split over all units. How many are not split is what takes the least time. That includes none, and no split
+is slower than a unit, so that no plan is longer than the best unit with all products. Units that run side by side share
+the bandwidth: it is dealt evenly to those that still have bytes to move, from event to event.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from npuc.compiler.analysis.hetero.product import SparseProduct
 from npuc.compiler.analysis.hetero.tiles import TILES, TileSplit, UnitShare, best_split, one_share
-from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, formats_on, takers
+from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, takers
 
 
 @dataclass(frozen=True)
@@ -32,22 +32,13 @@ class QueuePlan:
 
 def queue_plan(machine: UnitMachine, products: Sequence[SparseProduct], tiles: int = TILES) -> QueuePlan:
     """The plan of the least time. Raises `UsageError` for a product that no unit takes."""
-    alone = [_on_one(machine, unit, products) for unit in machine.units if _takes_all(unit, products)]
     splits = [best_split(machine, product, tiles=tiles) for product in products]
     order = sorted(range(len(products)), key=lambda one: -splits[one].seconds)
     plans = [
         _plan(machine, [products[one] for one in order[:count]], [splits[one] for one in order[count:]])
         for count in range(len(products) + 1)
     ]
-    return min([*plans, *alone], key=lambda plan: (plan.seconds, plan.joules))
-
-
-def _takes_all(unit: SparseUnit, products: Sequence[SparseProduct]) -> bool:
-    return all(formats_on(unit, product) for product in products)
-
-
-def _on_one(machine: UnitMachine, unit: SparseUnit, products: Sequence[SparseProduct]) -> QueuePlan:
-    return _made(machine, {unit: list(products)}, [])
+    return min(plans, key=lambda plan: (plan.seconds, plan.joules))
 
 
 def _plan(machine: UnitMachine, whole: Sequence[SparseProduct], split: Sequence[TileSplit]) -> QueuePlan:

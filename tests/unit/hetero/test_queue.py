@@ -76,3 +76,12 @@ def test_units_side_by_side_share_the_bandwidth() -> None:
     # computing needs no bandwidth
     assert side_by_side(found, [[share(found, 0, 300, 0)], [share(found, 1, 1, 100)]]) == pytest.approx(300e-9)
     assert side_by_side(found, []) == 0.0
+
+
+def test_one_unit_has_all_where_no_other_plan_is_shorter() -> None:
+    """The second unit has no room: what it moves takes the bandwidth of the first."""
+    found = machine(unit("dense", 64, 1 << 20, "a"), unit("dense", 64, 4, "b"), bytes_per_second=1e9)
+    products = [SparseProduct(str(number), 16, 16, 16) for number in range(3)]
+    plan = queue_plan(found, products, tiles=2)
+    alone = sum(unit_cost(found.units[0], product).seconds(found) for product in products)
+    assert plan.seconds == pytest.approx(alone)

@@ -2,8 +2,10 @@
 
 from fractions import Fraction
 from itertools import product as pairs
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,6 +17,7 @@ from npuc.compiler.analysis.hetero.tiles import best_split, one_share, single_sp
 from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, unit_cost
 from npuc.compiler.core.errors import UsageError
 from tests.unit.hetero.machines import MACHINES, PRODUCTS, machine, unit
+from tests.unit.hetero.masks import masks_of
 
 SQUARE: dict[str, Any] = {"name": "p", "m": 2, "n": 2, "k": 2}
 
@@ -35,12 +38,21 @@ def brute(machine: UnitMachine, product: SparseProduct, axis: Axis, tile: int) -
     return min(times)
 
 
-@settings(deadline=None, max_examples=60)
-@given(MACHINES, PRODUCTS, st.sampled_from(AXES), st.integers(1, 5))
-def test_no_way_to_deal_tiles_is_faster(found: UnitMachine, product: SparseProduct, axis: Axis, tiles: int) -> None:
-    split = split_along(found, product, axis, tiles)
-    assert sum(split.sizes) == product.size(axis)
-    assert split.seconds == pytest.approx(brute(found, product, axis, split.tile), rel=1e-12)
+def test_no_way_to_deal_tiles_is_faster() -> None:
+    """On one to three units, with bandwidths that limit and that do not, with a smaller last tile and without."""
+    random = Random(3)
+    for _ in range(300):
+        units = [
+            unit(random.choice(KINDS), random.randint(1, 8), random.choice([16, 64, 1024]), f"u{number}")
+            for number in range(random.randint(1, 3))
+        ]
+        found = machine(*units, bytes_per_second=10 ** random.uniform(9, 11.5))
+        m, n, k = (random.randint(1, 9) for _ in range(3))
+        a, b = (Fraction(1, random.choice([1, 2, 5, 20])) for _ in range(2))
+        product, axis = SparseProduct("p", m, n, k, a, b), random.choice(AXES)
+        split = split_along(found, product, axis, random.randint(1, 5))
+        assert sum(split.sizes) == product.size(axis)
+        assert split.seconds == pytest.approx(brute(found, product, axis, split.tile), rel=1e-12)
 
 
 @settings(deadline=None, max_examples=60)
@@ -80,6 +92,8 @@ def test_a_cut_sum_adds_its_parts() -> None:
     assert split.sizes == (32, 32)
     assert split.shares[0].cycles == 4 * 4 * 32 / 4 + 4 * 4 / 4  # its products, and an addition for each element of C
     part = unit_cost(found.units[0], product.part("k", 32))
+    added = 4 * 4 * 1.0 + 4 * 4 * 2 * 10.0  # pJ of additions, and of the sums so far that are read
+    assert split.shares[0].joules == pytest.approx(part.joules(found) + 1e-12 * added)
     assert split.shares[0].dram_bytes == part.dram_bytes + 4 * 4 * 2
 
 
@@ -136,3 +150,20 @@ def test_formats_that_no_unit_takes_are_named_before_anything_is_computed() -> N
     only = SparseUnit("eie", "dense-sparse", 4, 256, 1.0, 1.0, only=("dense", "csc"))
     with pytest.raises(UsageError, match="no unit takes"):
         unit_cost(only, SparseProduct("p", 4, 4, 4, a_format="csr", b_format="dense"))
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_rows_of_b_come_for_every_nonzero_of_a_or_once(room: int) -> None:
+    """Real masks: without room a row of B comes for each nonzero of A that wants it, with room once where one does."""
+    product = SparseProduct("p", 6, 30, 10, Fraction(1, 5), Fraction(1, 10))
+    random, entry = np.random.default_rng(5), 6
+    wanted: list[float] = []
+    for _ in range(2000):
+        a, _ = masks_of(product, random)
+        wanted.append((a.any(axis=0) if room else a.sum(axis=0)).sum().item() / product.k)
+    # a buffer of the sums of a row, or of these and all of B
+    sums = entry * product.multiplications / product.m
+    b = product.operand_bytes("b", "csr")
+    cost = unit_cost(unit("row-wise", 4, int(sums) + 1 + room * int(b)), product)
+    assert cost.traffic.spilled == 0
+    assert cost.traffic.b == pytest.approx(float(b) * float(np.mean(wanted)), rel=0.02)
