@@ -11,7 +11,10 @@ NETWORKS: dict[str, dict[str, int | str]] = {
     "samples:resnet18": {"batch": 1, "image": 64},
     "samples:transformer": {"batch": 1, "length": 16},
 }
-ON_ALL = ("edge", "eyeriss", "gemmini", "h100", "nvdla", "tpu-v1", "tpu-v4", "tpu-v5e", "trainium2")
+ON_ALL = (
+    *("edge", "eyeriss", "gemmini", "h100", "nvdla", "procrustes", "tensordash", "tpu-v1", "tpu-v4", "tpu-v5e"),
+    "trainium2",
+)
 """Machines of which everything is said or follows; those of the studies come as their studies print them."""
 LACKS = {
     "cycle": ("a100", "aespa", "eie-like", "i9-10980xe", "maestro-example", "rtx2080ti", "rtx2080ti-card", "rx6900xt"),
