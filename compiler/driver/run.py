@@ -17,10 +17,12 @@ from typing import Any
 import numpy.typing as npt
 from typing_extensions import Unpack
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Say
+from npuc.compiler.core.stages import remark
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.running.data import Batch, Data, inputs_of, made_data
 from npuc.compiler.driver.running.dataset import Dataset, dataset
@@ -29,7 +31,9 @@ from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import RunKeywords, RunOptions, check_goals_used, is_lowered, run_options
 from npuc.compiler.driver.watch.watcher import Watcher
 from npuc.compiler.interpreter.execute import Run, argument_type, execute, result_type, the_function
+from npuc.compiler.interpreter.noted import Density
 from npuc.compiler.interpreter.numbers import element_name
+from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of
 from npuc.frontends.source import Source, SourceLike, open_source, text_source
 
@@ -102,6 +106,7 @@ def run_program(
     try:
         with texts_of(source).quoted():
             run = execute(module, inputs, steps=options.steps, seed=options.seed, double=double, feed=feed)
+            _tell_wrong_densities(run)
             for one in data:
                 run.data = one.said
                 if isinstance(one, Dataset):
@@ -109,6 +114,22 @@ def run_program(
         return run
     except MemoryError as e:
         raise UsageError(f"out of memory: {e}", hint="make the network or its data smaller") from e
+
+
+def _tell_wrong_densities(run: Run) -> None:
+    """Say where more was there, in the step that had most, than the density of a sparse operand states."""
+    worst: dict[Operation, Density] = {}
+    for step in run.densities:
+        for op, one in step.items():
+            if one.is_above and (op not in worst or one.kept > worst[op].kept):
+                worst[op] = one
+    if worst:
+        op, one = next(iter(worst.items()))
+        more = f", and of {len(worst) - 1:,} more" if len(worst) > 1 else ""
+        remark(
+            f"the density of an operand of '{layer_of(op)}' ({role_of(op).value}) is {one.kept / one.size:.3g} where "
+            f"{one.stated / one.size:.3g} is stated{more}: its costs are too low"
+        )
 
 
 def _whole_step(options: RunOptions) -> RunOptions:

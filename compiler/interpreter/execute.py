@@ -26,7 +26,7 @@ from npuc.compiler.core.verify import location_of, the_function
 from npuc.compiler.interpreter.accuracy import Hits, accuracy
 from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
-from npuc.compiler.interpreter.noted import Executing, Gradients, Mantissas
+from npuc.compiler.interpreter.noted import Densities, Density, Executing, Gradients, Mantissas
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
 from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
@@ -56,8 +56,8 @@ class Run:
     `accuracies` are the shares of rows that each step classifies right, before its update, empty without a loss of
     classes (of several losses the first counts); `held_out` is that of samples of a data set that were not trained on,
     after the last step, None where nothing says it. `mantissas` are the bits that FAST's controller gave each
-    conversion in each step. `data` says what the inputs are where nobody gave any, and
-    `seconds` is how long all steps took here, which is nothing that the program computes.
+    conversion in each step, `densities` what is there of sparse operands in each step. `data` says what the inputs are
+    where nobody gave any, and `seconds` is how long all steps took here, which is nothing that the program computes.
     """
 
     losses: list[float] = field(default_factory=list[float])
@@ -70,6 +70,7 @@ class Run:
     data: str | None = None
     held_out: float | None = None
     mantissas: list[dict[Operation, int]] = field(default_factory=list[dict[Operation, int]])
+    densities: list[dict[Operation, Density]] = field(default_factory=list[dict[Operation, Density]])
     seconds: float = 0.0
 
     @property
@@ -257,11 +258,12 @@ def execute(
                 if one.name in fed and fed[one.name] is not before[one.name]:
                     values[one.index] = numbers.hold(fed[one.name], argument_type(func, one).element_type)
         noted, hits = [Gradients(numbers) for _ in range(devices)], [Hits() for _ in range(devices)]
-        listeners, chosen = zip(noted, hits, strict=True), Mantissas()
+        listeners, chosen, stored = zip(noted, hits, strict=True), Mantissas(), Densities()
         out, traffic = _run(
-            func, values, [_interpreter(module, numbers, (*both, chosen)) for both in listeners], numbers
+            func, values, [_interpreter(module, numbers, (*both, chosen, stored)) for both in listeners], numbers
         )
         run.mantissas += [chosen.found] if chosen.found else []
+        run.densities += [stored.found] if stored.found else []
         found = accuracy(hits)
         run.accuracies += [] if found is None else [found]
         if step == 0:

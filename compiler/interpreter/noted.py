@@ -12,9 +12,14 @@ from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.dialects.npu import ApplyOp, VectorOp
 from npuc.dialects.provenance import layer_of
+from npuc.dialects.sparse import SparseType
+from npuc.dialects.sparse_formats import most_kept
+from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.quantized import FastQuantizeOp
+from npuc.dialects.train.sparse import CompressOp, PruneOp
 
 _CONTROLLED = FastQuantizeOp.name
+_STORING = (PruneOp.name, CompressOp.name)
 
 
 @dataclass
@@ -47,6 +52,39 @@ class Mantissas(Interpreter.Listener):
     def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
         if op.name == _CONTROLLED or (isinstance(op, VectorOp) and f"train.{op.kind}" == _CONTROLLED):
             self.found[op] = int(results[1])
+
+
+@dataclass(frozen=True)
+class Density:
+    """How many values of a sparse tensor are not zero, of how many, where so many at most are stated."""
+
+    kept: int
+    size: int
+    stated: int
+
+    @property
+    def is_above(self) -> bool:
+        """Whether more is there than the type says."""
+        return self.kept > self.stated
+
+
+@dataclass
+class Densities(Interpreter.Listener):
+    """Counts the values of what is stored in a sparse format; of several devices those of all."""
+
+    found: dict[Operation, Density] = field(default_factory=dict[Operation, Density])
+
+    def did_interpret_op(self, op: Operation, results: PythonValues) -> None:
+        if op.name not in _STORING and not (isinstance(op, VectorOp) and f"train.{op.kind}" in _STORING):
+            return
+        type_ = tensor_type(op.results[0])
+        element = type_.element_type
+        if isinstance(element, SparseType):
+            stated = most_kept(element.format, element.density, type_.get_shape())
+            before = self.found.get(op, Density(0, 0, 0))
+            kept = int(np.count_nonzero(results[0]))
+            size = int(np.size(results[0]))
+            self.found[op] = Density(before.kept + kept, before.size + size, before.stated + stated)
 
 
 @dataclass

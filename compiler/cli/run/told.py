@@ -24,6 +24,10 @@ def result_lines(run: Run) -> Iterator[str]:
     for step in shown_steps(count):
         right = f", accuracy {run.accuracies[step]:.1%}" if run.accuracies else ""
         yield (f"step {step:>{wide}}: " if count > 1 else "") + f"loss {run.losses[step]:.6g}{right}"
+    if run.densities:
+        last = run.densities[-1].values()
+        kept, stated, size = (sum(found) for found in zip(*((d.kept, d.stated, d.size) for d in last), strict=True))
+        yield f"sparse operands keep {kept / size:.1%} of their values, {stated / size:.1%} are stated"
     if run.held_out is not None:
         yield f"accuracy {run.held_out:.1%} on held-out data, after the last step"
 

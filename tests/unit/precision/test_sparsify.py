@@ -262,3 +262,26 @@ def test_a_pass_and_an_option_do_not_say_the_same() -> None:
 def test_a_density_of_a_layer_is_one(said: str) -> None:
     with pytest.raises(NpucError, match="density"):
         compile_source(NET.replace("linear(h, 16)", f"linear(h, 16, density={said})"))
+
+
+def test_what_is_there_is_counted_beside_what_is_stated() -> None:
+    told: list[str] = []
+    with remarks_to(told.append):
+        run = run_source(NET, steps=2, opt_level=0, density="weights=0.1; activations=0.2")
+    assert len(run.densities) == 2
+    for step in run.densities:
+        found = {str(layer_of(op)): one for op, one in step.items() if isinstance(op, VectorOp) and op.kind == "prune"}
+        assert (found["h.linear"].kept, found["h.linear"].size) == (154, 32 * 48)
+        assert found["g"].kept == found["g"].stated == 77
+    (x,) = (
+        one for op, one in run.densities[0].items() if isinstance(op, VectorOp) and op.results[0].name_hint == "x_s"
+    )
+    assert (x.kept, x.stated, x.is_above) == (4 * 32, 26, True)
+    assert any("the density of an operand of 'h.linear' (forward) is 1 where 0.203 is stated" in text for text in told)
+
+
+def test_a_statement_that_holds_is_no_warning() -> None:
+    told: list[str] = []
+    with remarks_to(told.append):
+        run_source(NET, opt_level=0, density="weights=2:4; g=0.3 blocks blockwise")
+    assert not any("is stated" in text for text in told)
