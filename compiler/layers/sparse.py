@@ -2,7 +2,8 @@
 Pruning, and storing tensors in sparse formats.
 
 Work in vector operations per element, our choice as for conversions to few bits: the magnitude, a comparison with the
-threshold and the selection are 3; of N:M a comparison more for each halving of a group, of blocks a square and a sum;
+threshold and the selection are 3; of N:M a comparison more for each halving of a group, or of a block of M x M elements
+whose mask is transposable, of blocks a square and a sum;
 chance 2; a given mask the selection alone; beta a product more. Magnitudes and blocks read x twice, as the threshold
 follows from the whole tensor. To compress takes a comparison with zero and the move of what is kept: 2.
 """
@@ -12,7 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from npuc.compiler.layers.base import Array, PerElementLayer
-from npuc.compiler.layers.pruning import Mask, block_mask, magnitude_mask, structured_mask, uniform_mask
+from npuc.compiler.layers.pruning import Mask, block_mask, magnitude_mask, uniform_mask
+from npuc.compiler.layers.transposable import structured
 from npuc.dialects.npu.reread import Reread
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.sparse import BLOCKS, GIVEN, MAGNITUDE, N_OF_M, UNIFORM, CompressOp, PruneOp
@@ -40,7 +42,8 @@ def mask_of(op: PruneOp, x: Array, *beside: Array) -> Mask:
         case "uniform":
             return uniform_mask(x.shape, density, seed, op.independent is not None)
         case "n:m":
-            return structured_mask(x, kept, of, int(op.axis.value.data))
+            axis, across = int(op.axis.value.data), op.across
+            return structured(x, kept, of, axis, None if across is None else int(across.value.data))
         case "blocks":
             return block_mask(x, _sizes(op), density)
         case _:
@@ -61,7 +64,8 @@ class PruneLayer(PerElementLayer[PruneOp]):
 
     def steps_of(self, op: PruneOp) -> int:
         pattern = op.pattern.data
-        halvings = (_kept(op)[1] - 1).bit_length() if pattern == N_OF_M else 0
+        group = _kept(op)[1] ** (1 if op.across is None else 2)
+        halvings = (group - 1).bit_length() if pattern == N_OF_M else 0
         beta = len(op.operands) > (2 if pattern == GIVEN else 1)
         return _STEPS[pattern] + halvings + beta
 

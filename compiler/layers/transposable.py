@@ -10,15 +10,19 @@ from functools import lru_cache
 from itertools import combinations, product
 
 import numpy as np
-import numpy.typing as npt
 
 from npuc.compiler.layers.base import Array
+from npuc.compiler.layers.pruning import Mask, structured_mask
 
-Mask = npt.NDArray[np.bool_]
 ENUMERATED = 4
 """The longest group whose masks are all looked at: of 2:4 there are 90."""
 _AT_ONCE = 1 << 14
 """How many blocks are looked at together."""
+
+
+def structured(x: Array, kept: int, of: int, axis: int, across: int | None) -> Mask:
+    """What N:M keeps along an axis, or along two with one mask."""
+    return structured_mask(x, kept, of, axis) if across is None else transposable_mask(x, kept, of, (axis, across))
 
 
 def transposable_mask(x: Array, kept: int, of: int, axes: tuple[int, int]) -> Mask:

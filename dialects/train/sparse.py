@@ -33,8 +33,8 @@ class PruneOp(TrainOp):
     Of n elements (or blocks) exactly ceil(n * kept / of) are kept, all where nothing is said. `pattern` says which:
     magnitude: the largest, of equal ones the first; uniform: by chance, a function of `seed` and the place, with
     `independent` each for itself; n:m: the `kept` largest of each `of` along `axis`, the last group of which may be
-    short; blocks: of the sizes `block` along the last axes, those of the largest norm; given: where a mask of bools is
-    true, without a density.
+    short, with `across` at most so many along that axis as well (a transposable mask); blocks: of the sizes `block`
+    along the last axes, those of the largest norm; given: where a mask of bools is true, without a density.
     Operands: x; the mask, if it is given; beta, a scalar, if there is one. What is dropped is zero without beta, and
     the result may be stored so: its elements are those of x, or a sparse type of them.
 
@@ -50,6 +50,7 @@ class PruneOp(TrainOp):
     beside = var_operand_def(TensorType)
     pattern = prop_def(StringAttr, default_value=StringAttr(MAGNITUDE))
     axis = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
+    across = opt_prop_def(IntegerAttr)
     block = opt_prop_def(DenseArrayBase)
     kept = opt_prop_def(IntegerAttr)
     of = opt_prop_def(IntegerAttr)
@@ -65,6 +66,7 @@ class PruneOp(TrainOp):
         results: Types,
         pattern: str = MAGNITUDE,
         axis: int = 0,
+        across: int | None = None,
         block: tuple[int, ...] = (),
         kept: int = 1,
         of: int = 1,
@@ -79,6 +81,8 @@ class PruneOp(TrainOp):
         shape = x.get_shape()
         if pattern == N_OF_M and not 0 <= axis < len(shape):
             raise VerifyException(f"axis is {axis}, expected one of x, which has {len(shape)}")
+        if across is not None and (pattern != N_OF_M or across == axis or not 0 <= across < len(shape)):
+            raise VerifyException(f"across is {across}, expected another axis of x than {axis}, with n:m alone")
         if (pattern == BLOCKS) != bool(block) or len(block) > len(shape) or any(size < 1 for size in block):
             raise VerifyException(f"block is {list(block)}, expected sizes along the last axes of x with blocks alone")
         if independent and pattern != UNIFORM:
