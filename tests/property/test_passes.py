@@ -95,7 +95,8 @@ def test_every_pass_of_the_package_is_in_a_pipeline_here_or_tested_alone() -> No
     distributed = {"parallelize", "shard-updates", "schedule-collectives", "bucket-gradients"}
     # what changes numbers on purpose is tested there, too
     # what is learned and predicted beside a step: tests/unit/transforms/test_predict_gradients.py
-    alone = {"set-target", "set-precision", "quantize", "sparsify", "gradient-noise", "predict-gradients"} | distributed
+    numbers = {"set-precision", "quantize", "sparsify", "nm-recipe", "gradient-noise"}
+    alone = {"set-target", "predict-gradients"} | numbers | distributed
     assert set(get_all_passes()) - run == alone
 
 

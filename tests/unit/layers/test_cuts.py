@@ -16,7 +16,9 @@ WHOLE = {
     # exponents, scales and chance of a whole tensor
     *("quantize", "fast_quantize", "amax_scale", "gradient_noise"),
     # thresholds and formats of a whole tensor
-    *("prune", "compress"),
+    *("prune", "compress", "sr_ste"),
+    # one number
+    "mask_decay",
     # norms over a whole parameter, its largest elements
     *("lamb", "dropback"),
     # derivatives, which are made of what is shared already
