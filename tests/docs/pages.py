@@ -49,6 +49,7 @@ NAMES = (
         "tensordash",
         "quantize",
         "sparsity",
+        "nm-recipes",
         "devices",
         "scalesim",
         "chakra",
