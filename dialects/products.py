@@ -34,11 +34,13 @@ class SparseFactor:
     """
     A factor of products that is stored sparse, and its density, in (0, 1).
 
-    `pattern` is (n, m) where at most n of each m values in a row are kept, None of any other format.
+    `pattern` is (n, m) where at most n of each m values along one of `axes` are kept, None of any other format, and of
+    a product that sums along none of them.
     """
 
     density: Fraction
     pattern: tuple[int, int] | None = None
+    axes: tuple[int, ...] = ()
 
 
 Factors: TypeAlias = tuple[SparseFactor | None, SparseFactor | None]

@@ -70,7 +70,7 @@ def _greedy(blocks: Array, kept: int) -> Mask:
     order = np.argsort(-blocks.reshape(count, -1), axis=1, kind="stable")
     mask = np.zeros((count, size, size), np.bool_)
     in_row, in_col = (np.zeros((count, size), np.int64) for _ in range(2))
-    which = np.arange(count)
+    which = np.arange(len(blocks))
     for place in order.T:
         row, col = np.divmod(place, size)
         takes = (in_row[which, row] < kept) & (in_col[which, col] < kept) & (blocks[which, row, col] >= 0)

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr, Integer
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
-from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.nest import Nest, Statement
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
 from npuc.dialects.products import SparseFactor
 from npuc.dialects.sparse import SparseType, dense_element
@@ -122,7 +122,17 @@ def with_factors(nest: Nest, op: Operation) -> Nest:
 @lru_cache(maxsize=4096)
 def _with_factors(nest: Nest, factors: tuple[SparseFactor | None, ...]) -> Nest:
     named = dict(zip((tensor.name for tensor in nest.ins), factors, strict=True))
-    return replace(nest, statements=tuple(replace(s, factors=(named[s.lhs], named[s.rhs])) for s in nest.statements))
+
+    def of(statement: Statement, name: str) -> SparseFactor | None:
+        factor, tensor = named[name], nest.tensors[name]
+        if factor is None or factor.pattern is None:
+            return factor
+        kept = nest.tensors[statement.out].dims
+        along_sums = any(not kept.issuperset(tensor.axes[axis].dims) for axis in factor.axes)
+        return factor if along_sums else replace(factor, pattern=None)
+
+    found = (replace(s, factors=(of(s, s.lhs), of(s, s.rhs))) for s in nest.statements)
+    return replace(nest, statements=tuple(found))
 
 
 def sparse_factor(value: SSAValue) -> SparseFactor | None:
@@ -131,8 +141,9 @@ def sparse_factor(value: SSAValue) -> SparseFactor | None:
     if not isinstance(element, SparseType) or element.density == 1:
         return None
     form = element.format
-    pattern = (form.kept, form.of) if isinstance(form, Structured) else None
-    return SparseFactor(element.density, pattern)
+    if isinstance(form, Structured):
+        return SparseFactor(element.density, (form.kept, form.of), form.axes)
+    return SparseFactor(element.density)
 
 
 def in_passes_of(nest: Nest, op: Operation, bits: int | None) -> Nest:

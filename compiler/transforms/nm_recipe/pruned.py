@@ -59,7 +59,7 @@ def prune_operand(
         betas: list[SSAValue] = []
         if how.decay is not None:
             assert step is not None
-            beta = MaskDecayOp(step, **how.decay)
+            beta = MaskDecayOp(step, results=None, **how.decay)
             beta.out.name_hint = "beta"
             rewriter.insert(derive(op, beta), InsertPoint.before(op))
             betas.append(beta.out)
@@ -79,7 +79,7 @@ def pull(func: FuncOp, value: SSAValue, how: Pruning, strength: float, name: str
         owner = next(iter(value.uses)).operation
         raise refused(owner, "strength pulls at parameters, and these weights are made of some, or not updated", name)
     for update in updates:
-        pulled = SrSteOp(update.operands[1], value, strength=strength, **how.params)
+        pulled = SrSteOp(update.operands[1], value, results=None, strength=strength, **how.params)
         pulled.out.name_hint = f"{value.name_hint}_pull" if value.name_hint else None
         func.body.block.insert_op_before(derive(update, pulled, role=Role.DW), update)
         update.operands[1] = pulled.out

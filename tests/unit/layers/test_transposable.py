@@ -42,7 +42,7 @@ def test_groups_keep_at_most_n_along_both_axes(seed: int, pattern: tuple[int, in
     mask = transposable_mask(x, kept, of, axes)
     assert mask.shape == x.shape
     for axis in axes:
-        ends = np.arange(0, x.shape[axis], of)
+        ends = np.arange(0, int(x.shape[axis]), of)
         assert np.add.reduceat(mask.astype(int), ends, axis=axis).max() <= kept
 
 

@@ -1,5 +1,6 @@
 """The pass `nm-recipe`: fading masks from dense to hard ones, straight-through gradients, SR-STE, what is refused."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler import compile_source
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.stages import remarks_to
@@ -16,6 +18,7 @@ from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pip
 from npuc.compiler.driver.read import read_program
 from npuc.compiler.interpreter.execute import execute
 from npuc.compiler.layers.transposable import structured
+from npuc.compiler.report.sparse import SparseFacts
 from npuc.frontends.mlir import make_context
 from npuc.frontends.source import text_source
 
@@ -190,3 +193,24 @@ def test_a_pull_needs_weights_that_are_updated() -> None:
 def test_a_schedule_is_not_overtaken() -> None:
     with pytest.raises(NpucError, match="has a schedule already"):
         read(f'{NPU},tile{{steps="m:4,n:4,k:4"}},nm-recipe{{pattern="2:4"}}')
+
+
+@pytest.mark.parametrize(("transposable", "share"), [("false", Fraction(5, 6)), ("true", Fraction(2, 3))])
+def test_the_share_of_products_is_the_formulas(transposable: str, share: Fraction) -> None:
+    """2:4 forward: (0.5 + 1 + 1) / 3; with dX, too: (0.5 + 0.5 + 1) / 3. The first layer has no dX."""
+    text = NET.replace("relu(linear(x, 16))", "relu(linear(relu(linear(x, 16)), 16))")
+    placed = f'lower-to-npu=nm-recipe{{pattern="2:4" transposable={transposable}}}'
+    report = compile_source(
+        text,
+        backend="cycle",
+        opt_level=0,
+        after=[placed],
+        overrides={"array.skips": "structured", "array.dataflow": "ws"},
+    )
+    rows = [op for op in report.ops if op.macs and op.name != "h.linear"]
+    assert len(rows) == 6
+    carried = 0
+    for op in rows:
+        facts = SparseFacts.found_in(op)
+        carried += (op.macs or 0) if facts is None else facts.carried_macs
+    assert Fraction(carried, sum(op.macs or 0 for op in rows)) == share
