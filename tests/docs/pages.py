@@ -37,6 +37,7 @@ NAMES = (
         "study-digamma",
         "study-training-methods",
         "study-aespa",
+        "study-sparsity",
         "hetero",
         "sparse-machines",
         "maestro",

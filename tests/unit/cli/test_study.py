@@ -105,7 +105,7 @@ def test_ones_own_stands_beside_the_study(npuc: Npuc) -> None:
         (("igo", "--json", "-", "--csv", "-"), "both want standard output"),
         (
             ("igo", "--set", "clock_mhz=2"),
-            "--set is an option of the studies congestion, crosscheck, flexion, thesis and training-methods",
+            "--set is an option of the studies congestion, crosscheck, flexion, sparsity, thesis and training-methods",
         ),
         (("igo", "--network", "nowhere.dsl"), "nowhere.dsl"),
         (("igo", "--network", "-"), "a study reads its networks several times"),

@@ -53,10 +53,10 @@ def test_other_accelerators(npuc: Npuc) -> None:
     ("arguments", "message"),
     [
         (("--preset", "table3"), "--preset table3: there is no such preset"),
-        (("-D", "batch=2"), "-D is an option of the studies crosscheck, igo, thesis and training-methods"),
+        (("-D", "batch=2"), "-D is an option of the studies crosscheck, igo, sparsity, thesis and training-methods"),
         (
             ("--set", "clock_mhz=2"),
-            "--set is an option of the studies congestion, crosscheck, flexion, thesis and training-methods",
+            "--set is an option of the studies congestion, crosscheck, flexion, sparsity, thesis and training-methods",
         ),
         (("--hw", "nowhere"), "unknown hardware 'nowhere'"),
         (("--hw", "igo-large", "--hw", "hypar16"), "--hw is given twice"),

@@ -107,6 +107,7 @@ def test_own_studies_have_a_folder_each() -> None:
         "hypar",
         "igo",
         "libra",
+        "sparsity",
         "themis",
         "thesis",
         "training-methods",
@@ -125,6 +126,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
     from npuc.studies.hypar.settings import PRESETS as HYPAR
     from npuc.studies.igo.layers import PRESETS as IGO
     from npuc.studies.libra.settings import PRESETS as LIBRA
+    from npuc.studies.sparsity.settings import PRESETS as SPARSITY
     from npuc.studies.thesis.settings import PRESETS as THESIS
     from npuc.studies.training_methods.study import PRESETS as METHODS
 
@@ -137,6 +139,7 @@ def test_presets_are_those_of_the_study(name: str) -> None:
         "hypar": HYPAR,
         "igo": IGO,
         "libra": LIBRA,
+        "sparsity": SPARSITY,
         "themis": THEMIS,
         "thesis": THESIS,
         "training-methods": METHODS,
@@ -180,7 +183,11 @@ def test_one_that_takes_plot_draws(capsys: pytest.CaptureFixture[str], target: s
     ("arguments", "status", "error"),
     [
         (["sums", "--network", "a", "--network", "b"], 2, "one network at most"),
-        (["sums", "-D", "batch=2"], 2, "-D is an option of the studies crosscheck, igo, thesis and training-methods"),
+        (
+            ["sums", "-D", "batch=2"],
+            2,
+            "-D is an option of the studies crosscheck, igo, sparsity, thesis and training-methods",
+        ),
         (["sums", "--preset", "man"], 2, "did you mean 'many'?"),
         (["fails"], 1, "study 'fails' failed: KeyError"),
         (["fails", "--plot", "a.png"], 2, "the study fails draws nothing"),
