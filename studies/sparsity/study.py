@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from npuc.compiler import compile_file
 from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.driver.compile import compile_file
 from npuc.compiler.report import Report
 from npuc.compiler.report.sparse import SparseFacts
 from npuc.studies.sparsity.settings import Case, cases
