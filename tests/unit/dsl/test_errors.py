@@ -27,7 +27,7 @@ def messages(text: str, max_ops: int = 1000) -> list[str]:
 
 
 SIZE = "found integer 0 as the size of an axis, expected a positive integer"
-LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_weight=false)"
+LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_weight=false, density=none)"
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_
             "2:18: concat takes at most 2 arguments, found 3 | signature: concat(tensors, axis); tensors is a list of "
             "tensors, in brackets",
         ),
-        ("h = linear(x, 8, true, none, true, 5)", f"2:36: linear takes at most 5 arguments, found 6 | {LINEAR}"),
+        ("h = linear(x, 8, true, none, true, 0.5, 5)", f"2:41: linear takes at most 6 arguments, found 7 | {LINEAR}"),
         ("h = linear(features=8, x)", f"2:24: found an argument without a name after one with a name | {LINEAR}"),
         (
             'h = linear(x, "a")',
@@ -241,14 +241,14 @@ def test_independent_mistakes_are_reported_together_and_followers_are_not():
   b = linear(a, 3)
   c = matmul(x, x) + b
   d = relu(c)
-  for i in 0..3 { e = linear(d, 8, 9, 9, 9, 9) }
+  for i in 0..3 { e = linear(d, 8, 9, 9, 9, 9, 9) }
   for i in 0..3 { f = linear(x, "8") }
   if d == 3 { g = 4 }
   h = g + f
   loss mse(zz, h)
   optimizer sgd(lr="a")
 }"""
-    assert [m.split(": ")[0] for m in messages(text)] == ["3:7", "5:7", "7:45", "8:33", "11:12", "12:20"]
+    assert [m.split(": ")[0] for m in messages(text)] == ["3:7", "5:7", "7:48", "8:33", "11:12", "12:20"]
 
 
 def test_a_mistake_in_a_loop_or_block_is_reported_once():

@@ -99,6 +99,10 @@ def test_defaults_are_told_from_what_is_written() -> None:
             "drain": "hidden",
             "multicast": False,
             "reduction": "dram",
+            "slice": 256,
+            "balance": False,
+            "lanes": 16,
+            "lookahead": 3,
         }
     }
 

@@ -37,14 +37,15 @@ def moved(text: str = NET, **options: Unpack[CompileKeywords]) -> int:
     return (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
 
 
-IN_BF16 = ("h100", "igo-large", "igo-small", "tpu-v4", "tpu-v5e", "trainium2")
+IN_BF16 = ("aespa", "eie-like", "h100", "igo-large", "igo-small", "tensordash", "tpu-v4", "tpu-v5e", "trainium2")
+TYPES = dict.fromkeys(IN_BF16, "bf16") | {"procrustes": "f32"}
 
 
 def test_every_preset_says_its_precision() -> None:
     for name in preset_names():
         machine = load_hardware(name)
         assert machine.written("precision"), name
-        assert machine.get("precision", str) == ("bf16" if name in IN_BF16 else "as-written")
+        assert machine.get("precision", str) == TYPES.get(name, "as-written")
     priced = {name for name in preset_names() if load_hardware(name).written(WIDTH)}
     assert priced == {"tpu-v1", "nvdla", "eyeriss", "scalesim", "edge", "gemmini"}
 
