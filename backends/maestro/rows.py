@@ -25,8 +25,8 @@ def contract_row(op: ContractOp, index: int, number: int, cost: StatementCost, m
     statement = nest.statements[number]
     mac_passes, facts = nest.points, None
     if machine.mantissa_bits is not None:
-        mac_passes = nest.points * statement.passes
-        facts = PassFacts(product_passes=[statement.passes], mac_passes=mac_passes)
+        mac_passes = ceil(nest.points * statement.passes)
+        facts = PassFacts(product_passes=[ceil(statement.passes)], mac_passes=mac_passes)
     return contraction_row(
         op,
         index,

@@ -1,7 +1,7 @@
 """The buckets of the shortest step: beside all contiguous ones, on random steps of a network that is one queue."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, pairwise
 from typing import NamedTuple
@@ -84,9 +84,9 @@ def test_three_hundred_gradients_keep_few_prefixes(seed: int, monkeypatch: pytes
         now += draw.random()
         times.append(SumTimes(now, 0.2 + draw.random(), 0.2, draw.randrange(2), 0.3 * draw.random()))
     joined: list[int] = []
-    undominated = buckets._undominated
+    undominated: Callable[[Sequence[object]], list[object]] = getattr(buckets, "_undominated")
 
-    def counted(found: Sequence[buckets._Prefix]) -> list[buckets._Prefix]:
+    def counted(found: Sequence[object]) -> list[object]:
         joined.append(len(found))
         return undominated(found)
 

@@ -24,6 +24,7 @@ from npuc.compiler.analysis.timing.interleave import Widths, interleaved_compute
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import RoundRobin
+from npuc.dialects.products import Passes
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode
     )
 
 
-def _reported_cost(time: Fraction, moved: Width, spm: Width, macs: int, machine: Machine) -> ReportedCost:
+def _reported_cost(time: Fraction, moved: Width, spm: Width, macs: Passes, machine: Machine) -> ReportedCost:
     joules = None if machine.energy is None else machine.energy.joules(macs, spm / BYTE, moved / BYTE)
     return ReportedCost(ceil(time), moved, joules)
 

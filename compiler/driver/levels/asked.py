@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from npuc.compiler.core.options import Densities, Options
     from npuc.hardware import Hardware
 
+OptionsT = TypeVar("OptionsT", bound="Options")
 RECOMPUTE, SHARD_UPDATES, QUANTIZE, PREDICT_GRADIENTS = "recompute", "shard-updates", "quantize", "predict-gradients"
 SPARSIFY = "sparsify"
 BUCKET_GRADIENTS, SCHEDULE_COLLECTIVES = "bucket-gradients", "schedule-collectives"
@@ -124,7 +125,7 @@ def products_pass(options: Options) -> str | None:
     return ",".join(found) or None
 
 
-def stating_densities(options: Options, module: ModuleOp) -> Options:
+def stating_densities(options: OptionsT, module: ModuleOp) -> OptionsT:
     """Options with the densities that a program says of its parameters, where no option or pass says any."""
     lowers = options.pipeline is None or LOWER in names_in(options.pipeline)
     asked = options.density is not None or SPARSIFY in passes_by_hand(options)
