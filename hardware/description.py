@@ -13,6 +13,7 @@ from npuc.compiler.report import HardwareDict
 from npuc.hardware.derive import Derived, rule_value
 from npuc.hardware.schema import KEYS
 from npuc.hardware.suggest import fitting
+from npuc.hardware.unit_rows import UNITS
 
 T = TypeVar("T", bool, int, float, str)
 
@@ -101,8 +102,9 @@ class Hardware:
         rest = [key for key in missing if key not in given]
         verb = "follows" if len(rest) == 1 else "follow"
         hint = f"add {'it' if len(missing) == 1 else 'them'} to the file, or for example {settings}"
+        whose = f"the backend '{backend}' needs" if backend != UNITS else "its units need"
         return UsageError(
-            f"hardware '{self.name}' has no {what}, which the backend '{backend}' needs",
+            f"hardware '{self.name}' has no {what}, which {whose}",
             hint=hint + (f"; {either(rest, 'and')} then {verb}" if rest else ""),
         )
 

@@ -21,9 +21,6 @@ from npuc.hardware.level_keys import NODE
 from npuc.hardware.technology import sram_energy
 from npuc.hardware.unit_rows import UNITS
 
-WHOSE = "hetero"
-"""Who needs what the key says."""
-
 
 def unit_rows(hardware: Hardware) -> Sequence[Mapping[str, Scalar]]:
     """The entries of `units`; none where a machine has no such key."""
@@ -38,13 +35,13 @@ def machine_of_units(hardware: Hardware) -> UnitMachine:
     node, else `energy.spm_pj_per_byte`. Raises `UsageError` for keys that are missing.
     """
     rows = unit_rows(hardware)
-    hardware.require_all([UNITS, "clock_mhz", "dram.gb_per_s", "energy.dram_pj_per_byte"], backend=WHOSE)
+    hardware.require_all([UNITS, "clock_mhz", "dram.gb_per_s", "energy.dram_pj_per_byte"], backend=UNITS)
     return UnitMachine(
         name=hardware.name,
         units=tuple(_unit(hardware, row) for row in rows),
-        hertz=1e6 * hardware.require("clock_mhz", float, backend=WHOSE),
-        bytes_per_second=1e9 * hardware.require("dram.gb_per_s", float, backend=WHOSE),
-        dram_pj_per_byte=hardware.require("energy.dram_pj_per_byte", float, backend=WHOSE),
+        hertz=1e6 * hardware.require("clock_mhz", float, backend=UNITS),
+        bytes_per_second=1e9 * hardware.require("dram.gb_per_s", float, backend=UNITS),
+        dram_pj_per_byte=hardware.require("energy.dram_pj_per_byte", float, backend=UNITS),
     )
 
 
@@ -58,11 +55,11 @@ def _unit(hardware: Hardware, row: Mapping[str, Scalar]) -> SparseUnit:
     kib, node = float(row["buffer_kib"]), hardware.get(NODE, float)
     mac, buffer = row.get("mac_pj"), row.get("buffer_pj_per_byte")
     if mac is None:
-        mac = hardware.require("energy.mac_pj", float, backend=WHOSE)
+        mac = hardware.require("energy.mac_pj", float, backend=UNITS)
     if buffer is None and node is not None:
         buffer = float(f"{sram_energy(kib, node):.4g}")
     if buffer is None:
-        buffer = hardware.require("energy.spm_pj_per_byte", float, backend=WHOSE)
+        buffer = hardware.require("energy.spm_pj_per_byte", float, backend=UNITS)
     only = (row["a_format"], row["b_format"]) if "a_format" in row else None
     return SparseUnit(
         name=str(row["name"]),

@@ -103,13 +103,14 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
     if at_edge is not None:
         reloading = sum(one.reloads for one in work) * machine.array.reload
         at_edge = replace(at_edge, edge_cycles=reloading or waits)
+    passes = carried_passes(together.nests, machine.array)
     edge, streamed = 0 if at_edge is None else at_edge.edge_cycles, timing.compute - filling - waits
     return contraction_row(
         op,
         index,
         together.nests[0],
         macs=together.macs,
-        mac_passes=carried_passes(together.nests, machine.array),
+        mac_passes=passes,
         cycles=cycles,
         compute_cycles=timing.compute,
         peak=machine.elements,
@@ -117,11 +118,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
         dram_read_bytes=moved.read,
         dram_write_bytes=moved.written,
         spm_bytes=spm_bytes,
-        energy_j=None
-        if machine.energy is None
-        else machine.energy.joules(
-            carried_passes(together.nests, machine.array), reads + writes, moved.read + moved.written
-        ),
+        energy_j=None if machine.energy is None else machine.energy.joules(passes, reads + writes, moved_bytes),
         limit="edge"
         if is_edge_bound(edge, streamed, cycles - timing.compute)
         else limit_of(cycles, timing.compute, transfer),

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import AnyFloat, bf16, f16, f32, f64, i1, i8, i32, i6
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.core.errors import either
+from npuc.dialects.densities import read_density
 from npuc.dialects.tensors import element_text, tensor_type
 from npuc.dialects.train.rules import integer_range
 
@@ -56,10 +57,20 @@ class ArgumentError(Exception):
         self.hint = hint
 
 
-def check_own_weight(density: OptDensity, weight: OptValue) -> None:
-    """Raise for the density of a weight that is shared, which has one where it is made."""
-    if density is not None and weight is not None:
+def check_density(density: OptDensity, weight: OptValue) -> None:
+    """Raise for what is no density, and for that of a weight that is shared, which has one where it is made."""
+    if density is None:
+        return
+    if weight is not None:
         raise ArgumentError("density", "found one beside weight=, expected it for a weight that is made here")
+    said = str(density)
+    try:
+        read_density((said.split() or [""])[0])
+    except ValueError:
+        hint = 'for example 0.1, "2:4" or "0.1 csr"'
+        raise ArgumentError(
+            "density", f"found {said or 'nothing'}, expected a number above 0 and at most 1, or N:M", hint
+        ) from None
 
 
 # ---- numbers and words

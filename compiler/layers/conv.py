@@ -18,7 +18,7 @@ from npuc.compiler.layers.arguments import (
     OptValue,
     Padding,
     Value,
-    check_own_weight,
+    check_density,
     check_positive,
     per_axis,
     rank_exactly,
@@ -158,7 +158,7 @@ def weight_and_channels(
     It is [out, in / groups, …], that of a transposed convolution [in, out / groups, …].
     """
     shape, (channels, kernel, shared, density) = rank_exactly("x", x, op.AXES + 2, FORMS[op.AXES]), weight
-    check_own_weight(density, shared)
+    check_density(density, shared)
     if shared is None:
         out = _output_channels(channels)
         _check_groups(groups, shape[1], out)

@@ -19,7 +19,7 @@ from npuc.compiler.layers.arguments import (
     OptInt,
     OptValue,
     Value,
-    check_own_weight,
+    check_density,
     check_positive,
     rank_at_least,
     weight_element,
@@ -147,7 +147,7 @@ def linear(
 
     With `transpose_weight` it is [features, in], as PyTorch keeps it. Its products are pruned to `density`: 0.1, "2:4".
     """
-    check_own_weight(density, weight)
+    check_density(density, weight)
     shape = rank_at_least("x", x, 1, "[…, features]")
     element = tensor_type(x).element_type
     width = _width(features, weight, transpose_weight)

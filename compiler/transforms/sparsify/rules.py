@@ -16,8 +16,8 @@ from math import prod
 from typing import Final
 
 from npuc.compiler.transforms.quantize.formats import ACTIVATIONS, GRADIENTS, KINDS, WEIGHTS
+from npuc.dialects.densities import read_density
 from npuc.dialects.sparse_formats import (
-    GROUP,
     INDICES,
     Bitmap,
     Blocks,
@@ -121,7 +121,7 @@ def _rule(text: str) -> Rule:
         raise ValueError(
             f"'{text}' says no density, expected weights, activations, gradients or a glob, = and a number"
         )
-    density, nm = _density(words[0])
+    density, nm = read_density(words[0])
     found, name = Rule(key.strip(), density, nm, "bitmap" if nm is None else "nm"), None
     for word in words[1:]:
         if word in PATTERNS:
@@ -137,23 +137,6 @@ def _rule(text: str) -> Rule:
 def _words(text: str) -> list[str]:
     """The words of a text; what is in angle brackets is part of one."""
     return re.findall(r"[^\s<]+(?:\s*<[^>]*>?)?", text)
-
-
-def _density(text: str) -> tuple[Fraction, tuple[int, int] | None]:
-    if found := re.fullmatch(r"([0-9]{1,9}):([0-9]{1,9})", text):
-        kept, of = int(found[1]), int(found[2])
-        if not 1 <= kept <= of or not GROUP[0] <= of <= GROUP[1]:
-            raise ValueError(f"'{text}' is no N:M: expected 1 to M of M, which is {GROUP[0]} to {GROUP[1]}")
-        return Fraction(kept, of), (kept, of)
-    if not re.fullmatch(r"[0-9]{0,9}(\.[0-9]{1,9})?(e-?[0-9]{1,2})?|[0-9]{1,9}/0*[1-9][0-9]{0,8}", text) or not text:
-        raise ValueError(f"the density is '{text}', expected a number above 0 and at most 1, or N:M")
-    try:
-        density = Fraction(text)
-    except ValueError:
-        raise ValueError(f"the density is '{text}', expected a number above 0 and at most 1, or N:M") from None
-    if not 0 < density <= 1:
-        raise ValueError(f"the density is {text}, expected above 0 and at most 1")
-    return density, None
 
 
 def _with_pattern(rule: Rule, word: str) -> Rule:

@@ -56,6 +56,11 @@ LINEAR = "signature: linear(x, features=none, bias=true, weight=none, transpose_
             "tensors, in brackets",
         ),
         ("h = linear(x, 8, true, none, true, 0.5, 5)", f"2:41: linear takes at most 6 arguments, found 7 | {LINEAR}"),
+        (
+            "h = linear(x, 8, density=5)",
+            "2:26: argument 'density' of linear (layer 'h'): found 5.0, expected a number above 0 and at most 1, "
+            'or N:M | for example 0.1, "2:4" or "0.1 csr"',
+        ),
         ("h = linear(features=8, x)", f"2:24: found an argument without a name after one with a name | {LINEAR}"),
         (
             'h = linear(x, "a")',
