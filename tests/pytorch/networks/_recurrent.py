@@ -29,15 +29,16 @@ def recurrent(
 
 def lstm_by_operations(w: Weights, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
     """
-    What `recurrent` computes for a bidirectional LSTM, one operation after the other: outputs and the last h.
+    What `recurrent` computes for an LSTM, one operation after the other: outputs and the last h.
 
     PyTorch has a kernel of its own for it on the CPU, which rounds the results of a step and not those of its parts.
     """
     layer, last = 0, list[Tensor]()
     while f"{name}.{layer}.weight_ih" in w.params:
-        forward, backward = (_lstm_pass(w, f"{name}.{layer}.{way}", x) for way in ("", "reverse."))
-        x = torch.cat([forward, backward], 2)
-        last += [forward[:, -1], backward[:, 0]]
+        ways = [way for way in ("", "reverse.") if f"{name}.{layer}.{way}weight_ih" in w.params]
+        passes = [_lstm_pass(w, f"{name}.{layer}.{way}", x) for way in ways]
+        last += [output[:, 0 if way else -1] for way, output in zip(ways, passes, strict=True)]
+        x = torch.cat(passes, 2)
         layer += 1
     return x, torch.stack(last)
 

@@ -5,13 +5,22 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from tests.pytorch.networks import Inputs, Network, Weights
-from tests.pytorch.networks._recurrent import recurrent
+from tests.pytorch.networks._recurrent import lstm_by_operations, recurrent
 from tests.steps import Task
 
 
 def _loss(w: Weights, x: Inputs) -> Tensor:
-    words = w.embedding("words.embedding", x["tokens"])
-    output, _ = recurrent(w, "lstm", torch.nn.LSTM, words)
+    output, _ = recurrent(w, "lstm", torch.nn.LSTM, w.embedding("words.embedding", x["tokens"]))
+    return _scored(w, x, output)
+
+
+def loss_by_operations(w: Weights, x: Inputs) -> Tensor:
+    """The same without the kernel that PyTorch has for the layer."""
+    output, _ = lstm_by_operations(w, "lstm", w.embedding("words.embedding", x["tokens"]))
+    return _scored(w, x, output)
+
+
+def _scored(w: Weights, x: Inputs, output: Tensor) -> Tensor:
     return F.cross_entropy(w.linear("logits", output).transpose(1, 2), x["y"])
 
 
