@@ -1,5 +1,8 @@
 """Every preset on every backend: whole networks compile, or one message says what the machine leaves out."""
 
+from collections.abc import Iterator
+from itertools import product
+
 import pytest
 
 from npuc.compiler import compile_file
@@ -23,10 +26,17 @@ LACKS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", preset_names())
+SEARCHED_LONG = ("tpu-v4", "tpu-v5e", "trainium2")
+"""Several cores that share what they read: cuts over cores are searched for a minute of a network of convolutions."""
+
+
+def _cases() -> Iterator[object]:
+    for name, backend, network in product(preset_names(), BACKENDS, NETWORKS):
+        is_long = name in SEARCHED_LONG and (backend, network) == ("cycle", "samples:resnet18")
+        yield pytest.param(name, backend, network, marks=pytest.mark.long if is_long else pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("name", "backend", "network"), [*_cases()])
 def test_a_preset_compiles_whole_networks(name: str, backend: str, network: str) -> None:
     if name in LACKS[backend]:
         with pytest.raises(UsageError, match=f"hardware '{name}' has no .* which the backend '{backend}' needs"):
