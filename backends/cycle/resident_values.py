@@ -21,9 +21,10 @@ from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import ResidencyFacts
 from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
-from npuc.dialects.npu.resident import HasResidency, Resident, block_residency, elements_of, operations_with_residents
+from npuc.dialects.npu.resident import HasResidency, Resident, block_residency, operations_with_residents
 from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import fused_with
+from npuc.dialects.npu.widths import elements_of
 from npuc.dialects.provenance import layer_of
 
 

@@ -26,6 +26,7 @@ from npuc.compiler.core.verify import location_of, the_function
 from npuc.compiler.interpreter.accuracy import Hits, accuracy
 from npuc.compiler.interpreter.border import array_type, entering, leaving
 from npuc.compiler.interpreter.devices import Traffic, assemble, run_on_devices, sharding_of
+from npuc.compiler.interpreter.groups import GroupFunctions
 from npuc.compiler.interpreter.noted import Densities, Density, Executing, Gradients, Mantissas
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
@@ -165,6 +166,7 @@ def _interpreter(module: ModuleOp, numbers: Numbers, listeners: Sequence[Interpr
     for functions in (FuncFunctions(), ArithFunctions(), ScfFunctions(), TileFunctions(numbers)):
         interpreter.register_implementations(functions)
     interpreter.register_implementations(NpuFunctions(numbers))
+    interpreter.register_implementations(GroupFunctions(numbers))
     interpreter.register_implementations(train_functions(numbers))
     return interpreter
 

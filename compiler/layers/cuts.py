@@ -96,7 +96,7 @@ def nest_cuts(op: TrainOp, nest: Nest, divided: Mapping[str, str] | None = None)
     """
     found: list[Cut] = []
     for dim, size in nest.dims:
-        axes = [_axis(tensor, dim, nest.sizes) for tensor in (*nest.ins, *nest.outs)]
+        axes = [leading_axis(tensor, dim, nest.sizes) for tensor in (*nest.ins, *nest.outs)]
         if size == 1 or any(axis is not None and axis < 0 for axis in axes):
             continue
         beside, results = axes[: len(nest.ins)], axes[len(nest.ins) :]
@@ -106,7 +106,7 @@ def nest_cuts(op: TrainOp, nest: Nest, divided: Mapping[str, str] | None = None)
     return sorted((cut for cut in found if cut.common(op) > 1), key=_order)
 
 
-def _axis(tensor: Tensor, dim: str, sizes: Mapping[str, int]) -> int | None:
+def leading_axis(tensor: Tensor, dim: str, sizes: Mapping[str, int]) -> int | None:
     """The axis of a tensor whose leading digit a dimension is; None if it is in no axis, -1 if it is no such digit."""
     for number, (axis, size) in enumerate(zip(tensor.axes, tensor.shape, strict=True)):
         terms = dict(axis.terms)

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
+from npuc.dialects.npu.groups.op import GroupOp
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.reread import Reread, RereadAttr
@@ -43,6 +44,7 @@ __all__ = [
     "EmptyOp",
     "FillOp",
     "FinishOp",
+    "GroupOp",
     "Im2ColOp",
     "InterleaveOp",
     "LoadOp",
@@ -72,6 +74,7 @@ NPU = Dialect(
     [
         ContractOp,
         InterleaveOp,
+        GroupOp,
         VectorOp,
         MoveOp,
         ViewOp,

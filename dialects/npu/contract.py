@@ -192,6 +192,9 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     def is_resident_operand(self, index: int) -> bool:
         return index < len(self.nest.ins) and self.nest.ins[index].name in self.resident.ins
 
+    def adds_in_place(self) -> bool:
+        return True
+
     def is_context_free(self) -> bool:
         return self.resident_attr is None
 

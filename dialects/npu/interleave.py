@@ -32,6 +32,7 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.groups.held import HoldsInSpm
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.schedule_syntax import parse_promise, promise_text
 from npuc.dialects.npu.shared import RoundRobin, joint_bytes, number_values
@@ -40,9 +41,9 @@ from npuc.dialects.structural import StructurallyComparable
 
 
 @irdl_op_definition
-class YieldOp(StructurallyComparable, IRDLOperation):
+class YieldOp(StructurallyComparable, HasResidency, IRDLOperation):
     """
-    What the contractions of an `npu.interleave`, or a stream of an `npu.streams`, compute.
+    What the contractions of an `npu.interleave`, a stream of an `npu.streams`, or a body of an `npu.group`, compute.
 
         %y, %z = npu.streams {
           npu.yield %a : tensor<6x8xf32>
@@ -65,6 +66,11 @@ class YieldOp(StructurallyComparable, IRDLOperation):
     def is_context_free(self) -> bool:
         """Where it is at the end of its block, as it must be."""
         return self.parent is not None and self.next_op is None
+
+    def is_resident_operand(self, index: int) -> bool:
+        """Of a group: its sums stay in SPM until the last micro-batch."""
+        around = self.parent_op()
+        return isinstance(around, HoldsInSpm) and around.is_held_result(index)
 
 
 @irdl_op_definition

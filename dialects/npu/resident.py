@@ -22,17 +22,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import cast
 
-from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Block, Data, Operation, SSAValue
+from xdsl.ir import Block, Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.npu.widths import Widths, whole_bytes, widths_of
+from npuc.dialects.npu.groups.held import HoldsInSpm
+from npuc.dialects.npu.widths import Widths, bytes_of, sum_bytes_of, widths_of
 from npuc.dialects.train.signature import writes_of
 
 
@@ -135,6 +133,10 @@ class HasResidency:
         """Whether the operand with this number is resident before the operation."""
         return False
 
+    def adds_in_place(self) -> bool:
+        """Whether it can add to partial sums that are there before, so that its result needs no room beside them."""
+        return False
+
 
 class ElsewhereError(VerifyException):
     """A violated rule whose culprit `op` is not the operation under verification."""
@@ -149,16 +151,6 @@ def memory_of(value: SSAValue) -> SSAValue:
     while isinstance(value.owner, SameMemory) and isinstance(value.owner, Operation):
         value = value.owner.operands[0]
     return value
-
-
-def elements_of(value: SSAValue) -> int:
-    """The number of elements of a tensor."""
-    return prod(cast(TensorType[Attribute], value.type).get_shape())
-
-
-def bytes_of(value: SSAValue, widths: Widths) -> int:
-    """The bytes of a tensor."""
-    return whole_bytes(elements_of(value) * widths.element_bits(value.type))
 
 
 def needs_dram_copy(value: SSAValue) -> bool:
@@ -223,18 +215,29 @@ class BlockResidency:
     The residency of a block's values.
 
     `passing` are, for each operation, the resident values that it neither finds nor leaves; `problems` the violated
-    rules, each with its operation.
+    rules, each with its operation. `sums` are the partial sums that a group holds beside what all of its operations do
+    but the contraction that computes one.
     """
 
     passing: Mapping[Operation, tuple[SSAValue, ...]]
     problems: Sequence[tuple[Operation, str]]
+    sums: tuple[SSAValue, ...] = ()
+
+    def sums_beside(self, op: Operation) -> tuple[SSAValue, ...]:
+        """The partial sums that occupy SPM beside an operation; vector work that adds to one needs it beside."""
+        in_place = isinstance(op, HasResidency) and op.adds_in_place()
+        return tuple(v for v in self.sums if v.owner is not op or not in_place)
 
 
 def block_residency(block: Block) -> BlockResidency:
     """Track the resident values through a block."""
     problems: list[tuple[Operation, str]] = []
     passing: dict[Operation, tuple[SSAValue, ...]] = {}
-    alive: dict[SSAValue, tuple[Operation, str]] = {}
+    around = block.parent_op()
+    held = around.held_values() if isinstance(around, HoldsInSpm) else ()
+    sums = around.held_sums() if isinstance(around, HoldsInSpm) else ()
+    alive: dict[SSAValue, tuple[Operation, str]] = {v: (around, "") for v in held if around is not None}
+    result = BlockResidency(passing, problems, tuple(sums))
     writes, widths = writes_of(block), _widths_around(block)
     promise: int | None = None
     for op in block.ops:
@@ -251,14 +254,20 @@ def block_residency(block: Block) -> BlockResidency:
         promised = op.promised_spm()
         promise = promised if promised is not None else promise
         room, beside = op.own_spm_bytes(), sum(bytes_of(v, widths) for v in passing[op])
+        beside += sum(sum_bytes_of(v, widths) for v in result.sums_beside(op))
         if promise is not None and (beside or own != NO_RESIDENTS) and room + beside > promise:
             parts = f"{room} of its own, {beside} of other resident values"
             problems.append((op, f"blocks take {room + beside} bytes ({parts}), spm promises {promise}"))
+        for value in found.keys() & set(held) - left.keys():
+            problems.append((op, f"{found[value]} is held until the last micro-batch: it stays resident (out)"))
         alive = {v: entry for v, entry in alive.items() if v not in found} | {v: (op, left[v]) for v in left}
+        alive = {v: entry for v, entry in alive.items() if v not in sums}
         for value in writes.get(op, frozenset()) & alive.keys():
             problems.append((op, f"it overwrites {alive[value][1]} in DRAM while a copy is resident in SPM"))
-    problems += [(op, f"{name} is left resident, but no operation after finds it") for op, name in alive.values()]
-    return BlockResidency(passing, problems)
+    for value, (op, name) in alive.items():
+        if value not in held:
+            problems.append((op, f"{name} is left resident, but no operation after finds it"))
+    return result
 
 
 def _widths_around(block: Block) -> Widths:

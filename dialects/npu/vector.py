@@ -32,15 +32,13 @@ from npuc.dialects.npu.resident import (
     HasResidency,
     Resident,
     ResidentAttr,
-    bytes_of,
     check_block,
     check_names,
-    elements_of,
     parse_resident,
     resident_attr,
 )
 from npuc.dialects.npu.tensor_work import NO_PARAMS, TensorWorkOp, counts_attr
-from npuc.dialects.npu.widths import widths_of
+from npuc.dialects.npu.widths import bytes_of, elements_of, widths_of
 from npuc.dialects.tensors import shape_of
 
 _UNIT = UnitAttr()

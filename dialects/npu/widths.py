@@ -87,6 +87,21 @@ def whole_bytes(bits: Width) -> int:
     return -(-bits // BYTE)
 
 
+def elements_of(value: SSAValue) -> int:
+    """The number of elements of a tensor."""
+    return prod(cast(TensorType[Attribute], value.type).get_shape())
+
+
+def bytes_of(value: SSAValue, widths: Widths) -> int:
+    """The bytes of a tensor."""
+    return whole_bytes(elements_of(value) * widths.element_bits(value.type))
+
+
+def sum_bytes_of(value: SSAValue, widths: Widths) -> int:
+    """The bytes of a tensor as partial sums."""
+    return whole_bytes(elements_of(value) * widths.sum_bits(value.type))
+
+
 def widths_of(op: Operation) -> Widths:
     """The widths of the machine that an operation is compiled for: those of the nearest `npu.target` around it."""
     around: Operation | None = op

@@ -24,8 +24,8 @@ from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.resident import HasResidency, elements_of, memory_of
-from npuc.dialects.npu.widths import whole_bytes
+from npuc.dialects.npu.resident import HasResidency, memory_of
+from npuc.dialects.npu.widths import elements_of, whole_bytes
 from npuc.hardware import load_hardware, machine_target
 from tests.networks import integer_networks
 

@@ -26,8 +26,8 @@ from npuc.compiler.analysis.nest.traffic import traffic
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
-from npuc.dialects.npu.resident import HasResidency, elements_of, memory_of
-from npuc.dialects.npu.widths import Width, whole_bytes
+from npuc.dialects.npu.resident import HasResidency, memory_of
+from npuc.dialects.npu.widths import Width, elements_of, whole_bytes
 
 
 @dataclass(frozen=True)

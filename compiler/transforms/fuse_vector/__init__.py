@@ -35,7 +35,7 @@ from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine
 from npuc.compiler.transforms.unused import NO_SCHEDULES, remark_idle, remark_no_contractions, remark_unused
-from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu import ContractOp, GroupOp, InterleaveOp, VectorOp
 from npuc.dialects.provenance import Role, layer_of, role_of
 
 
@@ -97,6 +97,6 @@ class FuseVectorPass(ModulePass):
             for op in module.walk()
             if isinstance(op, ContractOp)
             and op.schedule_attr is not None
-            and not isinstance(op.parent_op(), InterleaveOp)
+            and not isinstance(op.parent_op(), InterleaveOp | GroupOp)
             and (self.only is None or fnmatchcase(layer_of(op), self.only))
         ]

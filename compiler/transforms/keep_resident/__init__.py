@@ -10,9 +10,9 @@ Pass `keep-resident`: values that are resident in scratchpad from one operation 
 A value that its next reader finds in SPM is not reread, and a result that all its readers find there is never written.
 All operations in between lose its room. The pass considers each pair of consecutive accesses of each value, searches
 the schedules of all affected contractions anew, and greedily takes what improves the objective, most beneficial first,
-so that it never makes a program worse. Contractions without a schedule, interleaved ones, those over cores and those
-with an epilogue are left as they are. The search looks at all operations of a block; the pattern `keep-in-spm` writes
-what it chooses.
+so that it never makes a program worse. Contractions without a schedule, interleaved ones, those of groups, those over
+cores and those with an epilogue are left as they are. The search looks at all operations of a block; the pattern
+`keep-in-spm` writes what it chooses.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from npuc.compiler.transforms.keep_resident.spans import Access, SpanFilter
 from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
 from npuc.compiler.transforms.unused import options_given, remark_idle, remark_no_contractions, remark_unmatched
-from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
+from npuc.dialects.npu import ContractOp, GroupOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, layer_of, role_of
 
@@ -82,7 +82,7 @@ class KeepResidentPass(ModulePass):
         searches: dict[Block, ResidencySearch] = {}
         candidates = 0
         for block in dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp)):
-            if block is not None and not isinstance(block.parent_op(), InterleaveOp):
+            if block is not None and not isinstance(block.parent_op(), InterleaveOp | GroupOp):
                 searches[block] = search = ResidencySearch(block, machine, objective)
                 try:
                     candidates += search.choose(self._wanted)

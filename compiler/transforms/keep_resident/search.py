@@ -36,8 +36,9 @@ from npuc.compiler.transforms.keep_resident.spans import (
 )
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
-from npuc.dialects.npu.resident import HasResidency, Resident, bytes_of, memory_of
+from npuc.dialects.npu.resident import HasResidency, Resident, memory_of
 from npuc.dialects.npu.vector import FusedVector, fused_with
+from npuc.dialects.npu.widths import bytes_of
 from npuc.dialects.provenance import repeat_of
 from npuc.dialects.train.signature import writes_of
 

@@ -32,8 +32,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.lower_tiles.patterns import ContractToTiles, ForgetResidency, InterleaveToStreams
 from npuc.compiler.transforms.named_pattern import sweep
+from npuc.dialects.npu import GroupOp
 
 
 @dataclass(frozen=True)
@@ -49,5 +52,12 @@ class LowerTilesPass(ModulePass):
     EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16"},lower-tiles'
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        group = next((inner for inner in op.walk() if isinstance(inner, GroupOp)), None)
+        if group is not None:
+            raise SourceError(
+                f"{self.name}: an npu.group has no form at the level of tiles",
+                location=location_of(group),
+                hint="leave out the pass fuse-layers, or lower-tiles",
+            )
         sweep(op.body, InterleaveToStreams(), ContractToTiles())
         sweep(op.body, ForgetResidency())

@@ -1,0 +1,308 @@
+"""
+`npu.group`: operations that run by micro-batches of samples, with what passes between them in SPM.
+
+    %y, %dw = npu.group micro 2 of 6 ins(%x[0], %w held, %dy[0]) outs([0], sum) {
+    ^bb0(%a : tensor<2x8xf32>, %v : tensor<8x4xf32>, %g : tensor<2x4xf32>):
+      …
+      npu.yield %p, %q : tensor<2x4xf32>, tensor<8x4xf32>
+    } : (tensor<6x8xf32>, tensor<8x4xf32>, tensor<6x4xf32>) -> (tensor<6x4xf32>, tensor<8x4xf32>)
+
+The body is what is done for one micro-batch; the last one may have fewer samples than the others. An operand is sliced
+along an axis whose leading digit is the sample (an axis of samples x rows is cut at whole samples), or each micro-batch
+reads it whole. Results are concatenated along an axis, or they are sums over micro-batches.
+
+A whole operand that is `held` is loaded before the first micro-batch and stays in SPM until the last. Sums are held as
+partial sums from the first to the last, and stored then. Other values may be resident between operations of the body,
+as in any block (`npuc.dialects.npu.resident`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.traits import RecursiveMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.groups.held import HoldsInSpm
+from npuc.dialects.npu.interleave import YieldOp
+from npuc.dialects.npu.syntax import parse_types, print_tail
+from npuc.dialects.npu.tensor_work import MoveOp, ViewOp
+from npuc.dialects.npu.vector import VectorOp
+from npuc.dialects.structural import StructurallyComparable
+
+WHOLE = -1
+"""In place of an axis: an operand that every micro-batch reads whole, a result that is a sum over micro-batches."""
+INSIDE = (ContractOp, VectorOp, MoveOp, ViewOp)
+"""The operations that may stand in a body."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """How many `samples` there are, how many a micro-batch has, and so how often the body runs."""
+
+    micro: int
+    samples: int
+
+    @property
+    def full(self) -> int:
+        """The micro-batches of full size."""
+        return self.samples // self.micro
+
+    @property
+    def ragged(self) -> int:
+        """The samples of the last micro-batch where it is smaller than the others, otherwise 0."""
+        return self.samples % self.micro
+
+    @property
+    def count(self) -> int:
+        """All micro-batches."""
+        return self.full + (self.ragged > 0)
+
+    def sized(self, shape: Sequence[int], axis: int, samples: int) -> tuple[int, ...]:
+        """A shape of a whole tensor with so many samples along an axis; itself where it is read whole."""
+        if axis == WHOLE:
+            return tuple(shape)
+        return (*shape[:axis], shape[axis] // self.samples * samples, *shape[axis + 1 :])
+
+
+def resized(type_: Attribute, axis: int, now: int, then: int) -> Attribute:
+    """The type of a tensor of `now` samples along an axis with `then` of them; itself for one that is read whole."""
+    if axis == WHOLE:
+        return type_
+    tensor = cast("TensorType[Attribute]", type_)
+    shape = Batches(now, now).sized(tensor.get_shape(), axis, then)
+    return TensorType(tensor.element_type, shape)
+
+
+@irdl_op_definition
+class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
+    """
+    Operations that run by micro-batches, `micro` of all `samples` at a time.
+
+        %y = npu.group micro 2 of 6 ins(%x[0], %w held) outs([0]) {
+        ^bb0(%a : tensor<2x8xf32>, %v : tensor<8x4xf32>):
+          %h = npu.vector relu(%a) ops 16 resident(out out0) : (tensor<2x8xf32>) -> tensor<2x8xf32>
+          %p = npu.contract (m = 2, n = 4, k = 8) ins(X = %h[m, k], W = %v[k, n]) outs(Y[m, n]) do(Y += X * W)
+              loops [] resident(in X, in W, out W) : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+          npu.yield %p : tensor<2x4xf32>
+        } : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    """
+
+    name = "npu.group"
+
+    args = var_operand_def(AnyAttr())
+    outs = var_result_def(AnyAttr())
+    body = region_def("single_block")
+    micro_attr = prop_def(IntegerAttr, prop_name="micro")
+    samples_attr = prop_def(IntegerAttr, prop_name="samples")
+    slices_attr = prop_def(DenseArrayBase, prop_name="slices")
+    joins_attr = prop_def(DenseArrayBase, prop_name="joins")
+    held_attr = opt_prop_def(DenseArrayBase, prop_name="held")
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+    def __init__(
+        self,
+        operands: Sequence[SSAValue],
+        result_types: Sequence[Attribute],
+        body: Region,
+        batches: Batches,
+        slices: Sequence[int],
+        joins: Sequence[int],
+        held: Sequence[int] = (),
+    ):
+        """`slices` and `joins` are the axes of operands and results, or `WHOLE`; `held` are numbers of operands."""
+        properties = _properties(batches.micro, batches.samples, slices, joins, held)
+        Operation.__init__(self, operands=operands, result_types=result_types, properties=properties, regions=[body])
+
+    @property
+    def batches(self) -> Batches:
+        """The samples, and how they are divided."""
+        return Batches(self.micro_attr.value.data, self.samples_attr.value.data)
+
+    @property
+    def slices(self) -> tuple[int, ...]:
+        """The axis along which each operand is sliced, or `WHOLE`."""
+        return tuple(self.slices_attr.get_values())
+
+    @property
+    def joins(self) -> tuple[int, ...]:
+        """The axis along which each result is concatenated, or `WHOLE` for a sum."""
+        return tuple(self.joins_attr.get_values())
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The numbers of the operands that stay in SPM from the first micro-batch to the last."""
+        return () if self.held_attr is None else tuple(self.held_attr.get_values())
+
+    @property
+    def ending(self) -> YieldOp:
+        """The `npu.yield` of the body."""
+        ending = self.body.block.last_op
+        assert isinstance(ending, YieldOp)
+        return ending
+
+    def held_values(self) -> tuple[SSAValue, ...]:
+        return tuple(self.body.block.args[number] for number in self.held)
+
+    def held_sums(self) -> tuple[SSAValue, ...]:
+        ending = self.body.block.last_op
+        if not isinstance(ending, YieldOp):
+            return ()
+        return tuple(value for value, axis in zip(ending.operands, self.joins, strict=False) if axis == WHOLE)
+
+    def is_held_result(self, index: int) -> bool:
+        joins = self.joins
+        return index < len(joins) and joins[index] == WHOLE
+
+    def verify_(self) -> None:
+        """
+        Micro-batches within the samples; slices, arguments and results of fitting types; a body of contractions, vector
+        work, moves and views that uses nothing from outside; held operands are whole, sums are results of the body.
+        """
+        batches = self.batches
+        if not 1 <= batches.micro <= batches.samples:
+            raise VerifyException(f"micro {batches.micro} of {batches.samples}: expected 1 to {batches.samples}")
+        block = self.body.block
+        if not isinstance(block.last_op, YieldOp):
+            raise VerifyException("its body must end with npu.yield")
+        ins = list(zip(self.operands, block.args, self.slices, strict=False))
+        if not len(self.operands) == len(block.args) == len(self.slices):
+            raise VerifyException(f"it has {len(self.operands)} operands, its body {len(block.args)} arguments")
+        outs = list(zip(self.results, block.last_op.operands, self.joins, strict=False))
+        if not len(self.results) == len(block.last_op.operands) == len(self.joins):
+            raise VerifyException(f"it has {len(self.results)} results, npu.yield {len(block.last_op.operands)}")
+        for side, values in (("operand", ins), ("result", outs)):
+            for number, (outer, inner, axis) in enumerate(values):
+                self._check_sized(f"{side} {number}", outer, inner, axis)
+        for number in self.held:
+            if not 0 <= number < len(ins) or ins[number][2] != WHOLE:
+                raise VerifyException(f"operand {number} is held, but it is not read whole by every micro-batch")
+        self._check_body()
+
+    def _check_sized(self, what: str, outer: SSAValue, inner: SSAValue, axis: int) -> None:
+        """Raise unless the type inside is that of a micro-batch of the value outside."""
+        batches = self.batches
+        if not isinstance(outer.type, TensorType):
+            raise VerifyException(f"{what} must be a tensor, got {outer.type}")
+        shape = cast("TensorType[Attribute]", outer.type).get_shape()
+        if axis != WHOLE and not 0 <= axis < len(shape):
+            raise VerifyException(f"{what} is sliced along axis {axis}, it has {len(shape)}")
+        if axis != WHOLE and shape[axis] % batches.samples:
+            raise VerifyException(f"axis {axis} of {what} has size {shape[axis]}, no multiple of {batches.samples}")
+        expected = resized(outer.type, axis, batches.samples, batches.micro)
+        if inner.type != expected:
+            raise VerifyException(f"{what} is {inner.type} in the body, expected {expected}")
+
+    def _check_body(self) -> None:
+        """Raise for operations that may not stand in a body, and for values from outside."""
+        block, seen = self.body.block, set[SSAValue](self.body.block.args)
+        for op in block.ops:
+            if op is not block.last_op and not isinstance(op, INSIDE):
+                raise VerifyException(
+                    f"{op.name} may not stand in it: expected contractions, vector work, moves, views"
+                )
+            if isinstance(op, ContractOp) and op.schedule.core_depth:
+                raise VerifyException("a contraction in it has loops over cores: micro-batches run on one core")
+            if isinstance(op, VectorOp) and op.fused:
+                raise VerifyException("vector work in it is fused with a contraction: in a group it may not be")
+            for value in op.operands:
+                if value not in seen:
+                    raise VerifyException(f"{op.name} in it uses a value from outside: make it an operand")
+            seen.update(op.results)
+        for value in self.held_sums():
+            owner = value.owner
+            if not isinstance(owner, ContractOp | VectorOp):
+                raise VerifyException("a sum over micro-batches must be what a contraction or vector work computes")
+            name = next(name for name, result in owner.named_results().items() if result is value)
+            if name not in owner.resident.outs:
+                raise VerifyException(
+                    f"a sum over micro-batches stays in SPM: {owner.name} says no resident(out {name})"
+                )
+            if any(not isinstance(use.operation, YieldOp) for use in value.uses):
+                raise VerifyException("a sum over micro-batches is complete after the last: nothing in it may use it")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "GroupOp":
+        parser.parse_keyword("micro")
+        micro = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        parser.parse_keyword("of")
+        samples = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        unresolved: list[UnresolvedOperand] = []
+        slices: list[int] = []
+        held: list[int] = []
+
+        def operand() -> None:
+            unresolved.append(parser.parse_unresolved_operand())
+            slices.append(_parse_axis(parser))
+            if parser.parse_optional_keyword("held"):
+                held.append(len(slices) - 1)
+
+        def result() -> int:
+            return WHOLE if parser.parse_optional_keyword("sum") else _parse_axis(parser, needed=True)
+
+        parser.parse_keyword("ins")
+        parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand, " in operands")
+        parser.parse_keyword("outs")
+        joins = parser.parse_comma_separated_list(parser.Delimiter.PAREN, result, " in results")
+        body = parser.parse_region()
+        attributes = parser.parse_optional_attr_dict()
+        inputs, outputs, start = parse_types(parser)
+        operands = parser.resolve_operands(unresolved, inputs, start)
+        properties = _properties(micro, samples, slices, joins, held)
+        return cls.create(
+            operands=operands, result_types=outputs, properties=properties, attributes=attributes, regions=[body]
+        )
+
+    def print(self, printer: Printer) -> None:
+        batches, held = self.batches, self.held
+        printer.print_string(f" micro {batches.micro} of {batches.samples} ins")
+        with printer.in_parens():
+            for number, (value, axis) in enumerate(zip(self.operands, self.slices, strict=True)):
+                printer.print_string(", " if number else "")
+                printer.print_operand(value)
+                printer.print_string("" if axis == WHOLE else f"[{axis}]")
+                printer.print_string(" held" if number in held else "")
+        joins = ", ".join("sum" if axis == WHOLE else f"[{axis}]" for axis in self.joins)
+        printer.print_string(f" outs({joins}) ")
+        printer.print_region(self.body)
+        print_tail(printer, self)
+
+
+def _properties(
+    micro: int, samples: int, slices: Sequence[int], joins: Sequence[int], held: Sequence[int]
+) -> dict[str, Attribute]:
+    found: dict[str, Attribute] = {
+        "micro": IntegerAttr(micro, i64),
+        "samples": IntegerAttr(samples, i64),
+        "slices": DenseArrayBase.from_list(i64, slices),
+        "joins": DenseArrayBase.from_list(i64, joins),
+    }
+    return found | ({"held": DenseArrayBase.from_list(i64, held)} if held else {})
+
+
+def _parse_axis(parser: Parser, *, needed: bool = False) -> int:
+    """An axis in brackets; `WHOLE` where there is none, which may be an error."""
+    if needed:
+        parser.parse_punctuation("[", " of an axis, or sum")
+    elif not parser.parse_optional_punctuation("["):
+        return WHOLE
+    axis = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    parser.parse_punctuation("]")
+    return axis
