@@ -35,6 +35,8 @@ The random examples of a property by profile: its own number over the first one,
 Of a test's many seeds, those that the first number divides.
 """
 FEW, MANY_SEEDS = 10, 4
+WHOLE_RUN = 2_000
+"""From how many tests on heavy cases are left out: who names files or tests gets all of them."""
 
 
 # What is imported and collected is kept.
@@ -44,7 +46,7 @@ gc.disable()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the choice of a profile."""
     default = os.environ.get("HYPOTHESIS_PROFILE", "ci")
-    text = "random examples of a property: a third, at most 60 (ci), 10 (dev), all (full); or $HYPOTHESIS_PROFILE"
+    text = "random examples of a property: a third, at most 60 (ci), 10 (dev), all, and heavy cases (full)"
     golden = "write what pages, tables and the schema say of the program anew, and then run the tests"
     parser.addoption("--update-golden", action="store_true", help=golden)
     parser.addoption("--examples", choices=tuple(PROFILES), default=default, help=text)
@@ -94,6 +96,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "long" not in str(config.getoption("markexpr")):
         _leave_out(config, items, {item for item in items if item.get_closest_marker("long")})
     part, most = PROFILES[str(config.getoption("examples"))]
+    if most is not None and len(items) >= WHOLE_RUN:
+        from tests.support.heavy import heavy_tests
+
+        heavy = heavy_tests()
+        _leave_out(config, items, {item for item in items if item.nodeid in heavy})
     _leave_out(config, items, _spare_seeds(items, part))
     for item in items:
         if _is_fast(item.path) and not item.get_closest_marker("slow"):
