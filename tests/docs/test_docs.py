@@ -12,8 +12,8 @@ from tests.docs.shell import Shell
 PAGES = pytest.mark.parametrize("page", NAMES)
 
 
-LONG = ("study-thesis", "study-training-methods")
-"""Pages whose examples take a minute or more: whole studies, which have tests of their own."""
+LONG = ("study-congestion", "study-flexion", "study-hypar", "study-thesis", "study-training-methods")
+"""Pages whose examples take half a minute or more: whole studies, which have tests of their own."""
 
 
 def _marked(page: str) -> object:
