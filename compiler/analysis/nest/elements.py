@@ -5,12 +5,12 @@ Element widths in bits.
 of their own: in SPM, where a block accumulates, and in DRAM, from which an incomplete block is read back. Only the last
 write of an element has the width of the result.
 
-All models count bits, which are whole numbers but where elements share an exponent (`npuc.dialects.blockfloat`): a
-`Fraction` then, so that sums stay exact. Searches that count in arrays take the nearest float of one, which is the
-number itself where a group has 2^n elements; what they find is costed exactly. `whole_bytes` rounds bits up to bytes at
-one point only: where a byte count of a single tensor is reported, which is what an operation reads of it, what it
-writes of it, or the size of its block or buffer. All other byte counts are sums of these, so that the tensors of a row
-add up to the row, and rows to totals.
+All models count bits, which are whole numbers but where elements share an exponent (`npuc.dialects.blockfloat`) or are
+sparse: a `Fraction` then, so that sums stay exact. Searches that count in arrays, and walks of tile operations, count
+parts of a bit of which all widths are whole numbers (`Bits.parts`). `whole_bytes` rounds bits up to bytes at one point
+only: where a byte count of a single tensor is reported, which is what an operation reads of it, what it writes of it,
+or the size of its block or buffer. All other byte counts are sums of these, so that the tensors of a row add up to the
+row, and rows to totals.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,6 +36,7 @@ __all__ = [
     "element_bits",
     "element_bytes",
     "footprint_bytes",
+    "in_bits",
     "real",
     "size_bytes",
     "uniform_widths",
@@ -87,11 +88,36 @@ class Bits:
         """The bits of SPM that an element occupies, by tensor."""
         return dict(zip(nest.tensors, self.room, strict=True)) if self.room else self.with_sums(nest)
 
+    @property
+    def parts(self) -> int:
+        """The least number of parts of a bit of which all widths of what moves are whole numbers."""
+        return lcm(*(width.denominator for width in (*self.stored, *self.sums)))
+
+    def times(self, parts: int) -> "Bits":
+        """All widths in parts of a bit: integers where `parts` is a multiple of `Bits.parts`, but for `room`."""
+        if parts == 1:
+            return self
+        stored, sums, room = (
+            tuple(_times(width, parts) for width in own) for own in (self.stored, self.sums, self.room)
+        )
+        return Bits(stored, sums, room)
+
     def without(self, nest: Nest, resident: Collection[str]) -> "Bits":
         """The widths where `resident` tensors occupy SPM but cause no traffic: zero bits move of them."""
         stored = tuple(0 if name in resident else width for name, width in self.by_name(nest).items())
         sums = tuple(0 if name in resident else width for name, width in self.sums_by_name(nest).items())
         return Bits(stored, sums, tuple(self.occupied(nest).values()))
+
+
+def _times(width: Width, factor: int | Fraction) -> Width:
+    """A multiple of a width, an integer where it is whole."""
+    found = width * factor
+    return cast("Width", found if found.denominator > 1 else found.numerator)
+
+
+def in_bits(count: Width, parts: int) -> Width:
+    """A count of parts of a bit, in bits: an integer where it is whole."""
+    return count if parts == 1 else _times(cast("Width", Fraction(count)), Fraction(1, parts))
 
 
 def real(bits: Width) -> float:

@@ -266,7 +266,7 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
             if costs.objective == "time" and space.takes_more(found, first, least, rest):
                 continue
             schedule, exact, bits = space.priced(found, first, price, min(within, least[0]))
-            entry = exact, bits, float(room[first]), float(first)
+            entry = exact, float(bits), float(room[first]), float(first)
             if entry < least:
                 best, least = FoundSchedule(schedule, exact, bits), entry
                 # What needs less than a candidate has no larger bound.
@@ -287,12 +287,11 @@ def _within_reach(space: Space, found: Candidates, price: Price | None, within: 
     if equal is None:
         return np.arange(len(found.row))
     timed = _least_by_edge(space.costs, found, some[equal])[0]
-    _, exact, bits = space.priced(found, timed, price, within)
+    exact = space.priced(found, timed, price, within)[1]
     near = bound <= ROUNDING * max(exact, float(bound[first]))  # A price above `within` may be a bound, and less.
     # Times are whole multiples of a tick: two within the rounding of floats are equal if that is less than a tick.
-    tick = 1 / space.costs.machine.channel_bits.numerator
-    if price is None and space.costs.objective == "time" and 4 * (ROUNDING - 1) * exact < tick:
-        more = (moved > bits) | ((moved == bits) & (room > room[timed]))
+    if price is None and space.costs.objective == "time" and 4 * (ROUNDING - 1) * exact < space.costs.tick:
+        more = (moved > moved[timed]) | ((moved == moved[timed]) & (room > room[timed]))
         near &= ~(more & (bound >= exact / ROUNDING))
     return np.flatnonzero(near)
 

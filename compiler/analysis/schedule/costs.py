@@ -2,8 +2,9 @@
 The cost of the candidates of a schedule search, as arrays: residency choices x tilings of all groups.
 
 All residency choices of all loop orders are costed at once: the contribution of a tensor's residency option to a sum
-(SPM bytes, bits moved) is a row of numbers, one per combination of tilings. Every number is an integer below 2^53, so
-that the sums are exact.
+(SPM bytes, what moves) is a row of numbers, one per combination of tilings. Every number is an integer below 2^53, so
+that the sums are exact: widths that are fractions of a bit are counted in the parts of a bit of which they are whole
+numbers, up to `MOST_PARTS`. Finer ones are the nearest floats, and sums of them are exact to 1e-12 or so.
 """
 
 from collections.abc import Sequence
@@ -22,13 +23,15 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge
 from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, least_of, values_at
 from npuc.compiler.analysis.schedule.least_needs import Candidates
-from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices
+from npuc.compiler.analysis.schedule.loop_orders import RefetchedLoads, ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import ALONE, Beside, Role, residency_options
 from npuc.compiler.analysis.schedule.row_work import RowWork
 from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
 Objective = Literal["time", "traffic", "energy", "edp"]
+MOST_PARTS = 1 << 20
+"""The most parts of a bit that are counted: what a nest moves, some 2^30 bits, stays below 2^53 of them."""
 AT_ONCE = 1 << 18
 """The largest number of candidates that are costed at once."""
 
@@ -61,18 +64,20 @@ class CandidateCosts:
         every = frozenset(nest.sizes)
         moved_by = [(t, every) for t in (*nest.ins, *nest.outs)]
         moved_by += [(s, o.dims) for o, s in zip(nest.outs, nest.starts, strict=True) if s is not None]
-        held, rooms = widths.with_sums(nest), widths.occupied(nest)
+        self.parts = widths.parts if widths.parts <= MOST_PARTS else 1
+        self.counted = counted = widths.times(self.parts)
+        held, rooms = counted.with_sums(nest), widths.occupied(nest)
         self.residencies = [
             residency_options(
                 replace(t, name=""), nest.dims, self.groups, among, w, _role(nest, t), held[t.name], rooms[t.name], rest
             )
-            for (t, among), w in zip(moved_by, widths.stored, strict=True)
+            for (t, among), w in zip(moved_by, counted.stored, strict=True)
         ]
         if machine.array.row_stationary is None:
             energy = machine.energy is not None
-            self.work = ArrayWork(nest, machine.array, self.groups, widths, energy=energy)
+            self.work = ArrayWork(nest, machine.array, self.groups, counted, energy=energy)
         else:
-            self.work = RowWork(nest, machine.array, self.groups, widths)
+            self.work = RowWork(nest, machine.array, self.groups, counted)
         self.maps: dict[tuple[int, ...], Grid] = {}
         self.every_edge = every_edge and machine.array.grouped
 
@@ -80,6 +85,16 @@ class CandidateCosts:
     def edges(self) -> EveryEdge:
         """The array's cycles with each edge that a search distinguishes."""
         return EveryEdge(self.nest, self.machine.array, self.groups, self.work.cycles)
+
+    @property
+    def tick(self) -> float:
+        """All exact times are whole multiples of so many cycles."""
+        return 1 / (self.machine.channel_bits.numerator * self.widths.parts)
+
+    @property
+    def rate(self) -> float:
+        """The parts of a bit that the channel carries in a cycle."""
+        return float(BYTE * self.machine.bytes_per_cycle * self.parts)
 
     @property
     def ties_by_edge(self) -> bool:
@@ -113,8 +128,8 @@ class CandidateCosts:
         """
         fits = self._smallest_room() <= budget
         outside = sum(residency.outside for residency in self.residencies)
-        bits = lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths) - outside
-        moved = np.full((1,) * len(self.shape), float(bits))
+        once = self.parts * lower_bound_bits(self.nest, self.machine.spm_bytes, self.widths) - outside
+        moved = np.full((1,) * len(self.shape), float(once))
         cycles, moved, exposed, accesses = self._least_work(orders, moved)
         for name, residency in zip(self.nest.tensors, self.residencies, strict=True):
             final, partial = residency.once
@@ -196,13 +211,14 @@ class CandidateCosts:
             return np.stack([*others, *works], dtype=np.float64)
 
         def floor(number: int, cycles: int | None = None) -> float:
-            channel, known = self.machine.channel_bits, int(worked[number]) if cycles is None else cycles
+            channel, known = self.machine.channel_bits * self.parts, int(worked[number]) if cycles is None else cycles
             last, transfer = int(end[number]) / channel, int(sent[number]) / channel
             return float(max(known + last, transfer) if self.machine.double_buffer else known + transfer)
 
         # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
         kinds = at if self.machine.array.row_stationary is not None else None
-        return Candidates(row, at, score, time, low, sent, taken, joules, needs, kinds, on_edges, floor)
+        bits = sent / self.parts
+        return Candidates(row, at, score, time, low, bits, taken, joules, needs, kinds, on_edges, floor)
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """
@@ -232,53 +248,22 @@ class CandidateCosts:
 
         Each candidate moves `sent` bits in all; `moved` is the traffic of each residency option at each position.
         """
-        rate = float(BYTE * self.machine.bytes_per_cycle)
+        rate = self.rate
         if not self.machine.double_buffer:
             return cycles + sent / rate, np.zeros_like(sent)
-        waited, last, uneven = self._exposed(choices, row, place, step, cycles, moved)
+        room, overhead = self.machine.spm_bits * self.parts, float(self.machine.array.op_overhead)
+        loads = RefetchedLoads(choices, row, place, step, self.work.trips, moved)
+        waited, last, uneven = loads.exposed(cycles, overhead, room, rate, float(self.parts))
         # Elements that no statement touches move at any time, all others before or after the last tile.
         untouched = sum(residency.untouched for residency in self.residencies)
         time = np.maximum(cycles + waited + ends / rate, (sent - untouched) / rate + last)
         return np.maximum(time, sent / rate), uneven
 
-    def _exposed(
-        self, choices: ResidencyChoices, row: Grid, place: Places, step: Grid, work: Reals, moved: Reals
-    ) -> tuple[Reals, Reals, Reals]:
-        """
-        An estimate of the cycles in which computation waits for loads that could not start early enough, of the cycles
-        after the last load, and the sum of the squares of all loads in bits.
-
-        Each level of the loop order loads the blocks that are refetched there, of each tensor the average traffic of a
-        visit. A load may overlap the operations before it as far as their own loads leave room in SPM; computation
-        waits for the rest.
-        """
-        room, rate = self.machine.spm_bits, float(BYTE * self.machine.bytes_per_cycle)
-        options = choices.columns[row].T
-        refetch_level = np.stack(values_at(place, [option.refetch_level for option in choices.options]))[options, step]
-        innermost = refetch_level.max(axis=0)
-        trips = np.stack(values_at(place, self.work.trips))[np.array(choices.orders, dtype=np.int64)]
-        # The number of visits at each level of each order.
-        down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
-        steps = down[choices.order[row], :, step].T
-        untouched = np.array([option.untouched for option in choices.options], dtype=np.float64)[options]
-        block = (moved[options, step] - untouched) / np.take_along_axis(steps, refetch_level, axis=0)
-        stream = 1.0 + (block * (refetch_level == innermost)).sum(axis=0)
-        overhead = float(self.machine.array.op_overhead)
-        between = (work - overhead) / steps[innermost, np.arange(len(work))]
-        waited, uneven = np.zeros(len(work)), np.zeros(len(work))
-        for depth in range(1, len(self.groups) + 1):
-            size = (block * (refetch_level >= depth)).sum(axis=0)
-            hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
-            loads = steps[depth] - steps[depth - 1]
-            waited += loads * np.maximum(size / rate - hidden, 0.0)
-            uneven += loads * size * size
-        return waited, between + overhead, uneven
-
     def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:
         """A lower bound of the exact score of schedules with these costs."""
         if self.objective == "traffic":
-            return moved
-        rate = float(BYTE * self.machine.bytes_per_cycle)
+            return moved / self.parts
+        rate = self.rate
         if self.machine.double_buffer:
             time = np.maximum(cycles + ends / rate, moved / rate)
         else:
@@ -286,20 +271,21 @@ class CandidateCosts:
         return self._scale(time, moved, accesses)
 
     def _scale(self, time: Reals, moved: Reals, accesses: Reals) -> Reals:
-        """The objective, from cycles and bits."""
+        """The objective, from cycles and parts of bits."""
         if self.objective == "time":
             return time
         if self.objective == "traffic":
-            return moved
+            return moved / self.parts
         joules = self._joules(moved, accesses)
         return joules if self.objective == "energy" else time * joules
 
     def _joules(self, moved: Reals, accesses: Reals) -> Reals:
-        """The energy, from bits; 0 where the machine does not say it."""
+        """The energy, from parts of bits; 0 where the machine does not say it."""
         energy = self.machine.energy
         if energy is None:
             return np.zeros_like(moved)
-        spm, sent = (accesses + moved) / BYTE, moved / BYTE
+        byte = BYTE * self.parts
+        spm, sent = (accesses + moved) / byte, moved / byte
         macs = float(carried_passes((self.nest,), self.machine.array)) * energy.mac_pj
         return 1e-12 * (macs + spm * energy.spm_pj_per_byte + sent * energy.dram_pj_per_byte)
 

@@ -11,7 +11,8 @@ one DRAM channel, and data in flight may occupy half of the SPM:
 Final writes follow the last operation, and so do the fill and drain that `fill = "overlap"` pays once. The model
 charges write-backs to the load that displaces the block; it does not order a write-back after the operation that
 completed the block. Without double buffering nothing overlaps. The unit of time is 1/p cycle, with p the numerator of
-the channel's bits per cycle, so that all times are integers. `recurrence.py` evaluates the recurrence without a walk.
+the channel's bits per cycle, so that all times are integers; where widths are no whole bits, parts of a bit are counted
+in place of bits (`Bits.parts`). `recurrence.py` evaluates the recurrence without a walk.
 
 Cores run in parallel and share the DRAM channel equally; the nest takes as long as its slowest core. Multicast data
 occupies the channel once for all cores that read it: each is charged its share, spread evenly over its transfers.
@@ -27,7 +28,7 @@ from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, core_traffic
-from npuc.compiler.analysis.nest.elements import Bits, Width
+from npuc.compiler.analysis.nest.elements import Bits, Width, in_bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_parts, epilogue_sequence
 from npuc.compiler.analysis.timing.recurrence import Run
@@ -77,24 +78,31 @@ def pipeline(
         time = max(slowest.time, moved / machine.channel_bits)
         return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
     work = compute(nest, schedule, machine.array, tile_loaded=tile_loaded)
+    parts = widths.parts
+    whole = widths.times(parts)
     if epilogue:
-        sequence = epilogue_sequence(nest, schedule, machine.array, widths, epilogue)
+        sequence = epilogue_sequence(nest, schedule, machine.array, whole, epilogue)
     else:
-        sequence = tile_sequence(nest, schedule, machine.array, widths, tile_loaded=tile_loaded)
-    return _timing(sequence, work, machine, sequence.moved)
+        sequence = tile_sequence(nest, schedule, machine.array, whole, tile_loaded=tile_loaded)
+    return _timing(sequence, work, machine, sequence.moved, parts)
 
 
-def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: Width) -> Timing:
-    """The time of one core that has the channel for itself and moves `moved` bits in all."""
-    rate = machine.channel_bits
+def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: Width, parts: int = 1) -> Timing:
+    """
+    The time of one core that has the channel for itself and moves `moved` in all.
+
+    The sequence and `moved` count `parts` of a bit, so that the recurrence runs in integers; what is found is in bits.
+    """
+    rate = machine.channel_bits * parts
     if machine.double_buffer:
-        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits * parts)
         end = run.end(sequence.root, sequence.head)
         ticks = end + max(sequence.tail * rate.denominator, sequence.beside * rate.numerator)
         time = max(Fraction(ticks, rate.numerator) + work.overhead, moved / rate)
     else:
         time = work.cycles + sequence.vector + moved / rate
-    return Timing(time, work.cycles, moved, sequence.head, sequence.tail)
+    head, tail = sequence.head, sequence.tail
+    return Timing(time, work.cycles, in_bits(moved, parts), in_bits(head, parts), in_bits(tail, parts))
 
 
 @dataclass(frozen=True)

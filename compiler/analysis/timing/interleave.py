@@ -11,12 +11,13 @@ operations of another nest ran in between (conservatively also after the other n
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from math import lcm
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
-from npuc.compiler.analysis.nest.elements import Bits, Width
+from npuc.compiler.analysis.nest.elements import Bits, Width, in_bits
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, traffic
 from npuc.compiler.analysis.timing.double_buffer import Timing
 from npuc.compiler.analysis.timing.recurrence import Run
@@ -71,18 +72,20 @@ def interleaved_compute(together: RoundRobin, array: Array) -> tuple[Compute, ..
 @lru_cache(maxsize=4096)
 def interleaved_pipeline(together: RoundRobin, machine: Machine, widths: Widths) -> Timing:
     """The time of nests that run round-robin on one core."""
-    sequence = interleaved_sequence(together, machine.array, widths)
+    parts = lcm(*(width.parts for width in widths))
+    sequence = interleaved_sequence(together, machine.array, tuple(width.times(parts) for width in widths))
     work = interleaved_compute(together, machine.array)
     overhead = sum(one.overhead for one in work)
     cycles = sequence.root.cycles + overhead
-    rate = machine.channel_bits
+    rate = machine.channel_bits * parts
     if machine.double_buffer:
-        run = Run(rate.numerator, rate.denominator, machine.spm_bits)
+        run = Run(rate.numerator, rate.denominator, machine.spm_bits * parts)
         ticks = run.end(sequence.root, sequence.head) + sequence.tail * rate.denominator
         time = max(Fraction(ticks, rate.numerator) + overhead, sequence.moved / rate)
     else:
         time = cycles + sequence.moved / rate
-    return Timing(time, cycles, sequence.moved, sequence.head, sequence.tail)
+    moved, head, tail = (in_bits(count, parts) for count in (sequence.moved, sequence.head, sequence.tail))
+    return Timing(time, cycles, moved, head, tail)
 
 
 def tensor_names(together: RoundRobin) -> tuple[dict[str, str], ...]:

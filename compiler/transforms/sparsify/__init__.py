@@ -125,14 +125,15 @@ class Sparsified:
 
     def run(self) -> int:
         """Convert the operands; how many values are."""
-        kinds, stated = Kinds(self.func), _stated(self.func)
+        kinds, stated, params = Kinds(self.func), _stated(self.func), _parameters(self.func)
         globs, by_kind = by_precedence(self.rules)
         for contract in [op for op in self.func.walk() if isinstance(op, ContractOp)]:
             for number, tensor in enumerate(contract.nest.ins):
                 value = contract.operands[number]
                 if value not in self._made and not _is_dense_float(value):
                     continue
-                kind, param = kinds.of(value), _parameter(self.func, value)
+                kind = kinds.of(value)
+                param = params.get(_source(value)) if kind == WEIGHTS else None
                 rule = _rule_of(contract, kind, param, globs, by_kind, stated)
                 if rule is None:
                     continue
@@ -223,12 +224,17 @@ def _stated(func: FuncOp) -> Mapping[str, Rule]:
     return found
 
 
-def _parameter(func: FuncOp, value: SSAValue) -> str | None:
-    """The name of the parameter that a value is, or is converted from; None for other values."""
+def _parameters(func: FuncOp) -> dict[SSAValue, str]:
+    """The parameters of a function, by value."""
+    args = func.body.block.args
+    return {args[one.index]: one.name for one in arguments_of(func) if one.kind is ArgumentKind.PARAM}
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """What a weight is converted from: the parameter, of which views and conversions are the first operands."""
     while isinstance(value.owner, Operation) and value.owner.operands:
         value = value.owner.operands[0]
-    params = (one for one in arguments_of(func) if one.kind is ArgumentKind.PARAM)
-    return next((one.name for one in params if func.body.block.args[one.index] is value), None)
+    return value
 
 
 def _rule_of(
