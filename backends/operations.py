@@ -113,6 +113,13 @@ def uncosted_row(op: Operation, index: int) -> OpRow:
     return OpRow(index=index, **identity_of(op), kind=kind, macs=0, vector_ops=op.ops if vector else 0)
 
 
+def shared_over_units(op: Operation) -> str | None:
+    """Why a backend of one array cannot score a contraction that units share; None of any other operation."""
+    if isinstance(op, ContractOp) and op.units_attr is not None:
+        return "it is shared over units of several kinds, which only the backend hetero knows"
+    return None
+
+
 def sparsity_warnings(ops: Iterable[Operation], reason: str) -> list[str]:
     """A warning that the sparsity of layers is left out, for a `reason`; none where all layers are dense."""
     sparse = sum(sparsity_of(op) is not None for op in ops if role_of(op) is Role.FORWARD)

@@ -27,22 +27,34 @@ def unit_rows(hardware: Hardware) -> Sequence[Mapping[str, Scalar]]:
     return cast("Sequence[Mapping[str, Scalar]]", hardware.get(UNITS) or ())
 
 
-def machine_of_units(hardware: Hardware) -> UnitMachine:
+def machine_of_units(hardware: Hardware, *, needs_energy: bool = True) -> UnitMachine:
     """
     The units of a machine and the DRAM that they share.
 
     What a unit does not say of a MAC is `energy.mac_pj`, of its buffer that of an SRAM of its size at the technology
-    node, else `energy.spm_pj_per_byte`. Raises `UsageError` for keys that are missing.
+    node, else `energy.spm_pj_per_byte`. Raises `UsageError` for keys that are missing; unless energies are needed, a
+    machine that does not say all of them is not priced.
     """
     rows = unit_rows(hardware)
-    hardware.require_all([UNITS, "clock_mhz", "dram.gb_per_s", "energy.dram_pj_per_byte"], backend=UNITS)
+    priced = needs_energy or _says_energies(hardware, rows)
+    keys = [UNITS, "clock_mhz", "dram.gb_per_s", *(["energy.dram_pj_per_byte"] if priced else [])]
+    hardware.require_all(keys, backend=UNITS)
     return UnitMachine(
         name=hardware.name,
-        units=tuple(_unit(hardware, row) for row in rows),
+        units=tuple(_unit(hardware, row, priced=priced) for row in rows),
         hertz=1e6 * hardware.require("clock_mhz", float, backend=UNITS),
         bytes_per_second=1e9 * hardware.require("dram.gb_per_s", float, backend=UNITS),
-        dram_pj_per_byte=hardware.require("energy.dram_pj_per_byte", float, backend=UNITS),
+        dram_pj_per_byte=hardware.require("energy.dram_pj_per_byte", float, backend=UNITS) if priced else 0.0,
+        priced=priced,
     )
+
+
+def _says_energies(hardware: Hardware, rows: Sequence[Mapping[str, Scalar]]) -> bool:
+    """Whether a machine says, or lets follow, the energies of its DRAM and of all units."""
+    buffers = hardware.get(NODE, float) is not None or hardware.known("energy.spm_pj_per_byte") is not None
+    macs = hardware.known("energy.mac_pj") is not None
+    of_units = all(("mac_pj" in row or macs) and ("buffer_pj_per_byte" in row or buffers) for row in rows)
+    return of_units and hardware.known("energy.dram_pj_per_byte") is not None
 
 
 def area_of_units(hardware: Hardware) -> float | None:
@@ -51,9 +63,11 @@ def area_of_units(hardware: Hardware) -> float | None:
     return None if not areas or None in areas else sum(float(one) for one in areas if one is not None)
 
 
-def _unit(hardware: Hardware, row: Mapping[str, Scalar]) -> SparseUnit:
+def _unit(hardware: Hardware, row: Mapping[str, Scalar], *, priced: bool) -> SparseUnit:
     kib, node = float(row["buffer_kib"]), hardware.get(NODE, float)
     mac, buffer = row.get("mac_pj"), row.get("buffer_pj_per_byte")
+    if not priced:
+        mac = buffer = 0.0
     if mac is None:
         mac = hardware.require("energy.mac_pj", float, backend=UNITS)
     if buffer is None and node is not None:

@@ -55,7 +55,10 @@ ALLOWED: dict[str, tuple[str, ...]] = {
     "npuc.compiler.analysis.mapping": MACHINE,
     "npuc.compiler.analysis.hetero": CORE,
     "npuc.compiler.analysis.fusion": (*LAYERS, *SCHEDULE, "npuc.compiler.analysis.programs"),
-    "npuc.compiler.interpreter": (*LAYERS, "npuc.compiler.analysis.mapping", "npuc.compiler.analysis.fusion"),
+    "npuc.compiler.interpreter": (
+        *(*LAYERS, "npuc.compiler.analysis.mapping"),
+        *("npuc.compiler.analysis.fusion", "npuc.compiler.analysis.hetero"),
+    ),
     "npuc.frontends": (*LAYERS, "npuc.samples"),
     "npuc.frontends.maestro": (*LAYERS, "npuc.frontends", "npuc.compiler.analysis.mapping"),
     "npuc.hardware": (*ANALYSIS, *REPORT),

@@ -23,7 +23,7 @@ from npuc.backends.cycle.refreshed import refresh_warnings, with_refreshes
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.mapping_rules import rule_warnings
-from npuc.backends.operations import place_of, sparsity_warnings
+from npuc.backends.operations import place_of, shared_over_units, sparsity_warnings
 from npuc.backends.sparse import on_array, skip_warnings
 from npuc.compiler.analysis.machine.facts import Machine, machine_from
 from npuc.compiler.analysis.machine.reused_tiles import contractions_reusing_tiles
@@ -66,6 +66,8 @@ class CycleBackend(Backend):
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level, with mappings that arrays follow; tiles have no cost."""
+        if (shared := shared_over_units(op)) is not None:
+            return shared
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
             return unfollowed(op)
         if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):

@@ -16,6 +16,7 @@ from npuc.backends.maestro.knobs import KNOBS, time_parts
 from npuc.backends.maestro.machine import NAME, array_of, mapped_machine, mode_of
 from npuc.backends.maestro.scorer import OTHERS, score_module
 from npuc.backends.maestro.words import WORDS
+from npuc.backends.operations import shared_over_units
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS
 from npuc.compiler.report import OpRow, Report
@@ -60,6 +61,8 @@ class MaestroBackend(Backend):
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level."""
+        if (shared := shared_over_units(op)) is not None:
+            return shared
         if isinstance(op, (ContractOp, *OTHERS, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
 from npuc.backends.base import Answer, Backend, MachineView, Question
-from npuc.backends.operations import sparsity_warnings
+from npuc.backends.operations import shared_over_units, sparsity_warnings
 from npuc.backends.roofline.iteration.build import iteration_of
 from npuc.backends.roofline.iteration.repeats import sharing_problem
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, least_rows
@@ -194,6 +194,8 @@ class LoweredRoofline(RooflineBackend):
 
     def supports(self, op: Operation) -> str | None:
         """None for operations of the npu level without a mapping."""
+        if (shared := shared_over_units(op)) is not None:
+            return shared
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
             return "it has a mapping, which this backend does not follow"
         if (problem := sharing_problem(op)) is not None:

@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from npuc.compiler.analysis.interconnect.described import NETWORK
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES, is_joint
+from npuc.dialects.npu.units.assignment import UNITS
 from npuc.dialects.train.signature import training_functions
 from npuc.hardware.network import network_of, stamp_network
 
@@ -63,6 +64,31 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
                     f"the policy {step.policy} of collectives needs network.levels, which {machine.name} does not say",
                     hint="--hw hypar16, or --set \"network.levels=[{kind='ring',size=8,gb_per_s=50},…]\"",
                 )
+
+
+def tell_units(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardware) -> None:
+    """
+    Write the units of a machine into a module, if one of the passes shares products over them.
+
+    Raises `UsageError` for a machine without units, unless the pass names its own.
+    """
+    from npuc.compiler.transforms.assign_units import AssignUnitsPass
+    from npuc.hardware.units import refuse_without_units
+
+    named = any(isinstance(step, AssignUnitsPass) and step.units is None for step in passes)
+    if named and not stamp_machine_units(module, machine) and UNITS not in module.attributes:
+        refuse_without_units(machine)
+
+
+def stamp_machine_units(module: ModuleOp, machine: Hardware) -> bool:
+    """Write the units of a machine into a module; whether it has some."""
+    from npuc.compiler.analysis.hetero.described import stamp_units
+    from npuc.hardware.units import machine_of_units, unit_rows
+
+    if not unit_rows(machine):
+        return False
+    stamp_units(module, machine_of_units(machine, needs_energy=False))
+    return True
 
 
 def parallel_passes(options: Options, machine: Hardware) -> list[str]:

@@ -32,6 +32,7 @@ from npuc.compiler.driver.devices import (
     check_homogeneous,
     check_network,
     tell_network,
+    tell_units,
     without_loss,
 )
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
@@ -114,6 +115,7 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
     passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
     mappers = _mapping_passes(session)
     tell_network(module, passes, machine)
+    tell_units(module, passes, machine)
     if any(p.name == PARALLELIZE for p in passes):
         check_homogeneous(machine)
         check_network(passes, machine)

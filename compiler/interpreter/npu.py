@@ -2,7 +2,8 @@
 The npu dialect on numpy: contractions by `contract`, everything else by the meaning of the train operation it stands
 for.
 
-Values are numpy arrays. A contraction with a mapping is computed in the pieces of its processing elements.
+Values are numpy arrays. A contraction with a mapping is computed in the pieces of its processing elements, one
+that units share in their parts.
 """
 
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from xdsl.interpreter import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import InterpretationError
 
+from npuc.compiler.analysis.hetero.contractions import boxes_of
 from npuc.compiler.analysis.mapping.boxes import boxes
 from npuc.compiler.interpreter import train
 from npuc.compiler.interpreter.contraction import Array, View, contract, gather, scatter
@@ -58,6 +60,8 @@ class NpuFunctions(InterpreterFunctions):
         found = None if mapping is None else boxes(op.nest, mapping.data)
         if isinstance(found, str):
             raise InterpretationError(f"{op.name} {layer_of(op)}: its mapping is not of each point once: {found}")
+        if op.units_attr is not None:  # each part by itself: parts of M, N and batch are put beside others, of K added
+            found = [box for part in boxes_of(op.nest, op.units_attr.data) for box in part]
         sums = [self.numbers.sums(tensor_type(result).element_type) for result in op.results]
         return self.numbers.results(op, contract(op.nest, values, found, sums))
 

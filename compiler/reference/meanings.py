@@ -188,6 +188,7 @@ PROPERTIES: Mapping[str, str] = {
     "lr_decay": "how the rate falls with the steps",
     "map": "the index map of the tensor or block",
     "mapping": "where and when its points are computed, on processing elements",
+    "units": "the units of the machine that share the product, and their parts of it",
     "mean": "whether the mean is taken in place of the sum",
     "mode": "how the border goes on: `reflect`, `replicate` or `circular`",
     "momentum": "how much of the velocity is kept",

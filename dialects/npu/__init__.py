@@ -25,6 +25,7 @@ from npuc.dialects.npu.tiles import (
     ZeroOp,
 )
 from npuc.dialects.npu.tiles.apply import ApplyOp
+from npuc.dialects.npu.units import UnitsAttr
 from npuc.dialects.npu.vector import VectorOp
 from npuc.dialects.sparse import SparseType
 
@@ -63,6 +64,7 @@ __all__ = [
     "StoreOp",
     "StreamsOp",
     "TensorWorkOp",
+    "UnitsAttr",
     "VectorOp",
     "ViewOp",
     "ZeroOp",
@@ -97,7 +99,7 @@ NPU = Dialect(
         YieldOp,
     ],
     [
-        *(NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, MapAttr, DimsAttr, BoxAttr),
+        *(NestAttr, ScheduleAttr, ResidentAttr, RereadAttr, UnitsAttr, MapAttr, DimsAttr, BoxAttr),
         *(BlockType, BlockFloatType, SparseType),
     ],
 )

@@ -27,11 +27,11 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from npuc.dialects.mapping import ClustersAttr, MaestroAttr, MappingAttr
+from npuc.dialects.mapping import ClustersAttr, MaestroAttr
 from npuc.dialects.npu.attrs import NestAttr, ScheduleAttr, shared_nest, shared_schedule
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import block_bytes, footprint, room_of
-from npuc.dialects.npu.mapped import layout_of
+from npuc.dialects.npu.mapped import mapping_problem
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.npu.resident import (
     NO_RESIDENTS,
@@ -47,6 +47,7 @@ from npuc.dialects.npu.resident import (
 from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
 from npuc.dialects.npu.sums import check_sums
 from npuc.dialects.npu.syntax import ParsedTensor, parse_nest, parse_types, print_nest, print_tail
+from npuc.dialects.npu.units.attr import UNITS_OF, UnitsAttr, check_units, taken_units
 from npuc.dialects.npu.widths import Width, counted, widths_of
 from npuc.dialects.provenance import MAPPING, Mappable
 from npuc.dialects.structural import StructurallyComparable
@@ -69,17 +70,6 @@ def _schedule_problem(nest: Nest, schedule: Schedule, bits: tuple[int, ...]) -> 
     return None
 
 
-@lru_cache(maxsize=4096)
-def _mapping_problem(nest: Nest, attr: MappingAttr) -> str | None:
-    """The first thing that is wrong with a mapping, by itself and for a right nest."""
-    if isinstance(attr, ClustersAttr):
-        return next(attr.data.problems(nest.sizes), None)
-    if attr.problems:
-        return attr.problems[0]
-    layout = layout_of(nest, attr.data.problem)
-    return layout if isinstance(layout, str) else None
-
-
 def _schedule_attr(schedule: Schedule | ScheduleAttr | None) -> ScheduleAttr | None:
     """The shared attribute of a schedule."""
     return shared_schedule(schedule) if isinstance(schedule, Schedule) else schedule
@@ -93,7 +83,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     Operands are the nest's inputs in order, then the starts of the outputs that have one; results are the outputs.
     Without a schedule the nest runs as one tile, as it does with the one that has no loops (`loops []`); but the pass
     `schedule` looks for a schedule only where there is none. A mapping on processing elements stands in the dictionary
-    of attributes: `{mapping = #mapping.clusters<…>}`.
+    of attributes: `{mapping = #mapping.clusters<…>}`, and so do the units that share it: `{units = #npu.units<…>}`.
 
         %y = npu.contract (m = 64, n = 128, k = 784) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n] from %b[n])
             do(Y += X * W) loops [n : 32, k : 56] keep(X = 2) spm 262144 bytes
@@ -109,6 +99,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
     resident_attr = opt_prop_def(ResidentAttr, prop_name="resident")
 
     mapping_attr = opt_prop_def(MaestroAttr | ClustersAttr, prop_name=MAPPING)
+    units_attr = opt_prop_def(UnitsAttr, prop_name=UNITS_OF)
 
     traits = traits_def(Pure())
 
@@ -228,9 +219,12 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
         if self.resident_attr is not None:
             self._check_resident()
         if self.mapping_attr is not None:
-            problem = _mapping_problem(nest, self.mapping_attr)
+            problem = mapping_problem(nest, self.mapping_attr)
             if problem is not None:
                 raise VerifyException(problem)
+        if self.units_attr is not None:
+            others = {"schedule": schedule, "residency": self.resident_attr, MAPPING: self.mapping_attr}
+            check_units(self, nest, self.units_attr, others)
 
     def _check_resident(self) -> None:
         """Raise for tensors that cannot be resident."""
@@ -258,6 +252,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
         mapping = attributes.pop(MAPPING, None)
         if mapping is not None and not isinstance(mapping, MaestroAttr | ClustersAttr):
             parser.raise_error(f"{MAPPING} is {mapping}, expected #mapping.maestro or #mapping.clusters", before)
+        properties = taken_units(parser, attributes, before)
         inputs, outputs, start = parse_types(parser)
         starts = [t for t in parsed.starts if t is not None]
         placed = [*parsed.ins, *starts]
@@ -273,7 +268,7 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
                 parser.raise_error(f"{tensor.name} must be a tensor, got {type_}", start, parser.pos)
             return cast(TensorType[Attribute], type_).get_shape()
 
-        properties: dict[str, Attribute] = {"nest": shared_nest(parsed.nest(shape_of))}
+        properties["nest"] = shared_nest(parsed.nest(shape_of))
         if schedule is not None:
             properties["schedule"] = shared_schedule(schedule)
         if resident is not None:
@@ -290,7 +285,8 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
             printer.print_string(f" {schedule_text(self.schedule)}")
         if self.resident_attr is not None:
             printer.print_string(f" {self.resident}")
-        print_tail(printer, self, () if self.mapping_attr is None else ((MAPPING, self.mapping_attr),))
+        noted = ((MAPPING, self.mapping_attr), (UNITS_OF, self.units_attr))
+        print_tail(printer, self, [(name, attr) for name, attr in noted if attr is not None])
 
 
 def operand_tensors(nest: Nest) -> tuple[Tensor, ...]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from npuc.dialects.mapping import ClustersAttr, MappingAttr
 from npuc.dialects.mapping.problem import SLIDES, KindName, Problem
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Tensor
@@ -188,3 +189,14 @@ def _rows(image: Tensor, dim: str) -> int:
     """The rows or columns of the input with equal padding on both sides; 0 if the nest does not give them."""
     found = _axis(image, dim)
     return 0 if found is None else found[1] + 2 * max(0, -found[0].offset)
+
+
+@lru_cache(maxsize=4096)
+def mapping_problem(nest: Nest, attr: MappingAttr) -> str | None:
+    """The first thing that is wrong with a mapping, by itself and for a right nest."""
+    if isinstance(attr, ClustersAttr):
+        return next(attr.data.problems(nest.sizes), None)
+    if attr.problems:
+        return attr.problems[0]
+    layout = layout_of(nest, attr.data.problem)
+    return layout if isinstance(layout, str) else None

@@ -13,6 +13,7 @@ from npuc.compiler.driver.check import run_results
 from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms import get_all_passes
+from npuc.compiler.transforms.assign_units import AssignUnitsPass
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
 from npuc.compiler.transforms.contraction_form import ContractionFormPass
@@ -34,6 +35,8 @@ from npuc.dialects.provenance import layer_of, location_text
 from npuc.frontends.mlir import make_context
 from tests.networks import integer_data, integer_networks
 
+UNITS = "a dense 1 8; b row-wise 2 8; c dense-sparse 1 8"
+"""Units so slow that bandwidth limits none: products are shared."""
 PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), SchedulePass(), LowerTilesPass()],
     [CanonicalizePass(), AutodiffPass(), CanonicalizePass(), LowerToNpuPass(), SchedulePass()],
@@ -67,6 +70,8 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(), ContractionFormPass("native"), ContractionFormPass("ttgt"), SchedulePass()],
     [AutodiffPass(), LowerToNpuPass(), MapPass("kcp_ws", num_pes=6)],
     [AutodiffPass(), LowerToNpuPass(), MapPass("rs", num_pes=12)],
+    [AutodiffPass(), LowerToNpuPass(), AssignUnitsPass(units=UNITS, tiles=5)],
+    [AutodiffPass(), LowerToNpuPass(conv="im2col"), AssignUnitsPass(mode="best", units=UNITS, tiles=3)],
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), InterleavePass(), MapPass("yxp_os", num_pes=9)],
     [
         AutodiffPass(),

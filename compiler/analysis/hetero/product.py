@@ -16,8 +16,9 @@ from typing import Literal, get_args
 from npuc.compiler.analysis.hetero.classes import FORMATS, MatrixFormat
 from npuc.compiler.core.errors import UsageError, did_you_mean
 
-Axis = Literal["m", "n", "k"]
-AXES: tuple[Axis, ...] = get_args(Axis)
+Axis = Literal["batch", "m", "n", "k"]
+AXES: tuple[Axis, ...] = get_args(Axis)[1:]
+"""Those of each product; several of equal sizes are a batch."""
 INDEX_BYTES = POINTER_BYTES = 4
 """Of a coordinate, and of the place where a row or column begins: integers of 32 bits (our choice)."""
 
@@ -28,7 +29,10 @@ class SparseProduct:
     C[m, n] = A[m, k] B[k, n]; `a` and `b` are densities, `value_bytes` the bytes of a value.
 
     `a_format` and `b_format` are how the operands lie in memory; None where they are there in whatever format a unit
-    takes. Raises `UsageError` for sizes, densities and formats that no matrix has.
+    takes. There are `batch` such products of other operands, one after the other on a unit; what is said of work and
+    bytes is of one of them. `stored` are the shares of the elements of A, B and C that are different ones in memory:
+    below 1 where a convolution unfolds an operand, or folds its result, on the way. Raises `UsageError` for sizes,
+    densities and formats that no matrix has.
     """
 
     name: str
@@ -40,9 +44,11 @@ class SparseProduct:
     value_bytes: Fraction = Fraction(2)
     a_format: MatrixFormat | None = None
     b_format: MatrixFormat | None = None
+    batch: int = 1
+    stored: tuple[Fraction, Fraction, Fraction] = (Fraction(1), Fraction(1), Fraction(1))
 
     def __post_init__(self) -> None:
-        for axis, size in (("m", self.m), ("n", self.n), ("k", self.k)):
+        for axis, size in (("batch", self.batch), ("m", self.m), ("n", self.n), ("k", self.k)):
             if size < 1:
                 raise UsageError(f"{self.name}: {axis}: expected at least 1, got {size}")
         for operand, density in (("A", self.a), ("B", self.b)):
@@ -86,17 +92,21 @@ class SparseProduct:
     def operand_bytes(self, operand: Literal["a", "b"], format: MatrixFormat) -> Fraction:
         """Expected bytes of an operand in a format."""
         rows, cols, density = (self.m, self.k, self.a) if operand == "a" else (self.k, self.n, self.b)
-        return matrix_bytes(rows, cols, rows * cols * density, self.value_bytes, format)
+        values = rows * cols * self.stored["ab".index(operand)] * (1 if format == "dense" else density)
+        return matrix_bytes(rows, cols, values, self.value_bytes, format)
 
     def result_bytes(self, format: MatrixFormat) -> float:
         """Expected bytes of C in a format."""
         if format == "dense":
-            return float(self.m * self.n * self.value_bytes)
-        return float(self.value_bytes + INDEX_BYTES) * self.result_nonzeros + (self.m + 1) * POINTER_BYTES
+            return float(self.m * self.n * self.stored[2] * self.value_bytes)
+        values = float(self.stored[2]) * self.result_nonzeros
+        return float(self.value_bytes + INDEX_BYTES) * values + (self.m + 1) * POINTER_BYTES
 
     def part(self, axis: Axis, size: int) -> SparseProduct:
-        """The product of so many of the rows of A (m), of the columns of B (n), or of what is summed over (k)."""
+        """So many products of a batch, rows of A (m), columns of B (n), or values of what is summed over (k)."""
         match axis:
+            case "batch":
+                return replace(self, batch=size)
             case "m":
                 return replace(self, m=size)
             case "n":
@@ -106,15 +116,20 @@ class SparseProduct:
 
     def size(self, axis: Axis) -> int:
         """The size of an axis."""
-        return {"m": self.m, "n": self.n, "k": self.k}[axis]
+        return {"batch": self.batch, "m": self.m, "n": self.n, "k": self.k}[axis]
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The axes that units may share: that of a batch where there is one."""
+        return AXES if self.batch == 1 else get_args(Axis)
 
 
-def matrix_bytes(rows: int, cols: int, nonzeros: Fraction, value_bytes: Fraction, format: MatrixFormat) -> Fraction:
-    """Bytes of a matrix with so many nonzeros: values alone, or values with coordinates, and pointers to lines."""
+def matrix_bytes(rows: int, cols: int, values: Fraction, value_bytes: Fraction, format: MatrixFormat) -> Fraction:
+    """Bytes of a matrix that stores so many values: alone, or with coordinates, and pointers to lines."""
     if format == "dense":
-        return rows * cols * value_bytes
+        return values * value_bytes
     lines = rows if format == "csr" else cols
-    return nonzeros * (value_bytes + INDEX_BYTES) + (lines + 1) * POINTER_BYTES
+    return values * (value_bytes + INDEX_BYTES) + (lines + 1) * POINTER_BYTES
 
 
 def _second_moment(count: int, share: Fraction) -> Fraction:

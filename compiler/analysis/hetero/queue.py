@@ -72,13 +72,19 @@ def _seconds(machine: UnitMachine, share: UnitShare) -> float:
 
 
 def side_by_side(machine: UnitMachine, queues: Sequence[Sequence[UnitShare]]) -> float:
+    """When the last of several queues ends, each of a unit of its own."""
+    return max((end for ends in ends_side_by_side(machine, queues) for end in ends), default=0.0)
+
+
+def ends_side_by_side(machine: UnitMachine, queues: Sequence[Sequence[UnitShare]]) -> list[list[float]]:
     """
-    When the last of several queues ends, each of a unit of its own.
+    When each share of several queues ends, each queue of a unit of its own.
 
     A share ends when it has computed and moved all; the bandwidth is dealt evenly to the units that have to move.
     """
-    waiting = [list(reversed(queue)) for queue in queues if queue]
-    running: list[_Left] = [_Left(queue, machine) for queue in waiting]
+    ends: list[list[float]] = [[] for _ in queues]
+    both = zip(queues, ends, strict=True)
+    running: list[_Left] = [_Left(list(reversed(queue)), machine, own) for queue, own in both if queue]
     now = 0.0
     while running:
         moving = sum(one.moved > 0 for one in running)
@@ -87,15 +93,15 @@ def side_by_side(machine: UnitMachine, queues: Sequence[Sequence[UnitShare]]) ->
         now += step
         for one in running:
             one.pass_time(step, rate)
-        running = [one for one in running if one.goes_on()]
-    return now
+        running = [one for one in running if one.goes_on(now)]
+    return ends
 
 
 class _Left:
-    """What a unit has left of its share at work: seconds of computing, and bytes."""
+    """What a unit has left of its share at work, seconds of computing and bytes, and when those before it ended."""
 
-    def __init__(self, queue: list[UnitShare], machine: UnitMachine):
-        self._queue, self._machine = queue, machine
+    def __init__(self, queue: list[UnitShare], machine: UnitMachine, ends: list[float]):
+        self._queue, self._machine, self._ends = queue, machine, ends
         self._begin()
 
     def _begin(self) -> None:
@@ -112,9 +118,10 @@ class _Left:
         self.computing = computing if computing > 1e-9 * seconds else 0.0
         self.moved = moved if moved > 1e-9 * seconds * rate else 0.0
 
-    def goes_on(self) -> bool:
+    def goes_on(self, now: float) -> bool:
         """Whether anything is left, after the next share has begun where one is done."""
         while self.computing == 0 and self.moved == 0:
+            self._ends.append(now)
             if not self._queue:
                 return False
             self._begin()

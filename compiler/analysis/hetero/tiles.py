@@ -8,7 +8,7 @@ An axis is cut into at most `TILES` equal tiles and a smaller last one. A unit's
 product of its share, whatever these are as a function of its size: reads that every share repeats, panels and spilled
 sums are in them. The time is that of the last unit to end, or of all bytes over the machine's bandwidth, whichever is
 longer: units do not each have the bandwidth for themselves. Where the sum is cut (k), each unit adds its part of C to
-what is there, and moves it once more.
+what is there, and moves it once more. `dealing.py` finds the ways to deal tiles.
 """
 
 from __future__ import annotations
@@ -16,28 +16,42 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import inf
+from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from npuc.compiler.analysis.hetero.classes import CLASSES
-from npuc.compiler.analysis.hetero.product import AXES, Axis, SparseProduct
+from npuc.compiler.analysis.hetero.dealing import Dealing, tables_of
+from npuc.compiler.analysis.hetero.product import Axis, SparseProduct
 from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, takers, unit_cost
 
 TILES = 64
 """Tiles of an axis at most, where nothing else is asked for (our choice)."""
-Numbers = npt.NDArray[np.float64]
+LIMITS = 16
+"""So many limits of cycles are looked at for the least energy times delay, evenly among those that units may have."""
+ROUNDING = 1e-9
+"""By so much, relatively, a bound may be above what it is a bound of: cycles of tables are sums of floats."""
+Goal = Literal["time", "energy", "edp"]
+GOALS: tuple[Goal, ...] = get_args(Goal)
 
 
 @dataclass(frozen=True)
 class UnitShare:
-    """What a unit has of a split: its part of the axis, cycles, bytes of DRAM, and energy without idle power in J."""
+    """
+    What a unit has of a split: its part of the axis, cycles, bytes of DRAM, and energy without idle power in J; steps
+    that its elements do, expected products with their deviation over masks, and of the bytes those that are written.
+    """
 
     unit: SparseUnit
     size: int
     cycles: float
     dram_bytes: float
     joules: float
+    steps: float = 0.0
+    products: float = 0.0
+    deviation: float = 0.0
+    written_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,11 @@ class TileSplit:
         """Energy times delay, J s."""
         return self.joules * self.seconds
 
+    def rank(self, goal: Goal) -> tuple[float, float]:
+        """What is least of the best split: what the goal names, and then energy, or time."""
+        first = {"time": self.seconds, "energy": self.joules, "edp": self.edp}[goal]
+        return first, self.seconds if goal == "energy" else self.joules
+
 
 def one_share(
     machine: UnitMachine, unit: SparseUnit, product: SparseProduct, axis: Axis | None, size: int
@@ -77,117 +96,118 @@ def one_share(
     if axis == "k":
         # sums so far at the elements of this part are read; that they are written is in the cost as its result
         entries = part.result_nonzeros if CLASSES[unit.kind].result != "dense" else float(part.m * part.n)
-        added = entries
-        cycles += entries / unit.pes
-        moved += part.result_bytes(CLASSES[unit.kind].result)
+        added = part.batch * entries
+        cycles += added / unit.pes
+        moved += part.batch * part.result_bytes(CLASSES[unit.kind].result)
     energy = cost.unit_pj + added * unit.mac_pj + moved * machine.dram_pj_per_byte
-    return UnitShare(unit, size, cycles, moved, 1e-12 * energy)
+    return UnitShare(
+        unit,
+        size,
+        cycles,
+        moved,
+        1e-12 * energy,
+        steps=cost.work.steps + added,
+        products=float(cost.work.multiplications),
+        deviation=cost.work.deviation,
+        written_bytes=cost.traffic.written,
+    )
 
 
 def single_splits(machine: UnitMachine, product: SparseProduct) -> Iterator[TileSplit]:
     """The product on each unit that takes it. Raises `UsageError` where none does."""
     for unit in takers(machine.units, product):
         share = one_share(machine, unit, product, None, product.m)
-        yield _split(machine, product, None, product.m, [share])
+        yield split_of(machine, product, None, product.m, [share])
 
 
-@lru_cache(maxsize=1 << 10)
+@lru_cache(maxsize=1 << 12)
 def best_split(
-    machine: UnitMachine, product: SparseProduct, axes: tuple[Axis, ...] = AXES, tiles: int = TILES
+    machine: UnitMachine,
+    product: SparseProduct,
+    axes: tuple[Axis, ...] | None = None,
+    tiles: int = TILES,
+    goal: Goal = "time",
 ) -> TileSplit:
     """
-    The split of the least time along one of the axes, or the best single unit where none is faster.
+    The split of the least time along one of the axes, by default all, or the best single unit where none is faster.
 
-    Raises `UsageError` where no unit takes the product.
+    The least energy is exact, too, unless units have idle power, by which the time counts; of energy times delay the
+    least is looked for at `LIMITS` limits of cycles. Raises `UsageError` where no unit takes the product.
     """
-    found = [*single_splits(machine, product)]
-    found += [split_along(machine, product, axis, tiles) for axis in axes]
-    return min(found, key=lambda split: (split.seconds, split.joules))
+    best = min(single_splits(machine, product), key=lambda split: split.rank(goal))
+    if len(takers(machine.units, product)) == 1:
+        return best
+    for axis in product.axes if axes is None else axes:
+        if goal == "time":
+            found = _fastest(machine, product, axis, tiles, best.seconds)
+        else:
+            found = _cheapest(machine, product, axis, tiles, goal)
+        best = min((one for one in (best, found) if one is not None), key=lambda split: split.rank(goal))
+    return best
 
 
 def split_along(machine: UnitMachine, product: SparseProduct, axis: Axis, tiles: int = TILES) -> TileSplit:
     """The split of an axis of the least time, and of these one that moves the least."""
-    units, size = takers(machine.units, product), product.size(axis)
-    tile = -(-size // tiles)
-    tables = [_table(machine, unit, product, axis, tile) for unit in units]
-    cycles = np.unique(np.concatenate([table.cycles.ravel() for table in tables]))
-    cycles = cycles[np.isfinite(cycles)]
-    low, high = 0, len(cycles) - 1  # the first limit of cycles whose bytes pass in its time, by halving
+    found = _fastest(machine, product, axis, tiles, inf)
+    assert found is not None
+    return found
+
+
+def _fastest(machine: UnitMachine, product: SparseProduct, axis: Axis, tiles: int, below: float) -> TileSplit | None:
+    """The split of an axis of the least time; None where there is none of so many seconds or less."""
+    dealing = tables_of(machine, takers(machine.units, product), product, axis, tiles)
+    limits = dealing.limits()
+    low = dealing.first_enough(limits)
+    below *= 1 + ROUNDING
+    if limits[low] / machine.hertz > below:
+        return None
+    moved = [table.moved for table in dealing.tables]
+
+    def passes(place: int) -> bool:
+        return dealing.least(moved, limits[place])[0] / machine.bytes_per_second <= limits[place] / machine.hertz
+
+    high = len(limits) - 1  # the first limit of cycles whose bytes pass in its time, by halving
+    if dealing.least(moved, limits[high])[0] / machine.bytes_per_second > below:
+        return None
+    first = low
+    if passes(low):
+        high = low
     while low < high:
         middle = (low + high) // 2
-        enough = _least_bytes(tables, cycles[middle])[0] / machine.bytes_per_second <= cycles[middle] / machine.hertz
-        low, high = (low, middle) if enough else (middle + 1, high)
-    splits: list[TileSplit] = []
-    for limit in cycles[max(0, low - 1) : low + 1]:
-        least, dealt = _least_bytes(tables, limit)
-        if np.isfinite(least):
-            sizes = [count * tile + short * (size % tile) for count, short in dealt]
-            shares = [
-                one_share(machine, unit, product, axis, part) for unit, part in zip(units, sizes, strict=True) if part
-            ]
-            splits.append(_split(machine, product, axis, tile, shares))
-    return min(splits, key=lambda split: (split.seconds, split.joules))
+        low, high = (low, middle) if passes(middle) else (middle + 1, high)
+    ways = [dealing.least(moved, limits[at]) for at in sorted({max(first, low - 1), low})]
+    splits = [_dealt(machine, product, dealing, dealt) for least, dealt in ways if np.isfinite(least)]
+    return min(splits, key=lambda split: split.rank("time"))
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Cycles and bytes of a unit by whether the smaller last tile is in its share, and by how many others are."""
-
-    cycles: Numbers
-    moved: Numbers
-
-
-def _table(machine: UnitMachine, unit: SparseUnit, product: SparseProduct, axis: Axis, tile: int) -> _Table:
-    full, rest = divmod(product.size(axis), tile)
-    cycles, moved = np.full((2, full + 1), np.inf), np.full((2, full + 1), np.inf)
-    cycles[0, 0] = moved[0, 0] = 0.0
-    for short in range(2 if rest else 1):
-        for count in range(full + 1):
-            if count or short:
-                share = one_share(machine, unit, product, axis, count * tile + short * rest)
-                cycles[short, count], moved[short, count] = share.cycles, share.dram_bytes
-    return _Table(cycles, moved)
+def _cheapest(machine: UnitMachine, product: SparseProduct, axis: Axis, tiles: int, goal: Goal) -> TileSplit:
+    """The split of an axis of the least energy, or of the least energy times delay among those of some limits."""
+    dealing = tables_of(machine, takers(machine.units, product), product, axis, tiles)
+    limits = dealing.limits()
+    chosen = np.unique(np.linspace(dealing.first_enough(limits), len(limits) - 1, LIMITS).astype(int))
+    if goal == "energy" and not machine.idle_w:
+        chosen = chosen[-1:]
+    energies = [table.joules for table in dealing.tables]
+    ways = [dealing.least(energies, float(limits[at])) for at in chosen]
+    splits = [_dealt(machine, product, dealing, dealt) for least, dealt in ways if np.isfinite(least)]
+    return min(splits, key=lambda split: split.rank(goal))
 
 
-def _least_bytes(tables: Sequence[_Table], limit: float) -> tuple[float, list[tuple[int, int]]]:
-    """
-    The fewest bytes in which all tiles are dealt to units that end within so many cycles, and how: for each unit the
-    full tiles and whether it has the smaller one. Infinitely many where there is no way.
-    """
-    count = tables[0].cycles.shape[1]
-    least = np.full((2, count), np.inf)
-    least[0, 0] = 0.0
-    ways: list[npt.NDArray[np.int64]] = []
-    for table in tables:
-        moved = np.where(table.cycles <= limit, table.moved, np.inf)
-        plain, short = _joined(least[0], moved[0]), _joined(least[0], moved[1])
-        before = _joined(least[1], moved[0])
-        own = short[0] < before[0]
-        least = np.stack([plain[0], np.where(own, short[0], before[0])])
-        # the tiles of this unit, and behind them whether the smaller one is its own
-        ways.append(np.stack([plain[1], np.where(own, short[1] + count, before[1])]))
-    layer = int(bool(np.isfinite(tables[0].cycles[1]).any()))
-    left, dealt = count - 1, list[tuple[int, int]]()
-    total = float(least[layer, left])
-    for way in reversed(ways):
-        own, taken = divmod(int(way[layer, left]), count)
-        dealt.append((taken, own))
-        layer, left = layer - own, left - taken
-    return total, dealt[::-1]
+def _dealt(
+    machine: UnitMachine, product: SparseProduct, dealing: Dealing, dealt: Sequence[tuple[int, int]]
+) -> TileSplit:
+    """The split in which units have so many tiles, and the smaller one."""
+    axis, tile, rest = dealing.axis, dealing.tile, dealing.rest
+    sizes = zip(dealing.units, (count * tile + short * rest for count, short in dealt), strict=True)
+    return split_of(
+        machine, product, axis, tile, [one_share(machine, unit, product, axis, size) for unit, size in sizes if size]
+    )
 
 
-def _joined(least: Numbers, moved: Numbers) -> tuple[Numbers, npt.NDArray[np.int64]]:
-    """The fewest bytes by the number of tiles that units so far and this one have, and how many this one has."""
-    count = len(least)
-    before = np.arange(count)[:, None] - np.arange(count)[None, :]
-    sums = np.where(before >= 0, least[np.maximum(before, 0)] + moved[None, :], np.inf)
-    chosen = sums.argmin(axis=1)
-    return sums[np.arange(count), chosen], chosen
-
-
-def _split(
+def split_of(
     machine: UnitMachine, product: SparseProduct, axis: Axis | None, tile: int, shares: Sequence[UnitShare]
 ) -> TileSplit:
+    """A product in given shares: the time of the last unit, or of all bytes."""
     ends = max(share.cycles for share in shares) / machine.hertz
     seconds = max(ends, sum(share.dram_bytes for share in shares) / machine.bytes_per_second)
     joules = sum(share.joules for share in shares) + machine.idle_w * seconds

@@ -21,6 +21,8 @@ from npuc.compiler.analysis.hetero.product import INDEX_BYTES, SparseProduct
 
 SUM_BYTES = 4
 """Of a sum in a buffer: 32 bits."""
+FITS = 1 + 1e-12
+"""What just fits a buffer does so, however its bytes are rounded."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,15 @@ class UnitTraffic:
     def total(self) -> float:
         """All of them."""
         return self.a + self.b + self.c + self.spilled
+
+    @property
+    def written(self) -> float:
+        """Of these the bytes that are written: C, and partial sums once."""
+        return self.c + self.spilled / 2
+
+    def times(self, batch: int) -> UnitTraffic:
+        """The traffic of so many products."""
+        return UnitTraffic(self.a * batch, self.b * batch, self.c * batch, self.spilled * batch)
 
 
 def unit_traffic(kind: UnitKind, product: SparseProduct, formats: FormatPair, buffer_bytes: int) -> UnitTraffic:
@@ -64,7 +75,7 @@ def _ways(product: SparseProduct, a: float, b: float, buffer_bytes: int) -> Iter
 
 def _passes(lines: int, size: float, buffer_bytes: int) -> float:
     """How often the other operand passes by where lines of one stay, as many as fit; infinitely where none does."""
-    fit = floor(buffer_bytes / (size / lines))
+    fit = floor(buffer_bytes / (size / lines) * FITS)
     return ceil(lines / fit) if fit else inf
 
 

@@ -13,7 +13,7 @@ values a product.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isqrt
 
@@ -56,13 +56,18 @@ class SparseUnit:
 
 @dataclass(frozen=True)
 class UnitMachine:
-    """Units of one clock that share a DRAM: `bytes_per_second` is that of all of them together."""
+    """
+    Units of one clock that share a DRAM: `bytes_per_second` is that of all of them together.
+
+    `priced`: energies are known; where they are not, they are 0 and say nothing.
+    """
 
     name: str
     units: tuple[SparseUnit, ...]
     hertz: float
     bytes_per_second: float
     dram_pj_per_byte: float
+    priced: bool = True
 
     @property
     def idle_w(self) -> float:
@@ -126,8 +131,9 @@ def unit_cost(unit: SparseUnit, product: SparseProduct) -> UnitCost:
 
 
 def _cost(unit: SparseUnit, product: SparseProduct, formats: FormatPair) -> UnitCost:
-    work = unit_work(unit.kind, product, formats, unit.pes)
-    traffic = unit_traffic(unit.kind, product, formats, unit.buffer_bytes)
+    one = product if product.batch == 1 else replace(product, batch=1)
+    work = unit_work(unit.kind, one, formats, unit.pes).times(product.batch)
+    traffic = unit_traffic(unit.kind, one, formats, unit.buffer_bytes).times(product.batch)
     buffer_bytes = _buffer_bytes(unit, product, work) + traffic.total
     operations = float(work.multiplications) + work.merges
     return UnitCost(

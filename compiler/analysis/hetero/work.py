@@ -37,6 +37,16 @@ class UnitWork:
     longest: float
     deviation: float
 
+    def times(self, batch: int) -> UnitWork:
+        """The work of so many products of independent masks, one after the other."""
+        return UnitWork(
+            self.multiplications * batch,
+            self.merges * batch,
+            self.steps * batch,
+            self.longest * batch,
+            self.deviation * sqrt(batch),
+        )
+
 
 def unit_work(kind: UnitKind, product: SparseProduct, formats: FormatPair, pes: int) -> UnitWork:
     """The work of a unit with so many elements, on operands in formats that it takes."""

@@ -12,7 +12,7 @@ from npuc.backends.registry import get_backend
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, Options
-from npuc.compiler.driver.devices import tell_network
+from npuc.compiler.driver.devices import tell_network, tell_units
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
 from npuc.compiler.driver.passes import passes_by_hand, read_pipeline
 from npuc.compiler.driver.precision import precision_passes
@@ -59,6 +59,7 @@ def passes_of(
         check_shared(options, machine)
         passes = read_pipeline(",".join(with_asked([str(one) for one in passes], options, machine)), available)
         tell_network(module, passes, machine)
+        tell_units(module, passes, machine)
     types = precision_passes(module, passes, None, options.precision, [])
     return AskedPasses([*types, *passes], said=bool(types) or asks_passes(options), told_of=told_of)
 

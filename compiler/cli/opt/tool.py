@@ -31,7 +31,7 @@ from npuc.compiler.core.selection import keep_layers
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.texts import decoded
 from npuc.compiler.core.verify import SourceTexts, verify_module
-from npuc.compiler.driver.devices import without_loss
+from npuc.compiler.driver.devices import stamp_machine_units, without_loss
 from npuc.compiler.driver.machine import stamp_target
 from npuc.compiler.driver.options import options_of
 from npuc.compiler.driver.passes import (
@@ -141,7 +141,7 @@ class OptTool(xDSLOptMain):
         for warning in warnings_of(unread_in_target(options.overrides)):
             self._warn(warning)
         stamp_target(module, machine, model.name, scheduled=False)
-        if TARGET not in module.attributes:
+        if not stamp_machine_units(module, machine) and TARGET not in module.attributes:
             stamp_target(module, machine, model.name)  # says which key is missing
         return module
 

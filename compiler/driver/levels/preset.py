@@ -30,7 +30,7 @@ class State:
     scheduled: int
     unscheduled: int
     mapped: bool = False
-    """Whether a contraction has a mapping, which says what runs."""
+    """Whether a contraction has a mapping or units, which say what runs."""
 
 
 def state_of(module: ModuleOp) -> State:
@@ -40,7 +40,7 @@ def state_of(module: ModuleOp) -> State:
     for op in module.walk():
         if isinstance(op, ContractOp):
             done = op.schedule_attr is not None
-            mapped = mapped or op.mapping_attr is not None
+            mapped = mapped or op.mapping_attr is not None or op.units_attr is not None
             scheduled, unscheduled = scheduled + done, unscheduled + (not done)
         elif op.name.startswith("train."):
             has_train = True

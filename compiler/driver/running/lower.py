@@ -16,7 +16,7 @@ from npuc.compiler.analysis.machine.facts import TARGET
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import Options, Say
 from npuc.compiler.core.plugins import PassFactory
-from npuc.compiler.driver.devices import check_homogeneous, check_network, parallel_passes, tell_network
+from npuc.compiler.driver.devices import check_homogeneous, check_network, parallel_passes, tell_network, tell_units
 from npuc.compiler.driver.levels.asked import (
     ASKED,
     asks_passes,
@@ -89,6 +89,7 @@ def lowered_source(
         watch.plan(list(passes))
         told_of, each = {*passes_by_hand(options), *ASKED}, options.verify_each
         tell_network(module, passes, machine)
+        tell_units(module, passes, machine)
         run_pipeline(module, passes, make_context(), sources, verify_each=each, watch=watch, told_of=told_of)
 
     if asked:
@@ -146,6 +147,7 @@ def passes_for(source: Source | None, module: ModuleOp, options: Options, level:
         steps = [options.pipeline]
     passes = read_pipeline(",".join(steps), available)
     tell_network(module, passes, machine)
+    tell_units(module, passes, machine)
     first = canonical_passes(module, options, level)
     return [*first, *types_of_run(source, module, passes, options), *passes]
 

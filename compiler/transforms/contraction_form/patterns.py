@@ -17,8 +17,8 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def is_settled(op: ContractOp) -> bool:
-    """Whether a contraction has what is of one form of it: a schedule, residents, a mapping, others in turn with it."""
-    attrs = (op.schedule_attr, op.resident_attr, op.mapping_attr)
+    """Whether a contraction has what is of one form of it: a schedule, residents, a mapping, units, others in turn."""
+    attrs = (op.schedule_attr, op.resident_attr, op.mapping_attr, op.units_attr)
     return any(attr is not None for attr in attrs) or isinstance(op.parent_op(), InterleaveOp)
 
 

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency, SameMemory
 from npuc.dialects.outside import operation_of_kind
@@ -54,7 +55,8 @@ def uses_through_views(value: SSAValue) -> Iterator[tuple[Operation, int]]:
 
 
 def refuse_residents(module: ModuleOp, name: str) -> None:
-    """Raise, at its place, for an operation with resident tensors, which the pass of that name does not support."""
+    """Raise, at its place, for resident tensors or units, which the pass of that name does not support."""
+    refuse_units(module, name)
     for op in module.walk():
         if isinstance(op, HasResidency) and op.resident.names:
             raise UsageError(

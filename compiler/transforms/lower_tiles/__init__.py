@@ -36,6 +36,7 @@ from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.lower_tiles.patterns import ContractToTiles, ForgetResidency, InterleaveToStreams
 from npuc.compiler.transforms.named_pattern import sweep
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.dialects.npu import GroupOp
 
 
@@ -52,6 +53,7 @@ class LowerTilesPass(ModulePass):
     EXAMPLE: ClassVar = 'lower-to-npu,tile{steps="m:16"},lower-tiles'
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_units(op, self.name)
         group = next((inner for inner in op.walk() if isinstance(inner, GroupOp)), None)
         if group is not None:
             raise SourceError(

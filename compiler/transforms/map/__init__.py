@@ -21,6 +21,7 @@ from npuc.compiler.analysis.mapping.named.templates import template_named
 from npuc.compiler.transforms.map.patterns import FORMS, MapByName
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.pins import contracts_of
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 
 
@@ -48,6 +49,7 @@ class MapPass(ModulePass):
             raise ValueError(f"num-pes is {self.num_pes}, expected at least 1")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_units(op, self.name)
         wanting = [contract for contract in contracts_of(op, self.only) if contract.mapping_attr is None]
         if not wanting and remark_no_contractions(self, op, self.only):
             remark_idle(self, "all contractions have mappings")

@@ -39,6 +39,7 @@ from npuc.compiler.transforms.nm_recipe.pruned import Pruning, prune_operand, pu
 from npuc.compiler.transforms.quantize.formats import WEIGHTS
 from npuc.compiler.transforms.quantize.operands import Kinds, grouping_axis, is_wide
 from npuc.compiler.transforms.quantize.patterns import is_free
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.compiler.transforms.step_number import step_number
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
 from npuc.dialects.npu import ContractOp
@@ -98,6 +99,7 @@ class NmRecipePass(ModulePass):
             raise ValueError(f"strength is {self.strength}, expected at least 0")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_units(op, self.name)
         if remark_no_contractions(self, op, self.only) and not sum(map(self._prune, training_functions(op))):
             remark_idle(self, "no product reads weights of floats whose layer has a forward product")
 

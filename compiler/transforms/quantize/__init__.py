@@ -35,6 +35,7 @@ from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.quantize.formats import FAST, GRADIENTS, KINDS, Conversion, formats_of
 from npuc.compiler.transforms.quantize.operands import Kinds, grouping_axis, is_wide, layers_in_order
 from npuc.compiler.transforms.quantize.patterns import Converted, convert, is_free
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.compiler.transforms.step_number import step_number
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions, remark_unused
 from npuc.dialects.blockfloat import BlockFloatType
@@ -94,6 +95,7 @@ class QuantizePass(ModulePass):
             raise ValueError(f"seed is {self.seed}, expected 0 to {(1 << 31) - 1:,}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_units(op, self.name)
         if not remark_no_contractions(self, op, self.only):
             return
         found = False

@@ -76,14 +76,14 @@ class SchedulePass(ModulePass):
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
     def _wanted(self, module: ModuleOp) -> Iterator[Operation]:
-        """The contractions without a schedule, and those that run round-robin where one has none."""
+        """The contractions without a schedule or units, and those that run round-robin where one has none."""
         for op in module.walk():
             if self.only is not None and not fnmatchcase(layer_of(op), self.only):
                 continue
             if isinstance(op, InterleaveOp):
                 if any(contract.schedule_attr is None for contract in op.contracts):
                     yield op
-            elif isinstance(op, ContractOp) and op.schedule_attr is None:
+            elif isinstance(op, ContractOp) and op.schedule_attr is None and op.units_attr is None:
                 if not isinstance(op.parent_op(), InterleaveOp):
                     yield op
 

@@ -35,6 +35,7 @@ from npuc.compiler.transforms.lower_to_npu.work import LowerMove, LowerVector, L
 from npuc.compiler.transforms.named_pattern import sweep
 from npuc.compiler.transforms.quantize.formats import WEIGHTS
 from npuc.compiler.transforms.quantize.operands import Kinds, grouping_axis
+from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.compiler.transforms.sparsify.rules import (
     AS_IS,
     BLOCKWISE,
@@ -81,6 +82,7 @@ class SparsifyPass(ModulePass):
             raise ValueError(f"seed is {self.seed}, expected 0 to {(1 << 31) - 1:,}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        refuse_units(op, self.name)
         if not remark_no_contractions(self, op, None):
             return
         rules, found, used = parse_rules(self.rules), 0, set[str]()

@@ -88,7 +88,13 @@ class Effect(NamedTuple):
     spm: int = 512
 
 
+UNITS = '"a dense 2 8; b dense 3 8"'
 EFFECTS = {
+    "assign-units mode": Effect("mode=assign", NPU, f"units={UNITS}"),
+    "assign-units objective": Effect("objective=energy", f"{TARGET % (4096, ENERGIES)},{NPU}", f"units={UNITS}"),
+    "assign-units tiles": Effect("tiles=3", NPU, f"units={UNITS}"),
+    "assign-units units": Effect(f"units={UNITS}", NPU, instead='units="a dense 2 8"'),
+    "assign-units only": Effect("only=logits", NPU, f"units={UNITS}"),
     "contraction-form form": Effect("form=ttgt", NPU, instead="form=native", network=CONTRACTIONS),
     "contraction-form only": Effect("only=g", NPU, "form=native", network=CONTRACTIONS),
     "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
