@@ -37,7 +37,10 @@ MANTISSA_BITS = "mantissa_bits"
 """The fact of a target that says how many bits of either mantissa a multiplier takes at a time."""
 BYTE = 8
 PARTS = 1024
-"""The average bits of an element of a sparse tensor are rounded up to one part in so many: sums of floats are exact."""
+"""
+The average bits of an element of a sparse tensor are rounded up to one part in so many: widths of all operands are then
+whole numbers of few parts of a bit, in which searches count exactly (`analysis/nest/elements.py`).
+"""
 Width: TypeAlias = int
 """
 Bits of an element, or a sum of such: an integer, or of blocks and sparse tensors a `Fraction`, which counts as one.

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler import compile_source
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.table import Energy
@@ -113,3 +114,24 @@ def test_parts_are_the_fewest_of_which_all_are_whole(widths: list[Fraction]) -> 
     assert all(isinstance(width, int) for width in whole)
     assert [in_bits(width, bits.parts) for width in whole] == widths
     assert gcd(*whole, bits.parts) == 1
+
+
+NETWORK = """
+network net(batch = 18) {
+  input  x: f32[batch, 60]
+  labels y: i32[batch]
+  h = relu(linear(x, 45))
+  loss cross_entropy(linear(h, 10), y)
+  optimizer sgd(lr = 0.1)
+}
+"""
+
+
+@pytest.mark.parametrize("group", [3, 5, 7])
+@pytest.mark.parametrize("objective", ["time", "energy"])
+def test_groups_that_are_no_power_of_two_compile(group: int, objective: str) -> None:
+    """Blocks of 3, 5 and 7 elements, whose bits are no fractions of a power of two, in whole programs."""
+    report = compile_source(
+        NETWORK, "dsl", backend="cycle", hardware="igo-small", quantize=f"bfp<4, {group}, 3>", objective=objective
+    )
+    assert report.totals.cycles is not None and report.totals.cycles > 0

@@ -1,11 +1,14 @@
 """The window of TensorDash against a simulator in plain Python, and what is expected of it by density."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.sparsity import tensordash
+from npuc.compiler.analysis.sparsity.factor import WorkFactor, sampled
 from npuc.compiler.analysis.sparsity.masks import pair_rows, random_mask
 from npuc.compiler.analysis.sparsity.window import count_cycles, levels, places
 from npuc.compiler.core.errors import UsageError
@@ -123,3 +126,36 @@ def test_refused(one: float, other: float, lanes: int, depth: int) -> None:
         tensordash.work_factor(one, other, lanes, depth)
     with pytest.raises(UsageError, match="expected"):
         count_cycles(np.ones((2, 3), np.bool_))
+
+
+@pytest.mark.parametrize("point", [1, 20, 37, 63])
+def test_points_of_the_file_are_those_that_are_simulated(point: int) -> None:
+    """Each point as it is simulated again."""
+    density = point / tensordash.GRID
+    own = tensordash.simulated(point, *tensordash.PUBLISHED)
+    found = tensordash.work_factor(density, 1.0)
+    assert (found.mean, found.spread, found.error) == pytest.approx((own.mean, own.spread, own.error), rel=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.3047, 0.5078, 0.758])
+def test_between_points_the_error_is_the_stated_one(density: float) -> None:
+    """Half way between points, on other masks of other seeds, within four standard errors and the line's."""
+    masks = random_mask((400, 1, tensordash.LENGTH, 16), density, 77)
+    shares = count_cycles(masks, 3) / tensordash.LENGTH
+    own = sampled(shares, density)
+    found = tensordash.work_factor(density, 1.0)
+    assert abs(found.mean - own.mean) <= 4 * own.error + 4 * (found.error - tensordash.INTERPOLATION_ERROR) + (
+        tensordash.INTERPOLATION_ERROR
+    )
+
+
+def test_the_file_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shared(point: int, *_: int) -> WorkFactor:
+        return WorkFactor(point / 64, 0.5, 0.25)
+
+    monkeypatch.setattr(tensordash, "simulated", shared)
+    tensordash.write_points(tmp_path / "points.csv")
+    title, header, *lines = (tmp_path / "points.csv").read_text().splitlines()
+    assert title.startswith("# cycles over dense cycles")
+    assert (header, lines[32]) == ("point,mean,spread,error", "32,0.5,0.5,0.25")
+    assert len(lines) == tensordash.GRID + 1
