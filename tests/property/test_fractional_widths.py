@@ -134,4 +134,5 @@ def test_groups_that_are_no_power_of_two_compile(group: int, objective: str) -> 
     report = compile_source(
         NETWORK, "dsl", backend="cycle", hardware="igo-small", quantize=f"bfp<4, {group}, 3>", objective=objective
     )
-    assert report.totals.cycles is not None and report.totals.cycles > 0
+    cycles = report.totals.cycles
+    assert cycles
