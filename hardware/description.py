@@ -11,6 +11,8 @@ from npuc.compiler.core.errors import UsageError, either
 from npuc.compiler.core.kinds import Scalar, Value
 from npuc.compiler.report import HardwareDict
 from npuc.hardware.derive import Derived, rule_value
+from npuc.hardware.level_keys import LEVELS
+from npuc.hardware.outer import READ, outer_facts
 from npuc.hardware.schema import KEYS
 from npuc.hardware.suggest import fitting
 from npuc.hardware.unit_rows import UNITS
@@ -154,7 +156,10 @@ def machine_target(hardware: Hardware, *, backend: str = "cycle") -> dict[str, S
     Names, and what each depends on, are in `npuc.compiler.analysis.machine.table`; `spm_bytes` is what a schedule may
     use (half of the SPM with double buffering). Raises `UsageError` for a missing key.
     """
-    return {"name": hardware.name, **facts_of(hardware, backend)}
+    facts, levels = facts_of(hardware, backend), outer_facts(hardware.values, hardware)
+    if levels:
+        hardware.reads.update((LEVELS, READ))
+    return {"name": hardware.name, **facts, **levels}
 
 
 def mapping_target(hardware: Hardware, *, mapped: bool = False) -> dict[str, Scalar]:

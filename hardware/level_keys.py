@@ -1,10 +1,11 @@
 """
 The key `memory.levels`, and other keys that say the same.
 
-Three levels have a part in the models. The last one that each element has for itself is MAESTRO's L1, the first one
+Three levels have a part in all models. The last one that each element has for itself is MAESTRO's L1, the first one
 that elements share is the scratchpad that feeds the array (MAESTRO's L2), and the one called DRAM is the memory beside
 the chip. What a level says of the latter two is what other keys say (`SAME`): a description has it in one place, or the
-same in both, and a loaded one has it in both.
+same in both, and a loaded one has it in both. Shared levels between the two are those in which schedules keep blocks
+(`outer.py`), unless they are not `managed`, as caches that replace lines by themselves.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from npuc.compiler.core.numbers import as_written
 
 LEVELS, OFF_CHIP = "memory.levels", "DRAM"
 NODE = "technology.node_nm"
-Part = Literal["local", "scratchpad", "dram"]
-"""What a level is to the models."""
+Part = Literal["local", "scratchpad", "kept", "dram"]
+"""What a level is to the models; in those that are `kept`, of which there may be several, schedules keep blocks."""
 Row = Mapping[str, Scalar]
 
 
@@ -79,6 +80,8 @@ def wrong_rows(rows: Sequence[Mapping[str, Entry]]) -> tuple[int, str] | None:
             return number, "shared: levels of single elements come first, those that elements share after them"
         if OFF_CHIP in names[:number]:
             return number, f"name: {OFF_CHIP} is the last level"
+        if "managed" in row and number not in between(rows):
+            return number, "managed: is said of levels between the scratchpad and DRAM"
     return None
 
 
@@ -93,6 +96,22 @@ def parts_of(rows: list[dict[str, Scalar]]) -> dict[Part, int]:
         else:
             found.setdefault("scratchpad", number)
     return found
+
+
+def between(rows: Sequence[Mapping[str, Entry]]) -> list[int]:
+    """The entries of levels that elements share between the scratchpad, the first of these, and DRAM."""
+    return [number for number, row in enumerate(rows) if row["shared"] and row["name"] != OFF_CHIP][1:]
+
+
+def outer_rows(rows: Sequence[Mapping[str, Entry]]) -> list[int]:
+    """The entries of levels outside of the scratchpad in which schedules keep blocks: all but those not `managed`."""
+    return [number for number in between(rows) if rows[number].get("managed", True)]
+
+
+def outer_names(values: Mapping[str, Value]) -> list[str]:
+    """The names of those levels, from the scratchpad outwards."""
+    rows = rows_of(values)
+    return [str(rows[number]["name"]) for number in outer_rows(rows)]
 
 
 def rows_of(values: Mapping[str, Value]) -> list[dict[str, Scalar]]:
@@ -185,5 +204,5 @@ def _differ(key: str, value: object, row: Row, field: str) -> str:
 
 
 def _in_order(row: Row) -> dict[str, Scalar]:
-    order = ("name", "kib", "gb_per_s", "pj_per_byte", "shared")
+    order = ("name", "kib", "gb_per_s", "pj_per_byte", "shared", "managed")
     return {field: row[field] for field in order if field in row}

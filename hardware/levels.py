@@ -12,7 +12,18 @@ from typing import cast
 
 from npuc.compiler.core.kinds import Scalar
 from npuc.hardware.description import Hardware
-from npuc.hardware.level_keys import IN_ELEMENTS, LEVELS, NODE, OFF_CHIP, SAME, Part, Row, in_units, parts_of
+from npuc.hardware.level_keys import (
+    IN_ELEMENTS,
+    LEVELS,
+    NODE,
+    OFF_CHIP,
+    SAME,
+    Part,
+    Row,
+    in_units,
+    outer_rows,
+    parts_of,
+)
 from npuc.hardware.technology import sram_area, sram_energy
 
 
@@ -42,7 +53,8 @@ def levels_of(hardware: Hardware) -> tuple[MemoryLevel, ...]:
     Without `memory.levels` they are those that other keys speak of: L1, L2 and DRAM.
     """
     rows = cast("list[dict[str, Scalar]]", hardware.get(LEVELS)) or list(_rows_of_keys(hardware))
-    part_of: dict[int, Part] = {number: part for part, number in parts_of(rows).items()}
+    part_of: dict[int, Part] = dict.fromkeys(outer_rows(rows), "kept")
+    part_of |= {number: part for part, number in parts_of(rows).items()}
     return tuple(_level(hardware, row, part_of.get(number)) for number, row in enumerate(rows))
 
 

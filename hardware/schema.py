@@ -78,7 +78,14 @@ _LEVEL = Rows(
 _GROUP = Rows({"tflops": Real(1e7), "gb_per_s": BANDWIDTH}, needed=("tflops", "gb_per_s"))
 
 _MEMORY = Rows(
-    {"name": Text(), "kib": Real(1 << 40), "gb_per_s": BANDWIDTH, "pj_per_byte": ENERGY, "shared": Flag()},
+    {
+        "name": Text(),
+        "kib": Real(1 << 40),
+        "gb_per_s": BANDWIDTH,
+        "pj_per_byte": ENERGY,
+        "shared": Flag(),
+        "managed": Flag(),
+    },
     needed=("name",),
     defaults={"shared": True},
     wrong_together=wrong_rows,

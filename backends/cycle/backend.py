@@ -18,6 +18,7 @@ from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.knobs import KNOBS, time_parts
+from npuc.backends.cycle.outer.refusals import check_alone, refuse_explain
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.refreshed import refresh_warnings, with_refreshes
 from npuc.backends.cycle.resident_values import residency_of, with_residency
@@ -121,6 +122,7 @@ class CycleBackend(Backend):
         """The operations of a layer over time, and the programs of its backward pass."""
         from npuc.backends.cycle.explain.answer import answer
 
+        refuse_explain(question.hardware)
         return answer(question)
 
     def check(self, hardware: Hardware) -> None:
@@ -250,6 +252,7 @@ def cycle_machine(hardware: Hardware) -> Machine:
             f"({'array.overlap' if machine.array.stages is not None else 'array.dataflow in-place'})",
             hint="--set memory.policy=explicit",
         )
+    check_alone(machine)
     if machine.policy == "lru" and machine.cores > 1:
         raise UsageError("memory.policy = 'lru' knows one core (array.cores)", hint="--set array.cores=1")
     return machine

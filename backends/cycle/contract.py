@@ -17,19 +17,30 @@ from npuc.backends.cycle.array_facts import array_facts, core_facts, pass_facts,
 from npuc.backends.cycle.certificates import certificate_facts
 from npuc.backends.cycle.facts import PoolFacts, TransposeFacts
 from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edge_bound, limit_of
+from npuc.backends.cycle.outer.moves import (
+    LevelMoves,
+    added_joules,
+    level_facts,
+    level_joules,
+    level_moves,
+    longest_transfer,
+)
+from npuc.backends.cycle.outer.rooms import check_levels, check_room, named_contraction
 from npuc.backends.cycle.pool import PoolShare
 from npuc.backends.operations import contraction_row
 from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
+from npuc.compiler.analysis.nest.bounds import Certificate
 from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
 from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.analysis.timing.double_buffer import pipeline
-from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, Partition, Scalar, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import TransferFacts, UnmovedFacts, columns
@@ -37,7 +48,6 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.shared import number_values
-from npuc.dialects.provenance import layer_of
 
 
 @dataclass(frozen=True)
@@ -55,6 +65,8 @@ class NestCost:
     spm_bytes: int
     energy_j: float | None
     native: Mapping[str, Scalar | list[Scalar]]
+    levels: LevelMoves
+    level_cycles: int = 0
 
     @property
     def limit(self) -> str:
@@ -62,7 +74,7 @@ class NestCost:
         stall = self.cycles - self.compute_cycles
         if is_edge_bound(self.edge_cycles, self.streamed_cycles, stall):
             return "edge"
-        return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles)
+        return limit_of(self.cycles, self.compute_cycles, self.transfer_cycles, self.level_cycles)
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,7 @@ def nest_cost(
         reuse,
         core_facts(nest, schedule, machine, widths, works, traffic.loaded, traffic.stored),
     )
+    levels = level_moves(nest, schedule, machine, widths)
     return NestCost(
         cycles=cycles,
         compute_cycles=timing.compute,
@@ -157,8 +170,13 @@ def nest_cost(
         spm_bytes=footprint_bytes(nest, schedule, widths) if peak is None else peak,
         energy_j=None
         if energy is None
-        else energy.joules(carried_passes((nest,), machine.array), spm_read + spm_written, read + written),
+        else added_joules(
+            energy.joules(carried_passes((nest,), machine.array), spm_read + spm_written, read + written),
+            level_joules(levels, machine),
+        ),
         native=native,
+        levels=levels,
+        level_cycles=longest_transfer(levels, machine),
     )
 
 
@@ -175,7 +193,9 @@ def _traffic(
     The traffic of a nest, with explicit transposes of the tensors `turned` (in bits) where the machine needs them.
     """
     moves = core_traffic(nest, schedule, machine.multicast, machine.reduction)
-    moved = moves.channel if share is None else dict(share.tensors)
+    outer = views_of(schedule, machine)[-1]
+    far = core_traffic(nest, outer.schedule, outer.machine.multicast, outer.machine.reduction)
+    moved = far.channel if share is None else dict(share.tensors)
     tensors = {name: TensorBytes(*both) for name, both in bytes_by_tensor(nest, moved, widths).items()}
     unmoved = sum(tensors[name].read_bytes + tensors[name].write_bytes for name in resident)
     tensors |= dict.fromkeys(resident, TensorBytes(0, 0))
@@ -184,7 +204,7 @@ def _traffic(
             size = whole_bytes(bits)
             tensors[name] = TensorBytes(tensors[name].read_bytes + size, tensors[name].write_bytes + size)
     found = _Traffic(tensors, unmoved, [], [])
-    if not schedule.core_depth:
+    if not schedule.core_depth and not machine.levels:
         return replace(found, loaded=[found.read], stored=[found.written])
     of_cores = [bytes_by_tensor(nest, rows, widths).values() for rows in moves.moved]
     loaded = [sum(read for read, _ in rows) for rows in of_cores]
@@ -221,22 +241,30 @@ def contract_row(
     """
     if op.schedule_attr is None:
         raise UsageError(
-            f"{_named(op)} has no schedule, which the backend 'cycle' needs",
+            f"{named_contraction(op)} has no schedule, which the backend 'cycle' needs",
             location=location_of(op),
             hint="end the pipeline with the pass 'schedule', or write loops on the contraction",
         )
     nest, schedule = op.nest, op.schedule
+    check_levels(op, machine)
     widths = contract_widths(op, machine)
     resident = unmoved_tensors(op)
     cost = nest_cost(nest, schedule, machine, widths, tile_loaded=tile_loaded, share=share, resident=resident)
     if share is None:
-        _check_room(op, cost, machine)
-    values, moved = number_values([op.operands]), cost.read + cost.written
-    certified = joint_certificate((nest,), values, machine.bounding_spm, (widths.without(nest, resident),), moved)
+        check_room(op, cost.spm_bytes, machine)
+    values = number_values([op.operands])
+
+    def certify(seen: Machine, moved: int) -> Certificate:
+        """The certificate of what moves to a memory of blocks, as a machine sees it."""
+        return joint_certificate((nest,), values, seen.bounding_spm, (widths.without(nest, resident),), moved)
+
+    outermost = views_of(schedule, machine)[-1].machine
+    certified = certify(outermost, cost.read + cost.written)
     if share is not None:
         certified = certified.without_traffic(share.found)
     own = max(0, certified.bound - (0 if share is None else share.early))
-    bound = cycles_lower_bound_of((nest,), own, machine)
+    levels = level_facts(cost.levels, machine, lambda seen, moved: certify(seen, moved).bound)
+    bound = cycles_lower_bound_of((nest,), own, machine, levels)
     return contraction_row(
         op,
         index,
@@ -256,30 +284,8 @@ def contract_row(
         lower_bound_seconds=machine.seconds(bound),
         schedule=schedule_row(nest, schedule),
         tensors=cost.tensors,
-        native={**cost.native, **columns(certificate_facts(certified), sparse_facts((op,), machine))},
+        native={**cost.native, **columns(certificate_facts(certified), sparse_facts((op,), machine), levels)},
     )
-
-
-def _named(op: ContractOp) -> str:
-    layer = layer_of(op)
-    return f"the contraction of layer {layer}" if layer else "a contraction"
-
-
-def _check_room(op: ContractOp, cost: NestCost, machine: Machine) -> None:
-    needed = max(cost.spm_bytes, op.schedule.spm or 0)
-    if needed > machine.spm_bytes:
-        raise CapacityError(
-            f"the schedule of {_named(op)} takes {needed:,} bytes of SPM, a schedule may use {machine.spm_bytes:,}",
-            location=location_of(op),
-            hint="smaller steps, less to keep, or a larger memory.spm_kib",
-        )
-    cores = core_count(op.nest, op.schedule)
-    if cores > machine.cores:
-        raise CapacityError(
-            f"the schedule of {_named(op)} takes {cores:,} cores, the machine has {machine.cores:,}",
-            location=location_of(op),
-            hint=f"larger steps over cores, or array.cores={cores}",
-        )
 
 
 @lru_cache(maxsize=8192)

@@ -23,6 +23,7 @@ from npuc.backends.operations import contraction_row
 from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor
@@ -75,6 +76,13 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             f"{_named(op)}: one has no schedule, which the backend 'cycle' needs",
             location=location_of(op),
             hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
+        )
+    if machine.levels:
+        names = ", ".join(level_names(machine))
+        raise UsageError(
+            f"{_named(op)}: memory between SPM and DRAM ({names}) has no price for contractions in turn",
+            location=location_of(op),
+            hint="leave out interleave{mode=zip}; one nest of both (mode=fused) has one",
         )
     together = op.round_robin
     widths = tuple(contract_widths(contract, machine) for contract in op.contracts)

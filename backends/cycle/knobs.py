@@ -27,7 +27,7 @@ def time_parts(row: OpRow) -> Parts:
     Array and DRAM channel work at the same time. Where the channel sets the time, it takes as long as it transfers, and
     what is left is latency. Elsewhere the array's cycles are those of its MACs at the peak, those in which it fills and
     drains, those in which it waits for its edge, and the rest, in which it streams with some of its elements idle; all
-    others wait for data.
+    others wait for data: for DRAM, or for a level on the chip where that sets the time.
     """
     work, stall = row.compute_cycles, row.stall_cycles
     if row.kind == "comm" or work is None or stall is None or not row.cycles:
@@ -36,7 +36,7 @@ def time_parts(row: OpRow) -> Parts:
     if row.limit == "dram":
         transfer = row.cycles if channel is None else min(channel.transfer_cycles, row.cycles)
         return shares_of_time(row, {"dram": transfer, "latency": row.cycles - transfer})
-    waits: Cause = "latency" if row.limit == "latency" else "dram"
+    waits: Cause = "latency" if row.limit == "latency" else "waits" if row.limit == "level" else "dram"
     if row.kind != "matrix":
         return shares_of_time(row, {"vector": work, waits: stall})
     macs = min(work, (row.utilization or 0.0) * row.cycles)

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import at_level
 from npuc.compiler.analysis.machine.stationary import time_passes
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.levels import LevelFacts
 from npuc.compiler.report.sections import EdgeFacts, TransferFacts
 from npuc.dialects.npu.nest import Nest
 
@@ -16,6 +18,7 @@ IDLE = 0.1
 WHY = {
     "compute": "the compute unit sets the time, data comes early enough",
     "dram": "the DRAM channel sets the time, the compute unit waits for data",
+    "level": "a memory between scratchpads and DRAM sets the time, the compute unit waits for data",
     "edge": "folds are shorter than what crosses the array's edge beside them: operands in, or sums out",
     "latency": "neither is busy all the time: they wait for each other",
 }
@@ -34,22 +37,33 @@ def is_edge_bound(edge: int, streamed: int, stall: int) -> bool:
     return edge > max(streamed, stall)
 
 
-def limit_of(cycles: int, compute: int, transfer: int) -> str:
-    """What bounds a time: the array ("compute"), the DRAM channel ("dram"), or neither ("latency")."""
-    if cycles - max(compute, transfer) > IDLE * cycles:
+def limit_of(cycles: int, compute: int, transfer: int, inner: int = 0) -> str:
+    """
+    What bounds a time: the array ("compute"), the DRAM channel ("dram"), or neither ("latency"); "level" where it is
+    the bandwidth of a memory between SPM and DRAM, whose transfers take `inner` cycles.
+    """
+    if cycles - max(compute, transfer, inner) > IDLE * cycles:
         return "latency"
+    if inner > max(compute, transfer):
+        return "level"
     return "compute" if compute >= transfer else "dram"
 
 
-def cycles_lower_bound_of(nests: Sequence[Nest], least_bytes: int, machine: Machine) -> int:
+def cycles_lower_bound_of(
+    nests: Sequence[Nest], least_bytes: int, machine: Machine, levels: LevelFacts | None = None
+) -> int:
     """
     A lower bound of the cycles of contractions over all schedules: the largest of the least bytes over the channel, of
     all passes of MACs over all processing elements, and of the busiest array's whole folds or transfers across its
-    edge.
+    edge; with further `levels` on the chip also the least bytes of each over its bandwidth.
     """
     passes = sum(time_passes(nest, machine.array) for nest in nests)
     array = busy_cycles_lower_bound(nests, machine.array, machine.cores)
-    return max(machine.transfer_cycles(least_bytes), -(-passes // machine.elements), array)
+    inner = 0
+    if levels is not None:
+        pairs = zip(machine.levels, levels.level_bound_bytes, strict=True)
+        inner = max(at_level(machine, number).transfer_cycles(least) for number, (_, least) in enumerate(pairs))
+    return max(machine.transfer_cycles(least_bytes), inner, -(-passes // machine.elements), array)
 
 
 def edge_facts(groups: int, busiest: Compute, array: Array) -> EdgeFacts | None:

@@ -4,12 +4,14 @@ Rows of operations without matrix work: vector work, moves, windows as matrices.
 Each runs by itself, in series with the matrix work, and streams through SPM: its operands are read from DRAM once, or
 reread where it needs them twice and they are not resident in between, and its results are written once
 (`analysis/timing/vector_traffic.py`). With double buffering the vector unit works while data moves, so the time is the
-larger of ops / lanes and the transfer; without it their sum. A resident operand is not read at all.
+larger of ops / lanes and the transfer; without it their sum. A resident operand is not read at all. Where there are
+memories between SPM and DRAM all bytes pass through them, and nothing stays there.
 """
 
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.facts import RereadFacts, StreamFacts
+from npuc.backends.cycle.outer.moves import added_joules, level_facts, level_joules, longest_transfer, streamed_moves
 from npuc.backends.operations import identity_of
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.timing.epilogue import stream_cycles, vector_cycles
@@ -42,7 +44,9 @@ def stream_row(op: Operation, machine: Machine, index: int, reserved: int = 0) -
     cycles = stream_cycles(ops, read + written, machine)
     # Through SPM: once in and out by DMA, and for vector work once more by the unit, which also accesses residents.
     through = (read + written) * (2 if vector else 1) + not_moved
-    bound = max(work, transfer)
+    levels = streamed_moves(read, written, machine)
+    slow = longest_transfer(levels, machine)
+    bound = max(work, transfer, slow)
     reread = None
     if moving.reread:
         twice = sum(moving.reread.values())
@@ -60,8 +64,10 @@ def stream_row(op: Operation, machine: Machine, index: int, reserved: int = 0) -
         utilization=0.0,
         dram_read_bytes=read,
         dram_write_bytes=written,
-        energy_j=None if machine.energy is None else machine.energy.joules(0, through, read + written),
-        limit="compute" if work > transfer else "dram",
+        energy_j=None
+        if machine.energy is None
+        else added_joules(machine.energy.joules(0, through, read + written), level_joules(levels, machine)),
+        limit="level" if slow > max(work, transfer) else "compute" if work > transfer else "dram",
         lower_bound_bytes=read + written,
         lower_bound_seconds=machine.seconds(bound),
         tensors=tensors,
@@ -70,6 +76,7 @@ def stream_row(op: Operation, machine: Machine, index: int, reserved: int = 0) -
             TransferFacts(transfer_cycles=transfer, spm_bytes_moved=through),
             UnmovedFacts(not_moved_bytes=not_moved) if unmoved else None,
             reread,
+            level_facts(levels, machine, lambda _, moved: moved),
         ),
     )
 

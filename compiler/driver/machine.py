@@ -75,11 +75,21 @@ def machine_in(module: ModuleOp) -> Hardware | None:
     from npuc.compiler.analysis.machine.facts import TARGET, facts_in, machine_of
     from npuc.compiler.analysis.machine.table import TABLE
     from npuc.compiler.core.kinds import Value
+    from npuc.dialects.npu.loops import SCRATCHPAD
 
-    if machine_of(module) is None:
+    machine = machine_of(module)
+    if machine is None:
         return None
     facts = facts_in(cast("DictionaryAttr", module.attributes[TARGET]))
     values: dict[str, Value] = {row.note.path: facts[row.name] for row in TABLE if row.name in facts}
     halves = 2 if facts.get("double_buffer", True) else 1
     values["memory.spm_kib"] = cast("int", facts["spm_bytes"]) * halves / 1024
+    outer = machine.levels
+    if outer:
+        rows = [
+            {"name": one.name, "kib": one.size * halves / 1024, "gb_per_s": one.gb_per_s}
+            | ({} if one.pj_per_byte is None else {"pj_per_byte": one.pj_per_byte})
+            for one in outer
+        ]
+        values["memory.levels"] = cast("Value", [{"name": SCRATCHPAD}, *rows, {"name": "DRAM"}])
     return load_hardware({"name": facts.get("name", "custom"), **values})

@@ -9,7 +9,8 @@ from npuc.backends.base import Backend
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.report import Report
 from npuc.hardware import Hardware
-from npuc.hardware.level_keys import LEVELS, SAME, parts_of, rows_of
+from npuc.hardware.level_keys import LEVELS, SAME, outer_rows, parts_of, rows_of
+from npuc.hardware.outer import READ
 
 ACCUMULATOR = "array.accumulator_bits"
 """The key on which sums of a program that is executed depend."""
@@ -85,12 +86,14 @@ def _unread_levels(scored: Sequence[tuple[Backend, Hardware]]) -> dict[str, str]
     """The levels of which no backend reads anything, neither as a level nor by the keys that say the same."""
     rows = rows_of(scored[0][1].values)
     part_of = {number: part for part, number in parts_of(rows).items()}
-    found: dict[str, str] = {}
+    outer, found = outer_rows(rows), dict[str, str]()
     for number, row in enumerate(rows):
         part = part_of.get(number)
         keys = {same.key for same in SAME if same.part == part and same.field in row}
         if part in ("local", "scratchpad"):
             keys.add(LEVELS)
+        elif number in outer:
+            keys.add(READ)
         if not any(keys & machine.reads for _, machine in scored):
             names = " and ".join(f"'{model.name}'" for model, _ in scored)
             said = "the backend" if len(scored) == 1 else "none of the backends"

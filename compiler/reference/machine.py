@@ -75,7 +75,7 @@ class LevelSees(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """the level"""
     part: str | None
-    """what it is to the models: `local` (in each element), `scratchpad`, `dram`; null: no model has it"""
+    """what it is to the models: `local` (in each element), `scratchpad`, `kept` (by schedules), `dram`; null: none"""
     count: int | None
     """how many the chip has"""
     bytes: int | None

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
 
 HEADS = ("backend", "peak\nOP/s", "ridge\nOP/B", "memory\nGB/s", "memory\nB/cycle", "MACs\n/cycle", "on chip", "as")
 LEVEL_HEADS = ("level", "memories", "each", "GB/s\neach", "pJ/B", "mm2", "is")
-PARTS = {"local": "in each element: L1 of maestro", "scratchpad": "feeds the array: L2 of maestro", "dram": "off chip"}
+PARTS = {
+    "local": "in each element: L1 of maestro",
+    "scratchpad": "feeds the array: L2 of maestro",
+    "kept": "keeps blocks of schedules of cycle",
+    "dram": "off chip",
+}
 RANKS = {4: 1, 5: 2, 6: 3, 7: 4}
 ORIGINS = {OVERRIDDEN: "given: ", DEFAULT: "default: ", DERIVED: "follows: "}
 
@@ -85,7 +90,7 @@ def _level_cells(level: LevelSees) -> list[str]:
         number(level.gb_per_s),
         number(level.pj_per_byte),
         number(level.area_mm2),
-        PARTS.get(level.part or "", "in no model yet"),
+        PARTS.get(level.part or "", "in no model"),
     ]
 
 

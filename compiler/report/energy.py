@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from npuc.compiler.report.layers import passes_of
+from npuc.compiler.report.levels import LevelFacts
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import RefreshFacts
 
@@ -78,7 +79,8 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -
     A row with its energy by component, of its `own` ones.
 
     MACs, vector work and DRAM traffic are counted; what is left of the energy is that of the scratchpad and of the
-    wires between it and the array's edges, which carry the same bytes. Refreshes are of the scratchpad alone.
+    wires between it and the array's edges, which carry the same bytes. Refreshes are of the scratchpad alone, and
+    accesses of further memories on the chip count as its own.
     """
     parts: dict[str, float | None] = dict.fromkeys(COMPONENTS)
     powers = [power for power in prices.idle_w.values() if power is not None]
@@ -93,11 +95,13 @@ def _with_parts(row: OpRow, energy: float, prices: Prices, own: Sequence[str]) -
     parts["dram"] = 1e-12 * prices.dram_pj * moved if prices.dram_pj is not None and "dram" in own else None
     kept = RefreshFacts.found_in(row)
     refresh = 0.0 if kept is None else kept.refresh_j or 0.0
-    left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0) - refresh, 0.0)
+    further = LevelFacts.found_in(row)
+    beside = refresh + math.fsum((further and further.level_j) or ())
+    left = max(energy - array - (parts["vector"] or 0.0) - (parts["dram"] or 0.0) - beside, 0.0)
     if prices.edge_pj is not None and "edge" in own:
         wires = prices.edge_pj + (prices.spm_pj or 0.0)
         parts["edge"] = left * prices.edge_pj / wires if wires else 0.0
-    parts["spm"] = left - (parts["edge"] or 0.0) + refresh
+    parts["spm"] = left - (parts["edge"] or 0.0) + beside
     return msgspec.structs.replace(row, energy_j=energy, energy={**parts, "static": static})
 
 

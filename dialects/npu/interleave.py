@@ -145,7 +145,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
     def verify_(self) -> None:
         """
         Two contractions or more and an `npu.yield` of all their results in order; none reads what another computes, has
-        loops over cores, residents or an `spm` of its own; their blocks fit `spm` together.
+        loops over cores, residents, blocks outside of SPM or an `spm` of its own; their blocks fit `spm` together.
         """
         *ops, ending = self.body.block.ops or [None]
         if not isinstance(ending, YieldOp):
@@ -168,6 +168,11 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
                 raise VerifyException("a contraction in it has loops over cores: in turn they run on one core")
             if op.resident_attr is not None:
                 raise VerifyException("a contraction in it finds or leaves something in SPM: in turn they may not")
+            if op.schedule.outer:
+                level = op.schedule.outer[0].level
+                raise VerifyException(
+                    f"a contraction in it keeps blocks in {level}: in turn they keep them in SPM alone"
+                )
             if op.schedule.spm is not None:
                 raise VerifyException(
                     "spm stands on a contraction in it, but they share one SPM: write it on npu.interleave"

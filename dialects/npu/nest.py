@@ -5,13 +5,17 @@ The loop nest of a contraction as plain frozen data: dimensions, tensors with in
     loops [m : 2, k : 2, n : 2] keep(X = 1) spm 320 bytes                             its Schedule
 
 Nothing here knows IR: analyses and searches work on these classes, `npu.contract` carries one of each as an attribute.
+Their loops are in `loops.py`.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+from npuc.dialects.npu.loops import LevelKeep as LevelKeep
+from npuc.dialects.npu.loops import Loop as Loop
+from npuc.dialects.npu.loops import keep_problems, level_problems
 from npuc.dialects.products import DENSE, Factors, Passes
 from npuc.dialects.tensors import MAX_ELEMENTS
 
@@ -234,22 +238,6 @@ def start_axes(out: Tensor, start: Tensor) -> tuple[int, ...] | None:
 
 
 @dataclass(frozen=True)
-class Loop:
-    """
-    One loop of a schedule: a dimension tiled in steps of `step`.
-
-    With `cores` its iterations run in parallel, each on a core with an SPM of its own.
-    """
-
-    dim: str
-    step: int
-    cores: bool = False
-
-    def __str__(self) -> str:
-        return f"{'cores ' if self.cores else ''}{self.dim} : {self.step}"
-
-
-@dataclass(frozen=True)
 class Schedule:
     """
     How a nest is run: loops outermost first, what stays in SPM, and the promised budget.
@@ -257,12 +245,14 @@ class Schedule:
     Loops over cores come first: each of their iterations is the part of a core, whose SPM is empty at first; sums over
     several parts pass through DRAM. A dimension without a loop is whole. `keep` is the keep depth of a tensor: the
     number of innermost loops over which its block stays in SPM (0 for tensors not listed: one tile). `spm` is an upper
-    bound of the bytes of SPM that the blocks of a core occupy; None if there is none.
+    bound of the bytes of SPM that the blocks of a core occupy; None if there is none. `outer` is what stays in further
+    levels of memory on the chip, from SPM outwards.
     """
 
     loops: tuple[Loop, ...] = ()
     keep: tuple[tuple[str, int], ...] = ()
     spm: int | None = None
+    outer: tuple[LevelKeep, ...] = ()
 
     @cached_property
     def keep_depths(self) -> dict[str, int]:
@@ -277,6 +267,20 @@ class Schedule:
     def keep_depth(self, tensor: str) -> int:
         """The number of innermost loops over which the block of `tensor` stays in SPM."""
         return self.keep_depths.get(tensor, 0)
+
+    def at_levels(self, names: Sequence[str]) -> "tuple[Schedule, ...]":
+        """
+        The schedule as SPM sees it, then as each level of these names does, from SPM outwards: with the keep depths of
+        that level alone. A level of which the schedule says nothing keeps what the one inside of it does.
+        """
+        said = {one.level: one.depths for one in self.outer}
+        inside = replace(self, outer=()) if self.outer else self
+        found = [inside]
+        for name in names:
+            if depths := said.get(name):
+                inside = replace(inside, keep=tuple((inside.keep_depths | depths).items()), spm=None)
+            found.append(replace(inside, spm=None) if inside.spm is not None else inside)
+        return tuple(found)
 
     def problems(self, nest: Nest) -> Iterator[str]:
         """The violations of the rules of a schedule of `nest`, a sentence each; none for a legal schedule."""
@@ -297,14 +301,8 @@ class Schedule:
         over = [loop.dim for loop in self.loops if loop.cores]
         for dim in sorted({d for d in over if over.count(d) > 1}):
             yield f"{dim} is cut over cores twice"
-        inner = len(self.loops) - self.core_depth
-        for name, depth in self.keep:
-            if name not in nest.tensors:
-                yield f"keep names '{name}', the nest has {', '.join(nest.tensors)}"
-            elif not 0 <= depth <= inner:
-                where = " inside those over cores" if self.core_depth else ""
-                yield f"keep of {name} is {depth}, expected 0 to {inner}, the number of loops{where}"
-        if len(self.keep_depths) != len(self.keep):
-            yield "keep names a tensor twice"
+        inner, cores = len(self.loops) - self.core_depth, self.core_depth > 0
+        yield from keep_problems(self.keep, "", nest.tensors, inner, cores)
+        yield from level_problems(self.keep, self.outer, nest.tensors, inner, cores)
         if self.spm is not None and self.spm < 1:
             yield f"spm is {self.spm} bytes, expected at least 1"

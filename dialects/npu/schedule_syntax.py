@@ -1,7 +1,9 @@
 """
 Parsing and printing of schedules, for attributes and for the custom syntax of operations.
 
-    schedule ::= (`loops` `[` (dimension `:` step),* `]`)? (`keep` `(` (tensor `=` depth),* `)`)? promise?
+    schedule ::= (`loops` `[` (dimension `:` step),* `]`)? kept? (level)* promise?
+    kept     ::= `keep` `(` (tensor `=` depth),* `)`
+    level    ::= `keep` name `(` (tensor `=` depth),* `)`      of a memory between SPM and DRAM
     promise  ::= `spm` integer `bytes`
 """
 
@@ -11,7 +13,7 @@ from xdsl.parser import AttrParser
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 
-from npuc.dialects.npu.nest import Loop, Schedule
+from npuc.dialects.npu.nest import LevelKeep, Loop, Schedule
 from npuc.dialects.npu.syntax import known_dim, parse_known_dim
 
 
@@ -39,12 +41,20 @@ def parse_schedule(parser: AttrParser, known: Collection[str] | None) -> Schedul
     looped = parser.parse_optional_keyword("loops") is not None
     if looped:
         loops = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_loop, " in loops")
-    if parser.parse_optional_keyword("keep"):
-        keep = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_keep, " in keep")
+    outer: list[LevelKeep] = []
+    while parser.parse_optional_keyword("keep"):
+        level = parser.parse_optional_identifier()
+        depths = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parse_keep, " in keep")
+        if level is not None:
+            outer.append(LevelKeep(level, tuple(depths)))
+        elif keep or outer:
+            parser.raise_error("expected the name of a level after 'keep': what stays in SPM comes first, and once")
+        else:
+            keep = depths
     spm = parse_promise(parser)
-    if not looped and not keep and spm is None:
+    if not looped and not keep and not outer and spm is None:
         return None
-    return Schedule(tuple(loops), tuple(keep), spm)
+    return Schedule(tuple(loops), tuple(keep), spm, tuple(outer))
 
 
 class BarePromise(ParseError):
@@ -76,8 +86,9 @@ def schedule_text(schedule: Schedule) -> str:
     parts: list[str] = []
     if schedule.loops:
         parts.append(f"loops [{', '.join(map(str, schedule.loops))}]")
-    if schedule.keep:
-        parts.append(f"keep({', '.join(f'{name} = {depth}' for name, depth in schedule.keep)})")
+    kept = [("keep", schedule.keep)] if schedule.keep else []
+    for what, depths in (*kept, *((f"keep {one.level}", one.keep) for one in schedule.outer)):
+        parts.append(f"{what}({', '.join(f'{name} = {depth}' for name, depth in depths)})")
     if schedule.spm is not None:
         parts.append(promise_text(schedule.spm))
     return " ".join(parts) or "loops []"

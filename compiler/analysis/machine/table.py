@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, FromKey, always, rows_of, values_of
+from npuc.compiler.analysis.machine.outer_levels import LEVELS_FACT, OuterLevel, levels_in
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
@@ -79,6 +80,7 @@ class Machine:
     machine does not say all three values. `transpose` "explicit": an in-place array that gets W for dX and X for dW
     transposed through memory, for comparison. `policy` says what stays in SPM: what the schedules keep, or the least
     recently used tiles. `accumulator_bits` are those of a partial sum until it is finished, wherever it lives.
+    `levels` are the memories between the scratchpads and the channel, from there outwards.
     """
 
     array: Array
@@ -149,6 +151,7 @@ class Machine:
         int,
         FromKey("array.accumulator_bits", OneOf((16, 32)), "width of the accumulators, bits"),
     ] = 32
+    levels: tuple[OuterLevel, ...] = ()
 
     @property
     def channel(self) -> Fraction:
@@ -213,7 +216,7 @@ ENERGIES = tuple(row.name for row in rows_of(Energy))
 PES = "num_pes"
 """Processing elements that mappings are for; a machine with no other fact has no schedules."""
 REQUIRED = tuple(row.name for row in TABLE if row.required)
-KNOWN = (*REQUIRED, "name", *(row.name for row in TABLE if not row.required), PES)
+KNOWN = (*REQUIRED, "name", *(row.name for row in TABLE if not row.required), LEVELS_FACT, PES)
 """The names of all facts that a target may have."""
 
 
@@ -248,6 +251,10 @@ def machine_from(facts: Mapping[str, Fact]) -> Machine:
     energy: dict[str, Any] = values_of(Energy, facts)
     # exact, of the decimal numbers that were written
     chip["bytes_per_cycle"] = as_written(chip["bytes_per_cycle"]) * 1000 / as_written(chip["clock_mhz"])
+    if LEVELS_FACT in facts:
+        chip["levels"] = levels_in(facts[LEVELS_FACT], chip["spm_bytes"])
+        if any(level.pj_per_byte is None for level in chip["levels"]):
+            energy = {}  # an energy without one of its parts is none
     return Machine(Array(**array), **chip, energy=Energy(**energy) if len(energy) == len(ENERGIES) else None)
 
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
@@ -32,6 +33,9 @@ Names = frozenset[str]
 
 def refusal(machine: Machine) -> str | None:
     """Why this model does not cover resident values on a machine; None if it does."""
+    if machine.levels:
+        names = ", ".join(level_names(machine))
+        return f"memory between SPM and DRAM ({names}) has no price for values that are resident in SPM"
     if machine.policy == "lru":
         return "resident values have no cost model with memory.policy 'lru', which decides by itself what is in SPM"
     if machine.array.skips_reloads:

@@ -6,6 +6,7 @@ from math import ceil
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic
@@ -72,4 +73,21 @@ def joules_of(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, mo
         accesses = compute(part.nest, part.schedule, array).accesses
         accessed = sum(bits[name] * elements for name, elements in accesses.items())
         spm += part.cores * (moved_bits(nest, rows, widths) + accessed)
-    return machine.energy.joules(carried_passes((nest,), machine.array), spm / BYTE, moved / BYTE)
+    found = machine.energy.joules(carried_passes((nest,), machine.array), spm / BYTE, moved / BYTE)
+    return found + _level_joules(nest, schedule, machine, widths)
+
+
+def _level_joules(nest: Nest, schedule: Schedule, machine: Machine, widths: Bits) -> float:
+    """The energy of accesses to memories between SPM and DRAM, from both sides of each."""
+    if not machine.levels:
+        return 0.0
+    bits = [
+        moved_bits(
+            nest, core_traffic(nest, view.schedule, view.machine.multicast, view.machine.reduction).channel, widths
+        )
+        for view in views_of(schedule, machine)
+    ]
+    return sum(
+        1e-12 * (level.pj_per_byte or 0.0) * float(bits[number] + bits[number + 1]) / BYTE
+        for number, level in enumerate(machine.levels)
+    )

@@ -56,11 +56,16 @@ def partitioned(nest: Nest, schedule: Schedule, partition: EqualParts) -> Schedu
     part = extent_of(nest, schedule, partition.dim, partition.over) // partition.parts
     over, inner = schedule.loops[: schedule.core_depth], schedule.loops[schedule.core_depth :]
     gone = [len(inner) - n for n, loop in enumerate(inner) if loop.dim == partition.dim and loop.step == part]
-    kept = tuple((name, depth - sum(depth >= place for place in gone)) for name, depth in schedule.keep)
+
+    def kept(keep: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...]:
+        """Depths without the loops that are gone."""
+        return tuple((name, depth - sum(depth >= place for place in gone)) for name, depth in keep)
+
     left = tuple(loop for loop in inner if not (loop.dim == partition.dim and loop.step == part))
     loop = Loop(partition.dim, part, cores=partition.over == "cores")
     loops = (loop, *over, *left) if partition.over == "cores" else (*over, loop, *left)
-    return replace(schedule, loops=loops, keep=tuple(entry for entry in kept if entry[1]))
+    outer = tuple(replace(one, keep=kept(one.keep)) for one in schedule.outer)
+    return replace(schedule, loops=loops, keep=tuple(entry for entry in kept(schedule.keep) if entry[1]), outer=outer)
 
 
 def searched_partition(
@@ -86,7 +91,7 @@ def searched_partitions(
     if tolerance:
         found.append(best_schedule(part, core, objective, widths, tolerance=tolerance))
     loop = Loop(partition.dim, step, cores=partition.over == "cores")
-    return [Schedule((loop, *inner.loops), inner.keep, inner.spm) for inner in found]
+    return [replace(inner, loops=(loop, *inner.loops)) for inner in found]
 
 
 def equal_partitions(nest: Nest, schedule: Schedule, machine: Machine, over: Over | None) -> Iterator[EqualParts]:

@@ -17,6 +17,15 @@ in place of bits (`Bits.parts`). `recurrence.py` evaluates the recurrence withou
 Cores run in parallel and share the DRAM channel equally; the nest takes as long as its slowest core. Multicast data
 occupies the channel once for all cores that read it: each is charged its share, spread evenly over its transfers.
 Partial sums that pass from core to core on chip take no time.
+
+With several levels of memory on the chip each of them has such a pipeline, as if it alone had blocks and what is
+outside of it were DRAM, with the operations that wait for its blocks. The first blocks come through all levels one
+after another before the first operation, and the last ones leave through all of them, but only the slowest pipeline
+sets the time between:
+
+    time = max over levels l of (pipeline of l + sum over other levels j of (head of j + tail of j) / rate of j)
+
+Without double buffering the transfers of all levels add up.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,6 +35,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits, Width, in_bits
@@ -39,13 +49,17 @@ from npuc.dialects.npu.nest import Nest, Schedule
 
 @dataclass(frozen=True)
 class Timing:
-    """`time` in cycles, exact; `compute` cycles of the array; bits `moved`, `head` and `tail` of them unhidden."""
+    """
+    `time` in cycles, exact; `compute` cycles of the array; bits `moved`, `head` and `tail` of them unhidden, which take
+    `ends` cycles.
+    """
 
     time: Fraction
     compute: int
     moved: Width
     head: Width
     tail: Width
+    ends: Fraction = Fraction(0)
 
     @property
     def cycles(self) -> int:
@@ -70,13 +84,16 @@ def pipeline(
     the operation before left the stationary tile in the array. `epilogue` is vector work on completed blocks, by the
     vector unit of the core that completes them; its array then keeps no stationary tile.
     """
+    if machine.levels:
+        return _over_levels(nest, schedule, machine, widths, tile_loaded, epilogue)
     if schedule.core_depth:
         timings = core_timings(nest, schedule, machine, widths, epilogue)
         slowest = timings[_slowest(timings)]
         traffic = core_traffic(nest, schedule, machine.multicast, machine.reduction).channel
         moved = moved_bits(nest, traffic, widths)
         time = max(slowest.time, moved / machine.channel_bits)
-        return Timing(time, max(timing.compute for timing in timings), moved, slowest.head, slowest.tail)
+        most = max(timing.compute for timing in timings)
+        return Timing(time, most, moved, slowest.head, slowest.tail, slowest.ends)
     work = compute(nest, schedule, machine.array, tile_loaded=tile_loaded)
     parts = widths.parts
     whole = widths.times(parts)
@@ -102,7 +119,32 @@ def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: Widt
     else:
         time = work.cycles + sequence.vector + moved / rate
     head, tail = sequence.head, sequence.tail
-    return Timing(time, work.cycles, in_bits(moved, parts), in_bits(head, parts), in_bits(tail, parts))
+    ends = Fraction(head + tail) / rate
+    return Timing(time, work.cycles, in_bits(moved, parts), in_bits(head, parts), in_bits(tail, parts), ends)
+
+
+def _over_levels(
+    nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, tile_loaded: bool, epilogue: EpilogueWork
+) -> Timing:
+    """The time of a scheduled nest on a machine of several levels; `moved` is what the DRAM channel moves."""
+    each = [
+        pipeline(nest, view.schedule, view.machine, widths, tile_loaded=tile_loaded, epilogue=epilogue)
+        for view in views_of(schedule, machine)
+    ]
+    if not schedule.core_depth:
+        return _through(each, machine)
+    slowest = max(timing.time for timing in core_timings(nest, schedule, machine, widths, epilogue))
+    return replace(each[-1], time=max(slowest, *(timing.time for timing in each)))
+
+
+def _through(each: Sequence[Timing], machine: Machine) -> Timing:
+    """The time of one core through all levels, of the pipelines of each from SPM outwards."""
+    last = each[-1]
+    if not machine.double_buffer:
+        beside = last.compute * (len(each) - 1)
+        return replace(last, time=sum((one.time for one in each), Fraction(0)) - beside)
+    ends = sum((one.ends for one in each), Fraction(0))
+    return replace(last, time=max(one.time + ends - one.ends for one in each), ends=ends)
 
 
 @dataclass(frozen=True)
@@ -169,6 +211,10 @@ def core_timings(
     nest: Nest, schedule: Schedule, machine: Machine, widths: Bits, epilogue: EpilogueWork = ()
 ) -> tuple[Timing, ...]:
     """The time and traffic of a core of each class of a schedule over cores (`core_parts`)."""
+    if machine.levels:
+        views = views_of(schedule, machine)
+        each = [core_timings(nest, view.schedule, view.machine, widths, epilogue) for view in views]
+        return tuple(_through(levels, machine) for levels in zip(*each, strict=True))
     known: dict[object, Timing] = {}
     timings: list[Timing] = []
     for run in core_runs(nest, schedule, machine, widths, epilogue):

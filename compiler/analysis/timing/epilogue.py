@@ -20,6 +20,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.outer_levels import at_level, level_names
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
@@ -48,9 +49,13 @@ class Epilogue:
 
 
 def stream_cycles(ops: int, moved: Width, machine: Machine) -> int:
-    """The cycles of vector work or moves by themselves, through SPM: both at once, or one after the other."""
+    """
+    The cycles of vector work or moves by themselves, through SPM and all further levels: all at once, or one after
+    the other.
+    """
     work, transfer = vector_cycles(ops, machine), machine.transfer_cycles(moved)
-    return max(work, transfer) if machine.double_buffer else work + transfer
+    inner = [at_level(machine, number).transfer_cycles(moved) for number in range(len(machine.levels))]
+    return max(work, transfer, *inner) if machine.double_buffer else work + transfer + sum(inner)
 
 
 def vector_cycles(ops: int, machine: Machine) -> int:
@@ -60,6 +65,11 @@ def vector_cycles(ops: int, machine: Machine) -> int:
 
 def refusal(machine: Machine) -> str | None:
     """Why this model does not cover fused work on a machine; None if it does."""
+    if machine.levels:
+        return (
+            f"memory between SPM and DRAM ({', '.join(level_names(machine))}) has no price for vector work that is "
+            "fused with its producer"
+        )
     if machine.policy == "lru":
         return "memory.policy 'lru' has no price for vector work that is fused with its producer"
     if machine.array.skips_reloads:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.options import DEFAULT_LEVEL
 from npuc.compiler.driver.devices import without_loss
 from npuc.compiler.driver.levels.preset import SCHEDULE, preset, state_of
+from npuc.hardware.level_keys import outer_names
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -40,6 +42,24 @@ def needed_passes(module: ModuleOp, session: Session) -> list[str]:
         level = 0
     if state.scheduled and (level is not None or state.unscheduled):
         warnings.append("-O is ignored for contractions that the source has scheduled")
-    return preset(
-        state, model.level, training=training, opt_level=level, objective=options.objective, tolerance=options.tolerance
-    )
+    outer = outer_names(session.machine.values)
+
+    def at(known: int | None) -> list[str]:
+        return preset(
+            state,
+            model.level,
+            training=training,
+            opt_level=known,
+            objective=options.objective,
+            tolerance=options.tolerance,
+        )
+
+    passes = at(level)
+    plain = at(0) if outer else passes
+    if plain != passes:
+        known = DEFAULT_LEVEL if level is None else level
+        warnings.append(
+            f"-O{known}: its passes are left out, since contractions that run in turn keep nothing in "
+            f"{', '.join(outer)} (memory.levels)"
+        )
+    return plain

@@ -40,6 +40,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.analysis.machine.outer_levels import level_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import tell
@@ -91,6 +92,12 @@ class InterleavePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         refuse_residents(op, self.name)
         machine = known_machine(op, "mode=best depends on it") if self.mode == "best" else machine_of(op)
+        if machine is not None and machine.levels and self.mode != "fused":
+            names = ", ".join(level_names(machine))
+            raise PassFailedException(
+                f"{self.name}: contractions in turn keep blocks in SPM alone, and the machine has {names} between SPM "
+                "and DRAM: mode=fused makes one nest of them"
+            )
         set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
         merged, searched = 0, False
         for wanted in KINDS[self.what]:

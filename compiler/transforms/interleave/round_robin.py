@@ -1,12 +1,13 @@
 """Contractions that share an operand as one operation that runs them in turn."""
 
+from dataclasses import replace
+
 from xdsl.ir import Block, Region, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.transforms.interleave.fuse import named_after
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
-from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import joint_bytes
 from npuc.dialects.npu.tensor_work import same_value
 
@@ -49,11 +50,12 @@ def keep_schedules(op: InterleaveOp, machine: Machine | None) -> bool:
         return True
     promised = [c.schedule.spm for c in contracts if c.schedule.spm is not None]
     budget = machine.spm_bytes if machine is not None else min(promised, default=None)
+    outer = any(contract.schedule.outer for contract in contracts)  # contractions in turn keep blocks in SPM alone
     for contract in contracts:
         if contract.schedule_attr is not None:
-            contract.schedule = Schedule(contract.schedule.loops, contract.schedule.keep)
+            contract.schedule = replace(contract.schedule, spm=None, outer=())
     held = sum(sum(blocks.values()) for blocks in joint_bytes(op.round_robin, op.spm_element_bits()))
-    if all(had) and (budget is None or held <= budget):
+    if all(had) and not outer and (budget is None or held <= budget):
         op.spm = budget
         return True
     for contract in contracts:

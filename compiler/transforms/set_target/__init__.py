@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.fact import Fact
 from npuc.compiler.analysis.machine.facts import TARGET, target_attr
+from npuc.compiler.analysis.machine.outer_levels import FORM, LEVELS_FACT
 from npuc.compiler.analysis.machine.table import PES, TABLE, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import Flag, Kind, Limit, Real, Text
@@ -45,6 +46,9 @@ def _with_facts(cls: type["SetTargetPass"]) -> type["SetTargetPass"]:
         has_default = not row.required or row.default is not None
         default = (row.default if row.required else None) if has_default else MISSING
         setattr(cls, row.name, field(default=default, metadata={"meaning": row.note.meaning}))
+    cls.__annotations__[LEVELS_FACT] = str | None
+    meaning = f"memories between SPM and DRAM, from SPM outwards: {FORM}"
+    setattr(cls, LEVELS_FACT, field(default=None, metadata={"meaning": meaning}))
     cls.__annotations__[PES] = int | None
     setattr(cls, PES, field(default=None, metadata={"meaning": "processing elements, for mappings"}))
     return dataclass(frozen=True)(cls)

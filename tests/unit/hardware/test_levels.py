@@ -205,7 +205,7 @@ def test_areas_by_name() -> None:
 
 
 def test_levels_without_effect_are_warned_of() -> None:
-    more = {LEVELS: [L1, L2, {"name": "L3", "kib": 512}, DRAM]}
+    more = {LEVELS: [L1, L2, {"name": "L3", "kib": 512, "managed": False}, DRAM]}
     for backend, unread in (("cycle", ["L1", "L3"]), ("maestro", ["L3"])):
         report = compile_source(GEMM, "csv", backend=backend, hardware=MACHINE, overrides=more)
         told = [text.partition(" ")[0] for text in report.warnings if f"of {LEVELS} has no effect" in text]

@@ -14,6 +14,7 @@ from npuc.compiler.report.text.summary.energy import energy_line
 from npuc.compiler.report.text.summary.fused import fused_text
 from npuc.compiler.report.text.summary.interleaving import interleaving_text
 from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
+from npuc.compiler.report.text.summary.levels import levels_text
 from npuc.compiler.report.text.summary.memory import memory_text
 from npuc.compiler.report.text.summary.recomputed import again_text
 from npuc.compiler.report.text.summary.refreshed import refreshed_text
@@ -44,6 +45,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         yield "traffic", text
     memory = None if report.memory is None else memory_text(report.memory, totals)
     for name, text in (
+        ("levels", levels_text(report)),
         ("network", overlap_text(report)),
         ("chunks", chunks_text(report)),
         ("sums", sums_text(report)),

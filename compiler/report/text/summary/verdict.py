@@ -89,6 +89,7 @@ _LIMITS = {
     "vector": "the vector unit",
     "latency": "latency",
     "edge": "the edge of the array",
+    "level": "a level of memory on the chip",
     "noc": "the network on the chip",
     "offchip": "off-chip bandwidth",
 }

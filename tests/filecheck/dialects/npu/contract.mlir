@@ -83,3 +83,17 @@ func.func @one_tile(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>) -> (tensor<6x5xf32
 // CHECK-NEXT:   %z = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
 // GENERIC: %y = "npu.contract"(%x, %w) <{nest = #npu.nest<(m = 6, n = 5, k = 4) ins(X = 6x4[m, k], W = 4x5[k, n]) outs(Y = 6x5[m, n]) do(Y += X * W)>, schedule = #npu.schedule<loops []>}>
 // GENERIC: %z = "npu.contract"(%x, %w) <{nest = #npu.nest<(m = 6, n = 5, k = 4) ins(X = 6x4[m, k], W = 4x5[k, n]) outs(Y = 6x5[m, n]) do(Y += X * W)>}>
+
+// What stays in SPM, then in each memory further outwards.
+func.func @levels(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>) -> (tensor<6x5xf32>, tensor<6x5xf32>) {
+  %y = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2, n : 1, k : 2] keep(W = 1) keep L2 (W = 2, X = 1) keep L3(W = 3) spm 400 bytes : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %z = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2] keep L2(Y = 1) : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  func.return %y, %z : tensor<6x5xf32>, tensor<6x5xf32>
+}
+
+// CHECK-LABEL: func.func @levels
+// CHECK-NEXT:   %y = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2, n : 1, k : 2] keep(W = 1) keep L2(W = 2, X = 1) keep L3(W = 3) spm 400 bytes : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// CHECK-NEXT:   %z = npu.contract (m = 6, n = 5, k = 4) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops [m : 2] keep L2(Y = 1) : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+// GENERIC: schedule = #npu.schedule<loops [m : 2, n : 1, k : 2] keep(W = 1) keep L2(W = 2, X = 1) keep L3(W = 3) spm 400 bytes>

@@ -164,3 +164,16 @@ func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
 }
 
 // CHECK: a contraction in it has loops over cores: in turn they run on one core
+
+// -----
+
+func.func @f(%dY: tensor<6x4xf32>, %W: tensor<8x4xf32>, %X: tensor<6x8xf32>) {
+  %dX, %dW = npu.interleave {
+    %a = npu.contract (m = 6, n = 4, k = 8) ins(dY = %dY[m, n], W = %W[k, n]) outs(dX[m, k]) do(dX += dY * W) loops [m : 2, k : 2, n : 2] keep L2(W = 1) : (tensor<6x4xf32>, tensor<8x4xf32>) -> tensor<6x8xf32>
+    %b = npu.contract (m = 6, n = 4, k = 8) ins(X = %X[m, k], dY = %dY[m, n]) outs(dW[k, n]) do(dW += X * dY) loops [n : 2, k : 2, m : 2] : (tensor<6x8xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+    npu.yield %a, %b : tensor<6x8xf32>, tensor<8x4xf32>
+  } : (tensor<6x8xf32>, tensor<8x4xf32>)
+  func.return
+}
+
+// CHECK: a contraction in it keeps blocks in L2: in turn they keep them in SPM alone

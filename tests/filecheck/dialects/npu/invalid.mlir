@@ -798,3 +798,13 @@ func.func @f(%x: !npu.block<6x4xf32>, %s: tensor<4xi8>) {
 }
 
 // CHECK: partial sums of i8 in 32-bit accumulators are no f32
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2, n : 2] keep(X = 1) keep L2(X = 0) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  func.return
+}
+
+// CHECK: keep L2 of X is 0, in SPM it is 1: depths must not shrink outwards
