@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from npuc.compiler.analysis.machine.fact import Description
-from npuc.compiler.analysis.machine.outer_levels import LEVELS_FACT, OuterLevel, is_level_name, levels_text
+from npuc.compiler.analysis.machine.levels.outer import LEVELS_FACT, OuterLevel, is_level_name, levels_text
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import Scalar, Value
 from npuc.hardware.level_keys import LEVELS, NODE, outer_rows, rows_of

@@ -31,7 +31,7 @@ from npuc.backends.operations import contraction_row
 from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.machine.compute import Compute, all_work, compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import views_of
+from npuc.compiler.analysis.machine.levels.views import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.nest.bounds import Certificate

@@ -23,7 +23,7 @@ from npuc.backends.operations import contraction_row
 from npuc.backends.sparse import sparse_facts
 from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import level_names
+from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
 from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, bytes_by_tensor

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import at_level
+from npuc.compiler.analysis.machine.levels.views import at_level
 from npuc.compiler.analysis.machine.stationary import time_passes
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.levels import LevelFacts

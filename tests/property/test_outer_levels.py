@@ -14,7 +14,8 @@ import pytest
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import OuterLevel, levels_in, levels_text, views_of
+from npuc.compiler.analysis.machine.levels.outer import OuterLevel, levels_in, levels_text
+from npuc.compiler.analysis.machine.levels.views import views_of
 from npuc.compiler.analysis.nest.common import common_bytes
 from npuc.compiler.analysis.nest.cores import core_traffic
 from npuc.compiler.analysis.nest.elements import footprint_bytes

@@ -1,5 +1,5 @@
 """
-What moves between the levels of memory on the chip, by the traffic of each (`analysis/machine/outer_levels.py`).
+What moves between the levels of memory on the chip, by the traffic of each (`analysis/machine/levels`).
 
 An access of a level is a byte that the memory inside of it reads or writes there, or that the one outside brings or
 takes: every byte passes through all levels. Its energy counts both.
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import at_level, level_names, views_of
+from npuc.compiler.analysis.machine.levels.views import at_level, level_names, views_of
 from npuc.compiler.analysis.nest.common import common_bytes
 from npuc.compiler.analysis.nest.cores import core_traffic
 from npuc.compiler.analysis.nest.elements import Bits

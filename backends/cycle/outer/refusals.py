@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import level_names
+from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.core.errors import UsageError
 from npuc.hardware import Hardware
 from npuc.hardware.level_keys import outer_names

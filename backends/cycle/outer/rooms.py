@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from npuc.backends.cycle.outer.moves import level_moves
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import check_level_names, check_level_room
+from npuc.compiler.analysis.machine.levels.views import check_level_names, check_level_room
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import contract_widths
 from npuc.compiler.core.errors import CapacityError, NpucError

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, FromKey, always, rows_of, values_of
-from npuc.compiler.analysis.machine.outer_levels import LEVELS_FACT, OuterLevel, levels_in
+from npuc.compiler.analysis.machine.levels.outer import LEVELS_FACT, OuterLevel, levels_in
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import level_names
+from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost

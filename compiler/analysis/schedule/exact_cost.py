@@ -6,7 +6,7 @@ from math import ceil
 
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import views_of
+from npuc.compiler.analysis.machine.levels.views import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.cores import core_parts, core_traffic

@@ -35,7 +35,7 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import views_of
+from npuc.compiler.analysis.machine.levels.views import views_of
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.nest.cores import CorePart, core_count, core_parts, core_traffic
 from npuc.compiler.analysis.nest.elements import Bits, Width, in_bits

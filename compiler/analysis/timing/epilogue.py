@@ -20,7 +20,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.outer_levels import at_level, level_names
+from npuc.compiler.analysis.machine.levels.views import at_level, level_names
 from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline

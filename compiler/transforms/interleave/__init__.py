@@ -40,7 +40,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
-from npuc.compiler.analysis.machine.outer_levels import level_names
+from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import tell

@@ -18,7 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.machine.fact import Fact
 from npuc.compiler.analysis.machine.facts import TARGET, target_attr
-from npuc.compiler.analysis.machine.outer_levels import FORM, LEVELS_FACT
+from npuc.compiler.analysis.machine.levels.outer import FORM, LEVELS_FACT
 from npuc.compiler.analysis.machine.table import PES, TABLE, machine_from
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.kinds import Flag, Kind, Limit, Real, Text

@@ -1,0 +1,1 @@
+"""Several levels of memory on the chip."""
