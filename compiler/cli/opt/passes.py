@@ -52,7 +52,8 @@ def passes_of(
     told_of = {*passes_by_hand(options), *ASKED}
     if options.opt_level is not None:
         return AskedPasses(passes_for(source, module, options, "npu"), said=False, told_of=told_of)
-    options, passes = stating_densities(options, module), list(named)
+    passes = list(named)
+    options = stating_densities(options, module) if passes else options
     if asks_passes(options):
         check_backward(module, options)
         machine = load_hardware(options.hardware or get_backend(DEFAULT).default_hardware, options.overrides)

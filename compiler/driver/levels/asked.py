@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import integer_of, real_of
 from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
+from npuc.compiler.core.stages import remark
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 from npuc.compiler.driver.passes import names_in, passes_by_hand
@@ -129,9 +130,23 @@ def stating_densities(options: OptionsT, module: ModuleOp) -> OptionsT:
     """Options with the densities that a program says of its parameters, where no option or pass says any."""
     lowers = options.pipeline is None or LOWER in names_in(options.pipeline)
     asked = options.density is not None or SPARSIFY in passes_by_hand(options)
-    if asked or not lowers or not states_densities(module):
+    if asked or not states_densities(module):
+        return options
+    if not lowers:
+        _remark_dense(module)
         return options
     return replace(options, density=STATED)
+
+
+def _remark_dense(module: ModuleOp) -> None:
+    """Tell that densities of a program have no effect, where none of its products has a sparse operand yet."""
+    from npuc.dialects.npu import ContractOp
+    from npuc.dialects.npu.widths import sparse_factor
+
+    contracts = [op for op in module.walk() if isinstance(op, ContractOp)]
+    if not any(sparse_factor(value) for op in contracts for value in op.operands):
+        missing = SPARSIFY if contracts else f"{LOWER},{SPARSIFY}"
+        remark(f"the densities that the program says have no effect: no pass of -p applies them; {missing} would")
 
 
 def states_densities(module: ModuleOp) -> bool:
@@ -215,7 +230,10 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
     if formats is None:
         return [*steps[:whole], *added, *steps[whole:], *last]
     if LOWER not in names:
-        raise UsageError(f"{_said(options)}: no pass {LOWER} runs, which makes the products whose operands it converts")
+        raise UsageError(
+            f"{_said(options)}: no pass {LOWER} runs, which makes the products whose operands it converts",
+            hint=f"name {LOWER} in -p, or leave -p out",
+        )
     behind = names.index(LOWER) + 1
     return [*steps[:whole], *added, *steps[whole:behind], formats, *steps[behind:], *last]
 

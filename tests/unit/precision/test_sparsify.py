@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler import compile_source, run_source
+from npuc.compiler import compile_file, compile_source, run_source
+from npuc.compiler.cli import main
 from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.core.options import Options
 from npuc.compiler.core.stages import remarks_to
@@ -256,6 +258,38 @@ def test_a_pass_and_an_option_do_not_say_the_same() -> None:
         compile_source(NET, density="weights=0.1", pipeline=f"{LOWERED},sparsify")
     with pytest.raises(UsageError, match=r"--density weights=0\.1: no pass lower-to-npu runs"):
         compile_source(NET, density="weights=0.1", pipeline="autodiff")
+
+
+def test_densities_of_a_program_that_no_pass_applies_are_said(tmp_path: Path) -> None:
+    """A pipeline by hand without lower-to-npu leaves them, and says so; once products are sparse it does not."""
+    stated = NET.replace("linear(h, 16)", "linear(h, 16, density=0.3)")
+    told: list[str] = []
+    with remarks_to(told.append):
+        run_source(stated, steps=1, pipeline="autodiff")
+    assert [one for one in told if "have no effect: no pass of -p applies them; lower-to-npu,sparsify would" in one]
+    told.clear()
+    with remarks_to(told.append):
+        run_source(NET, steps=1, pipeline="autodiff")
+        run_source(stated, steps=1, pipeline=LOWERED)
+        run_source(stated, steps=1, pipeline=f"{LOWERED},sparsify")
+    assert not [one for one in told if "have no effect" in one]
+    lowered, sparse = (tmp_path / name for name in ("lowered.mlir", "sparse.mlir"))
+    lowered.write_text(str(read(stated, LOWERED)))
+    sparse.write_text(str(read(stated, f"{LOWERED},sparsify")))
+    for path, times in ((lowered, 1), (sparse, 0)):
+        told.clear()
+        with remarks_to(told.append):
+            compile_file(path, hardware="igo-small", pipeline="schedule", precision="f32")
+        assert len([one for one in told if one.endswith("no pass of -p applies them; sparsify would")]) == times
+
+
+def test_a_program_that_says_densities_is_shown_without_passes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "net.dsl"
+    path.write_text(NET.replace("linear(h, 16)", "linear(h, 16, density=0.3)"))
+    assert main(["opt", str(path)]) == 0
+    assert 'train.density = "0.3"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("said", ["0", '"2:1"', '"0.1 coo"'])
