@@ -15,11 +15,16 @@ def common_bytes(nest: Nest, schedule: Schedule, widths: Bits) -> int:
     """
     if not schedule.core_depth:
         return footprint_bytes(nest, schedule, widths)
-    bits, outs = widths.occupied(nest), {out.name for out in nest.outs}
-    counts = {loop.dim: -(-nest.sizes[loop.dim] // loop.step) for loop in schedule.loops[: schedule.core_depth]}
-    total = 0
-    for name, elements in footprint(nest, schedule).items():
-        dims = nest.tensors[name].dims
-        copies = prod(count for dim, count in counts.items() if name in outs or dim in dims)
-        total += copies * whole_bytes(bits[name] * elements)
-    return total
+    bits = widths.occupied(nest)
+    held = footprint(nest, schedule)
+    return sum(copies_of(nest, schedule, name) * whole_bytes(bits[name] * count) for name, count in held.items())
+
+
+def copies_of(nest: Nest, schedule: Schedule, tensor: str) -> int:
+    """How many blocks of a tensor a common memory has, over all cores."""
+    dims, own = nest.tensors[tensor].dims, any(out.name == tensor for out in nest.outs)
+    return prod(
+        -(-nest.sizes[loop.dim] // loop.step)
+        for loop in schedule.loops[: schedule.core_depth]
+        if own or loop.dim in dims
+    )

@@ -19,6 +19,7 @@ from npuc.compiler.analysis.schedule.over_cores.search import (
     monotone_over_cores,
     near_over_cores,
 )
+from npuc.compiler.analysis.schedule.over_levels.search import best_over_levels
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -48,6 +49,8 @@ def best_schedule(
     more than the best by the objective, as a fraction. With `monotone` the best is that of a search as thorough as is
     needed for a machine with more SPM, a faster channel or a wider edge to be no worse, exactly (`monotone.py`).
 
+    On a machine of several levels it also has the best depths in each (`over_levels`).
+
     Without `widths` all tensors have elements of `machine.element_bytes`, or 4 bytes. With `order` only schedules whose
     groups of dimensions come in the order of these dimensions are considered, other groups inside and batch outside.
     Raises `CapacityError` when not even tiles of one element fit, and `UsageError` when the objective needs energies
@@ -61,6 +64,8 @@ def best_schedule(
     if widths is None:
         widths = uniform_widths(nest, machine)
     machine = _for_contractions(machine)
+    if machine.levels:
+        return _best_over_levels(nest, machine, objective, widths, order, tolerance, monotone)
     several = machine.cores > 1
     if tolerance:
         near = near_over_cores if several else near_on_core
@@ -70,3 +75,21 @@ def best_schedule(
     if monotone:
         return best_on_core(nest, machine, objective, widths, order, monotone=True)
     return (least_over_cores if several else least_on_core)(nest, machine, objective, widths, order)
+
+
+@lru_cache(maxsize=4096)
+def _best_over_levels(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    monotone: bool,
+) -> Schedule:
+    """The best schedule found on a machine of several levels, whose loops come from searches on one of them each."""
+
+    def one_level(nest: Nest, machine: Machine) -> Schedule:
+        return best_schedule(nest, machine, objective, widths, order, tolerance, monotone=monotone)
+
+    return best_over_levels(nest, machine, objective, widths, tolerance, one_level, nested=not order)
