@@ -6,5 +6,6 @@ What zeros of operands save on an array: expected work by density, and counted w
     procrustes.py   columns that each hold a slice of the weights, with and without pairing of halves
     tensordash.py   lanes that each choose among operands of a small window
     window.py       that window, simulated on masks
+    products.py     what formats leave of a program's products
     masks.py        masks of a density, pairs of operands of a product
 """

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 
 from npuc.backends.registry import get_backend
 from npuc.compiler.analysis.sharding.samples import samples_of
+from npuc.compiler.analysis.sparsity.products import counted_products
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.driver.machine import machine_for
@@ -101,7 +102,9 @@ class Pricing:
         found = self._known[key]
         cost = found.cost
         return _Priced(
-            ProgramCost(name, cost.seconds, cost.energy_j, cost.dram_bytes, cost.peak_bytes, cost.samples),
+            ProgramCost(
+                name, cost.seconds, cost.energy_j, cost.dram_bytes, cost.peak_bytes, cost.samples, cost.products
+            ),
             found.devices,
             found.machine,
             found.network,
@@ -125,6 +128,7 @@ class Pricing:
             None if read is None or written is None else (read + written) * devices,
             totals.peak_bytes,
             0 if source.frontend.lists_layers else samples_of(func),
+            counted_products(module.walk()),
         )
         return _Priced(cost, devices, machine, report.network or name)
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from math import fsum
+from operator import add
 
+from npuc.compiler.analysis.sparsity.products import NO_PRODUCTS, ProductCounts
 from npuc.compiler.explore.training.phases import Unit
 from npuc.compiler.report.as_csv import csv_text
 
@@ -21,7 +24,10 @@ HOUR = 3600.0
 
 @dataclass(frozen=True)
 class ProgramCost:
-    """A step of a program: what it costs, and the samples that it takes, 0 where its source does not say."""
+    """
+    A step of a program: what it costs, the samples that it takes, 0 where its source does not say, and the MACs of its
+    products, with those that formats of sparse operands leave.
+    """
 
     name: str
     seconds: float
@@ -29,6 +35,7 @@ class ProgramCost:
     dram_bytes: int | None
     peak_bytes: int | None
     samples: int
+    products: ProductCounts = NO_PRODUCTS
 
 
 @dataclass(frozen=True)
@@ -116,6 +123,13 @@ class TrainingCost:
         return None if self.usd_per_hour is None else self.device_hours * self.usd_per_hour
 
     @property
+    def products(self) -> ProductCounts:
+        """The products of all steps, and what formats of sparse operands leave of them."""
+        by_name = {one.name: one.products for one in self.programs}
+        steps = [(name, count) for one in self.phases for name, count in one.steps.items()]
+        return reduce(add, (by_name[name].times(count) for name, count in steps), NO_PRODUCTS)
+
+    @property
     def gain(self) -> float:
         """How many times as fast as the plain training it is."""
         return self.plain_seconds / self.seconds if self.seconds else 1.0
@@ -158,7 +172,15 @@ def to_json(result: TrainingResult, version: str) -> str:
 
 def _facts(one: TrainingCost) -> dict[str, object]:
     sums = ("seconds", "energy_j", "dram_bytes", "device_hours", "usd", "gain", "steps")
-    return {**asdict(one), **{name: getattr(one, name) for name in sums}}
+    facts = {**asdict(one), **{name: getattr(one, name) for name in sums}}
+    programs = [{**asdict(program), "products": _shares(program.products)} for program in one.programs]
+    return {**facts, "programs": programs, "products": _shares(one.products)}
+
+
+def _shares(products: ProductCounts) -> dict[str, object]:
+    """Counts of products as JSON has them: MACs of dense steps, and shares of them."""
+    shares = {"sparse_share": float(products.sparse_share), "left_share": float(products.left_share)}
+    return {"macs": products.macs, **shares}
 
 
 NAMES = ("training", "phase", "unit", "first", "end", "program", "steps", "step_seconds", "seconds")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import fsum, nan
 from typing import TYPE_CHECKING
 
+from npuc.compiler.analysis.sparsity.products import ProductCounts
 from npuc.compiler.explore.training.phases import STEP
 from npuc.compiler.explore.training.result import HOUR, PhaseCost, TrainingCost, TrainingResult
 from npuc.compiler.explore.training.target import WINDOW
@@ -65,17 +66,27 @@ def span_text(training: TrainingCost, phase: PhaseCost) -> str:
 
 def _print_training(training: TrainingCost, console: Console) -> None:
     print_note(f"{training.name}: {training.length:,} {training.unit}", console, style="bold")
-    print_grid(columns_of([*_programs(training)], ranks={3: 2, 4: 1, 5: 3}), console, gap=2)
+    columns = columns_of([*_programs(training)], ranks={3: 2, 4: 1, 5: 3})
+    print_grid([*columns[:6], *(one for one in columns[6:] if any(one.cells))], console, gap=2)
     print_grid(columns_of([*_phases(training)], left=(0, 1, 2), ranks={1: 3, 6: 2}), console, gap=2)
 
 
 def _programs(training: TrainingCost) -> Iterator[tuple[str, ...]]:
-    yield ("program", "samples", "step", "energy", "DRAM", "memory")
+    yield ("program", "samples", "step", "energy", "DRAM", "memory", "sparse\nMACs %", "MACs\nleft %")
     times = time_cells([one.seconds for one in training.programs])
     moved = bytes_cells([one.dram_bytes for one in training.programs])
     peaks = bytes_cells([one.peak_bytes for one in training.programs])
     for one, step, bytes_, peak in zip(training.programs, times, moved, peaks, strict=True):
-        yield (one.name, f"{one.samples:,}" if one.samples else "", step, energy_cell(one.energy_j), bytes_, peak)
+        samples = f"{one.samples:,}" if one.samples else ""
+        shares = _shares(one.products, training)
+        yield (one.name, samples, step, energy_cell(one.energy_j), bytes_, peak, *shares)
+
+
+def _shares(products: ProductCounts, *trainings: TrainingCost) -> tuple[str, str]:
+    """The shares of sparse products and of what is left of all; empty where no program of the trainings has any."""
+    if not any(one.products.sparse for training in trainings for one in training.programs):
+        return "", ""
+    return percent_cell(float(products.sparse_share)), percent_cell(float(products.left_share))
 
 
 def _phases(training: TrainingCost) -> Iterator[tuple[str, ...]]:
@@ -96,7 +107,8 @@ def _phases(training: TrainingCost) -> Iterator[tuple[str, ...]]:
 
 
 def _side_by_side(result: TrainingResult) -> Iterator[tuple[str, ...]]:
-    yield ("training", "steps", "length", "time", "energy", "device\nhours", "USD", "gain")
+    last = ("sparse\nMACs %", "MACs\nleft %")
+    yield ("training", "steps", "length", "time", "energy", "device\nhours", "USD", "gain", *last)
     for one in result.trainings:
         yield (
             one.name,
@@ -107,6 +119,7 @@ def _side_by_side(result: TrainingResult) -> Iterator[tuple[str, ...]]:
             three_digits(one.device_hours),
             "" if one.usd is None else three_digits(one.usd),
             f"{one.gain:.3f}",
+            *_shares(one.products, *result.trainings),
         )
 
 
@@ -155,6 +168,9 @@ def _summary(result: TrainingResult) -> Iterator[tuple[str, str]]:
         yield "verdict", f"{best.name} is the shortest: {_cost_text(best)}."
         return
     yield "cost", _cost_text(best)
+    if best.products.sparse:
+        left = float(best.products.left_share)
+        yield "products", f"formats of sparse operands leave {left:.4f} of the MACs of as many dense steps"
     plain = f"the same {best.unit} of '{STEP}' alone take {long_time_text(best.plain_seconds)}"
     yield "verdict", f"{best.gain:.3f} times as fast as plain training: {plain}; {_accuracy(result)}."
 
