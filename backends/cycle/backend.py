@@ -14,13 +14,14 @@ from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
 from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
+from npuc.backends.cycle.groups.rows import groups_of, with_groups
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.knobs import KNOBS, time_parts
 from npuc.backends.cycle.outer.refusals import check_alone, refuse_explain
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
-from npuc.backends.cycle.refreshed import refresh_warnings, with_refreshes
+from npuc.backends.cycle.refreshed import RETENTION, refresh_warnings, with_refreshes
 from npuc.backends.cycle.resident_values import residency_of, with_residency
 from npuc.backends.cycle.stream import stream_row
 from npuc.backends.mapping_rules import rule_warnings
@@ -36,6 +37,7 @@ from npuc.compiler.report.sections import RecomputeFacts
 from npuc.dialects.npu import (
     ConstantOp,
     ContractOp,
+    GroupOp,
     InterleaveOp,
     ViewOp,
     YieldOp,
@@ -71,7 +73,7 @@ class CycleBackend(Backend):
             return shared
         if isinstance(op, ContractOp) and op.mapping_attr is not None:
             return unfollowed(op)
-        if isinstance(op, (ContractOp, InterleaveOp, YieldOp, *STREAMED, *FREE)):
+        if isinstance(op, (ContractOp, InterleaveOp, GroupOp, YieldOp, *STREAMED, *FREE)):
             return None
         return "it is not an operation of the npu level (contractions, vector work, moves, views, constants)"
 
@@ -98,7 +100,14 @@ class CycleBackend(Backend):
             warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *compat_warnings(hardware, ops)]
             return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
-        rows = with_refreshes(ops, _cycle_rows(ops, machine, beside=beside), machine, hardware)
+        if hardware.written(RETENTION) and groups_of(ops):
+            raise UsageError(
+                f"{RETENTION}: it is not known how long values of groups are held", hint="leave out fuse-layers"
+            )
+        rows = with_groups(
+            ops, _cycle_rows(ops, machine, beside=beside), machine, lambda own: _cycle_rows(own, machine, beside=False)
+        )
+        rows = with_refreshes(ops, rows, machine, hardware)
         warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         warnings += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from xdsl.ir import Block, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, size_bytes
+from npuc.compiler.analysis.nest.elements import contract_widths, footprint_bytes, size_bytes, widths_on
 from npuc.compiler.analysis.programs.resident import refusal, resident_spm_bytes
 from npuc.compiler.analysis.timing.epilogue import room_bytes
 from npuc.compiler.core.errors import CapacityError, UsageError
@@ -24,7 +24,7 @@ from npuc.dialects.npu import ContractOp, InterleaveOp, VectorOp
 from npuc.dialects.npu.resident import HasResidency, Resident, block_residency, operations_with_residents
 from npuc.dialects.npu.shared import joint_footprint
 from npuc.dialects.npu.vector import fused_with
-from npuc.dialects.npu.widths import elements_of
+from npuc.dialects.npu.widths import elements_of, sum_bytes_of
 from npuc.dialects.provenance import layer_of
 
 
@@ -57,11 +57,14 @@ def residency_of(ops: Sequence[Operation], machine: Machine) -> dict[Operation, 
 
 def _in_block(block: Block, machine: Machine) -> Mapping[Operation, OpResidency]:
     found: dict[Operation, OpResidency] = {}
-    for op, values in block_residency(block).passing.items():
+    inside = block_residency(block)
+    for op, values in inside.passing.items():
         resident = op.resident if isinstance(op, HasResidency) else Resident()
-        if not values and not resident.names:
+        sums = inside.sums_beside(op)
+        if not values and not sums and not resident.names:
             continue
         passing = sum(_bytes(value, machine) for value in values)
+        passing += sum(sum_bytes_of(value, widths_on(machine)) for value in sums)
         needed = own_spm_bytes(op, machine) + passing
         if needed > machine.spm_bytes:
             layer = layer_of(op)

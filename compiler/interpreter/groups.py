@@ -9,7 +9,8 @@ from xdsl.ir import Region
 from npuc.compiler.analysis.fusion.slices import body_axes, body_of
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers.base import Array
-from npuc.dialects.npu.groups.op import WHOLE, Batches, GroupOp
+from npuc.dialects.npu.groups.batches import WHOLE, Batches
+from npuc.dialects.npu.groups.op import GroupOp
 
 
 def micro_batches(batches: Batches) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""The section of a contraction's row about sparse operands, apart from the other sections (`sections.py`)."""
+"""Sections of rows apart from the others (`sections.py`): about sparse operands, and about groups of layers."""
 
 from __future__ import annotations
 
@@ -18,3 +18,19 @@ class SparseFacts(Section, frozen=True):
     time_share: float
     sparse_bytes: int
     dense_bytes: int
+
+
+class GroupFacts(Section, frozen=True):
+    """
+    An operation of a group that runs by micro-batches: the number of the group, its micro-batch and their number.
+
+    The first row of a group also has its layers, how many operations it has, and what it saved.
+    """
+
+    group: int
+    micro_batch: int
+    micro_batches: int
+    group_layers: list[str] | None = None
+    group_operations: int | None = None
+    saved_cycles: int | None = None
+    saved_bytes: int | None = None

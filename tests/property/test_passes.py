@@ -17,6 +17,7 @@ from npuc.compiler.transforms.assign_units import AssignUnitsPass
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.canonicalize import CanonicalizePass
 from npuc.compiler.transforms.contraction_form import ContractionFormPass
+from npuc.compiler.transforms.fuse_layers import FuseLayersPass
 from npuc.compiler.transforms.fuse_vector import FuseVectorPass
 from npuc.compiler.transforms.group_weights import GroupWeightsPass
 from npuc.compiler.transforms.interleave import InterleavePass
@@ -68,6 +69,8 @@ PIPELINES: list[list[ModulePass]] = [
     [AutodiffPass(), LowerToNpuPass(conv="im2col"), SchedulePass(), KeepResidentPass(objective="traffic")],
     [AutodiffPass(), LowerToNpuPass(), ContractionFormPass("native"), SchedulePass(), LowerTilesPass()],
     [AutodiffPass(), LowerToNpuPass(), ContractionFormPass("native"), ContractionFormPass("ttgt"), SchedulePass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseLayersPass()],
+    [AutodiffPass(), LowerToNpuPass(), SchedulePass(), FuseLayersPass(mapper="genetic", objective="traffic")],
     [AutodiffPass(), LowerToNpuPass(), MapPass("kcp_ws", num_pes=6)],
     [AutodiffPass(), LowerToNpuPass(), MapPass("rs", num_pes=12)],
     [AutodiffPass(), LowerToNpuPass(), AssignUnitsPass(units=UNITS, tiles=5)],

@@ -19,7 +19,7 @@ from npuc.compiler.layers.base import Combine, Cut
 from npuc.compiler.layers.cuts import leading_axis
 from npuc.dialects.npu import ContractOp, TensorWorkOp
 from npuc.dialects.npu.contract import operand_tensors
-from npuc.dialects.npu.groups.op import WHOLE, resized
+from npuc.dialects.npu.groups.batches import WHOLE, resized
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.outside import operation_of_kind
 from npuc.dialects.tensors import shape_of

@@ -16,7 +16,8 @@ from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Work, elements
 from npuc.dialects.npu import ContractOp, MoveOp, TensorWorkOp, VectorOp
-from npuc.dialects.npu.groups.op import WHOLE, Batches, GroupOp, resized
+from npuc.dialects.npu.groups.batches import WHOLE, Batches, resized
+from npuc.dialects.npu.groups.op import GroupOp
 from npuc.dialects.npu.interleave import YieldOp
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 from npuc.dialects.npu.reread import RereadAttr

@@ -10,9 +10,9 @@ Pass `keep-resident`: values that are resident in scratchpad from one operation 
 A value that its next reader finds in SPM is not reread, and a result that all its readers find there is never written.
 All operations in between lose its room. The pass considers each pair of consecutive accesses of each value, searches
 the schedules of all affected contractions anew, and greedily takes what improves the objective, most beneficial first,
-so that it never makes a program worse. Contractions without a schedule, interleaved ones, those of groups, those over
-cores and those with an epilogue are left as they are. The search looks at all operations of a block; the pattern
-`keep-in-spm` writes what it chooses.
+so that it never makes a program worse. Contractions without a schedule, interleaved ones, those over cores and
+those with an epilogue are left as they are; a program with groups of layers (`fuse-layers`) is refused. The search
+looks at all operations of a block; the pattern `keep-in-spm` writes what it chooses.
 """
 
 from dataclasses import dataclass
@@ -78,11 +78,17 @@ class KeepResidentPass(ModulePass):
         problem = refusal(machine)
         if problem is not None:
             raise PassFailedException(f"{self.name}: {problem}")
+        group = next((inner for inner in op.walk() if isinstance(inner, GroupOp)), None)
+        if group is not None:
+            raise PassFailedException(
+                f"{self.name}: groups of layers (from {layer_of(group)} on) keep values in SPM themselves: leave out "
+                "fuse-layers or keep-resident"
+            )
         objective = objective_named(self.objective)
         searches: dict[Block, ResidencySearch] = {}
         candidates = 0
         for block in dict.fromkeys(inner.parent for inner in op.walk() if isinstance(inner, ContractOp)):
-            if block is not None and not isinstance(block.parent_op(), InterleaveOp | GroupOp):
+            if block is not None and not isinstance(block.parent_op(), InterleaveOp):
                 searches[block] = search = ResidencySearch(block, machine, objective)
                 try:
                     candidates += search.choose(self._wanted)

@@ -17,8 +17,6 @@ as in any block (`npuc.dialects.npu.resident`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -39,55 +37,17 @@ from xdsl.traits import RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.contract import ContractOp
+from npuc.dialects.npu.groups.batches import WHOLE, Batches, resized
 from npuc.dialects.npu.groups.held import HoldsInSpm
 from npuc.dialects.npu.interleave import YieldOp
 from npuc.dialects.npu.syntax import parse_types, print_tail
 from npuc.dialects.npu.tensor_work import MoveOp, ViewOp
 from npuc.dialects.npu.vector import VectorOp
 from npuc.dialects.structural import StructurallyComparable
+from npuc.dialects.tensors import shape_of
 
-WHOLE = -1
-"""In place of an axis: an operand that every micro-batch reads whole, a result that is a sum over micro-batches."""
 INSIDE = (ContractOp, VectorOp, MoveOp, ViewOp)
 """The operations that may stand in a body."""
-
-
-@dataclass(frozen=True)
-class Batches:
-    """How many `samples` there are, how many a micro-batch has, and so how often the body runs."""
-
-    micro: int
-    samples: int
-
-    @property
-    def full(self) -> int:
-        """The micro-batches of full size."""
-        return self.samples // self.micro
-
-    @property
-    def ragged(self) -> int:
-        """The samples of the last micro-batch where it is smaller than the others, otherwise 0."""
-        return self.samples % self.micro
-
-    @property
-    def count(self) -> int:
-        """All micro-batches."""
-        return self.full + (self.ragged > 0)
-
-    def sized(self, shape: Sequence[int], axis: int, samples: int) -> tuple[int, ...]:
-        """A shape of a whole tensor with so many samples along an axis; itself where it is read whole."""
-        if axis == WHOLE:
-            return tuple(shape)
-        return (*shape[:axis], shape[axis] // self.samples * samples, *shape[axis + 1 :])
-
-
-def resized(type_: Attribute, axis: int, now: int, then: int) -> Attribute:
-    """The type of a tensor of `now` samples along an axis with `then` of them; itself for one that is read whole."""
-    if axis == WHOLE:
-        return type_
-    tensor = cast("TensorType[Attribute]", type_)
-    shape = Batches(now, now).sized(tensor.get_shape(), axis, then)
-    return TensorType(tensor.element_type, shape)
 
 
 @irdl_op_definition
@@ -139,17 +99,17 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
     @property
     def slices(self) -> tuple[int, ...]:
         """The axis along which each operand is sliced, or `WHOLE`."""
-        return tuple(self.slices_attr.get_values())
+        return _numbers(self.properties.get("slices"))
 
     @property
     def joins(self) -> tuple[int, ...]:
         """The axis along which each result is concatenated, or `WHOLE` for a sum."""
-        return tuple(self.joins_attr.get_values())
+        return _numbers(self.properties.get("joins"))
 
     @property
     def held(self) -> tuple[int, ...]:
         """The numbers of the operands that stay in SPM from the first micro-batch to the last."""
-        return () if self.held_attr is None else tuple(self.held_attr.get_values())
+        return _numbers(self.properties.get("held"))
 
     @property
     def ending(self) -> YieldOp:
@@ -199,14 +159,15 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
     def _check_sized(self, what: str, outer: SSAValue, inner: SSAValue, axis: int) -> None:
         """Raise unless the type inside is that of a micro-batch of the value outside."""
         batches = self.batches
-        if not isinstance(outer.type, TensorType):
-            raise VerifyException(f"{what} must be a tensor, got {outer.type}")
-        shape = cast("TensorType[Attribute]", outer.type).get_shape()
+        outside: Attribute = outer.type
+        if not is_tensor(outside):
+            raise VerifyException(f"{what} must be a tensor, got {outside}")
+        shape = shape_of(outer)
         if axis != WHOLE and not 0 <= axis < len(shape):
             raise VerifyException(f"{what} is sliced along axis {axis}, it has {len(shape)}")
         if axis != WHOLE and shape[axis] % batches.samples:
             raise VerifyException(f"axis {axis} of {what} has size {shape[axis]}, no multiple of {batches.samples}")
-        expected = resized(outer.type, axis, batches.samples, batches.micro)
+        expected = resized(outside, axis, batches.samples, batches.micro)
         if inner.type != expected:
             raise VerifyException(f"{what} is {inner.type} in the body, expected {expected}")
 
@@ -283,6 +244,15 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
         printer.print_string(f" outs({joins}) ")
         printer.print_region(self.body)
         print_tail(printer, self)
+
+
+def is_tensor(type_: Attribute) -> bool:
+    """Whether a type is that of a tensor."""
+    return isinstance(type_, TensorType)
+
+
+def _numbers(attr: Attribute | None) -> tuple[int, ...]:
+    return tuple(attr.get_values()) if isinstance(attr, DenseArrayBase) else ()
 
 
 def _properties(

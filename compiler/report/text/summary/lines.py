@@ -12,6 +12,7 @@ from npuc.compiler.report.text.summary.certified import certified_text
 from npuc.compiler.report.text.summary.derived import derived_text
 from npuc.compiler.report.text.summary.energy import energy_line
 from npuc.compiler.report.text.summary.fused import fused_text
+from npuc.compiler.report.text.summary.grouped import grouped_text
 from npuc.compiler.report.text.summary.interleaving import interleaving_text
 from npuc.compiler.report.text.summary.iteration import iteration_text, nearness_text
 from npuc.compiler.report.text.summary.levels import levels_text
@@ -58,6 +59,7 @@ def summary(report: Report, words: Words) -> Iterator[tuple[str, str]]:
         ("fused", fused_text(report)),
         ("iteration", iteration_text(report)),
         ("gap", nearness_text(report)),
+        ("groups", grouped_text(report)),
         ("resident", resident_text(report)),
         ("derived", derived_text(report)),
     ):

@@ -1,0 +1,1 @@
+"""Groups of operations that run by micro-batches, in the rows of the backend."""

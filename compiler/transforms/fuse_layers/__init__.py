@@ -1,0 +1,129 @@
+"""
+Pass `fuse-layers`: neighbouring operations run by micro-batches, with what passes between them in SPM.
+
+    %h = npu.vector relu(%x) ops 48 : (tensor<6x8xf32>) -> tensor<6x8xf32>
+    %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %h[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W) loops […]
+      ->
+    %y = npu.group micro 2 of 6 ins(%x[0], %w held) outs([0]) { … }
+
+A mapper chooses the groups and their micro-batches: `dp`, a dynamic program that is exact for the prices, or
+`genetic`, a seeded search. Prices are those of the backend `cycle`, so that no program becomes worse. The search looks
+at all operations of a function.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler.analysis.fusion.dynamic_program import best_plan
+from npuc.compiler.analysis.fusion.genetic import genetic_plan
+from npuc.compiler.analysis.fusion.problem import FusedGroup, Mapper, summed
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.resident import refusal
+from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.stages import remark
+from npuc.compiler.transforms.fuse_layers.chain import Chain, chain_of
+from npuc.compiler.transforms.fuse_layers.design import Designs
+from npuc.compiler.transforms.fuse_layers.write import write_group
+from npuc.compiler.transforms.keep_resident.spans import refuse_residents
+from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
+from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions, remark_unmatched
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.widths import whole_bytes
+from npuc.dialects.provenance import layer_of
+
+MAPPERS: Mapping[str, Mapper] = {"dp": best_plan, "genetic": genetic_plan}
+"""The mappers by name."""
+
+
+@dataclass(frozen=True)
+class FuseLayersPass(ModulePass):
+    """Run neighbouring operations by micro-batches where that improves the objective."""
+
+    name = "fuse-layers"
+    EXAMPLE: ClassVar = "lower-to-npu,schedule,fuse-layers"
+
+    mapper: str = "dp"
+    """What chooses the groups: dp (exact for the prices) or genetic (seeded)."""
+    budget_kib: int | None = None
+    """KiB of SPM that a group may use; by default all that a schedule may."""
+    objective: str = "time"
+    """What is minimised: time, traffic, energy or edp."""
+    only: str | None = None
+    """A glob of layers; operations of others are in no group."""
+
+    def __post_init__(self) -> None:
+        objective_named(self.objective)
+        if self.mapper not in MAPPERS:
+            raise ValueError(f"mapper is '{self.mapper}', expected {', '.join(MAPPERS)}")
+        if self.budget_kib is not None and self.budget_kib < 1:
+            raise ValueError(f"budget-kib is {self.budget_kib}, expected at least 1")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        machine = known_machine(op, f"{self.name} depends on it")
+        problem = refusal(machine)
+        if problem is not None:
+            raise PassFailedException(f"{self.name}: {problem}")
+        refuse_residents(op, self.name)
+        room = machine.spm_bytes if self.budget_kib is None else self.budget_kib * 1024
+        if room > machine.spm_bytes:
+            raise PassFailedException(
+                f"{self.name}: budget-kib is {self.budget_kib}, a schedule may use {machine.spm_bytes // 1024:,}"
+            )
+        groups = 0
+        for func in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+            try:
+                groups += self._fuse(func, machine, room)
+            except UsageError as e:
+                raise PassFailedException(f"{self.name}: {e.message}") from e
+        self._remark(op, groups)
+
+    def _fuse(self, func: FuncOp, machine: Machine, room: int) -> int:
+        """Fuse the layers of a function, and count the groups."""
+        chain = chain_of(func.body.block, machine)
+        if chain is None:
+            return 0
+        if self.only is not None:
+            chain = _only(chain, self.only)
+        objective = objective_named(self.objective)
+        designs = Designs(chain, machine, room, objective)
+        plan = MAPPERS[self.mapper](chain.problem(designs.machine, objective), designs)
+        # From the last to the first, so that a group still reads what the steps before it compute.
+        for group in reversed(plan):
+            _write(chain, designs, group)
+        return len(plan)
+
+    def _remark(self, module: ModuleOp, groups: int) -> None:
+        """Tell why there are no groups, where there are none."""
+        if groups or not remark_no_contractions(self, module, None):
+            return
+        if all(one.schedule_attr is None for one in module.walk() if isinstance(one, ContractOp)):
+            remark(f"pass '{self.name}' leaves out the contractions: none has a schedule yet, it comes after schedule")
+        elif remark_unmatched(self, self.only, (layer_of(inner) for inner in module.walk()), "operation"):
+            remark_idle(self, f"no group of layers improves the {self.objective} within its room")
+
+
+def _write(chain: Chain, designs: Designs, group: FusedGroup) -> None:
+    """Write a group, with what it saves against its operations by themselves."""
+    found = designs.design(group.first, group.last, group.micro)
+    assert found is not None, "a plan has possible groups only"
+    design = designs.refined(group.first, group.micro, found)
+    alone = summed(designs.alone(group.first + number) for number in design.frame.members)
+    rewriter = PatternRewriter(chain.steps[group.first].op)
+    new = write_group(chain, group.first, group.last, group.micro, design, rewriter)
+    new.attributes["saved_cycles"] = IntegerAttr(alone.cycles - design.cost.cycles, i64)
+    new.attributes["saved_bytes"] = IntegerAttr(whole_bytes(alone.moved) - whole_bytes(design.cost.moved), i64)
+
+
+def _only(chain: Chain, glob: str) -> Chain:
+    """A chain in which only the operations of some layers may be in a group."""
+    steps = (s if fnmatchcase(layer_of(s.op), glob) else replace(s, axes=None, kind=None) for s in chain.steps)
+    return replace(chain, steps=tuple(steps))

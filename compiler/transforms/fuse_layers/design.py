@@ -1,0 +1,141 @@
+"""
+What groups cost: for a range of steps and a micro-batch, what passes in SPM, what is held there, and every schedule.
+
+All that passes between members stays in SPM, and sliced operands that several members read, from the first that reads
+them to the last. Where a member does not fit beside that, the largest such value is left to DRAM. Whole operands, such
+as weights, are held from the first micro-batch to the last in several shares of the room that is left, of which the
+best is taken: held ones are loaded once and leave less room for blocks, others are read by every micro-batch. Sums over
+micro-batches are held as partial sums, or what computes them runs after the group, whichever is better.
+
+Nothing overlaps but within an operation: a micro-batch is the sum of its operations, held operands are loaded before,
+sums stored after. Prices are those of the backend `cycle`, to the cycle.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from npuc.compiler.analysis.fusion.problem import summed
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.reported_costs import ReportedCost
+from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
+from npuc.compiler.transforms.fuse_layers.frame import Frame, facts_of, frames_from
+from npuc.compiler.transforms.fuse_layers.layout import Design, Layout
+from npuc.compiler.transforms.fuse_layers.sized import Placed, Run, Sized, alone_cost
+from npuc.dialects.npu import ContractOp
+
+REACH = 32
+"""The most steps of a range [our choice]: longer groups would pass through SPM what is long dead."""
+GRID = 8
+"""Room for blocks is counted in so many parts of SPM, rounded down, so that few schedules are searched."""
+
+
+class Designs:
+    """The prices of the ranges of a chain, each kind of operation costed once for a micro-batch and a room."""
+
+    def __init__(self, chain: Chain, machine: Machine, room: int, objective: Objective):
+        self.chain = chain
+        self.objective: Objective = objective
+        self.machine = replace(machine, spm_bytes=room)
+        self.whole = machine
+        self.sized: dict[object, Sized] = {}
+        self.costs: dict[object, Run | None] = {}
+        self.frames: dict[int, dict[int, list[Frame]]] = {}
+        self.facts = [facts_of(step) for step in chain.steps]
+        self.designs: dict[object, Design | None] = {}
+        self.single: dict[object, ReportedCost] = {}
+        self.numbers: dict[object, int] = {}
+
+    def alone(self, step: int) -> ReportedCost:
+        """The cost of a step by itself, as it is."""
+        one = self.chain.steps[step]
+        key = step if one.kind is None else one.kind
+        if key not in self.single:
+            self.single[key] = alone_cost(one.op, self.whole)
+        return self.single[key]
+
+    def ends(self, first: int) -> Iterator[int]:
+        """The last steps of the ranges that may be a group."""
+        yield from self._frames(first)
+
+    def group(self, first: int, last: int, micro: int) -> ReportedCost | None:
+        """The least cost of a range with a group in it; None where none fits."""
+        found = self.design(first, last, micro)
+        if found is None:
+            return None
+        inside = {first + number for number in found.frame.members}
+        return summed([found.cost, *(self.alone(n) for n in range(first, last + 1) if n not in inside)])
+
+    def design(self, first: int, last: int, micro: int) -> Design | None:
+        """The best group of a range; its cost is that of its members alone."""
+        best: Design | None = None
+        least = 0.0
+        for frame in self._frames(first).get(last, ()):
+            key = (frame.kinds, frame.members, frame.values, micro)
+            if key not in self.designs:
+                self.designs[key] = self._designed(frame, first, micro)
+            found = self.designs[key]
+            if found is None:
+                continue
+            inside = {first + number for number in frame.members}
+            rest = [self.alone(n) for n in range(first, last + 1) if n not in inside]
+            score = summed([found.cost, *rest]).score(self.objective)
+            if best is None or score < least:
+                best, least = found, score
+        return best
+
+    def _frames(self, first: int) -> dict[int, list[Frame]]:
+        """By the last step of a range its groups: with its sums, and without them."""
+        if first not in self.frames:
+            found: dict[int, list[Frame]] = {}
+            for last, frame in frames_from(self.chain, self.facts, first, REACH):
+                found.setdefault(last, []).append(self._numbered(frame))
+            self.frames[first] = found
+        return self.frames[first]
+
+    def _numbered(self, frame: Frame) -> Frame:
+        """A frame whose kinds are numbers, which compare fast."""
+        return replace(frame, kinds=tuple(self.numbers.setdefault(kind, len(self.numbers)) for kind in frame.kinds))
+
+    def _designed(self, frame: Frame, first: int, micro: int) -> Design | None:
+        return Layout(self, frame, first, micro).best()
+
+    def of(self, step: ChainStep, micro: int) -> Sized:
+        """A kind of operation at a micro-batch."""
+        key = (step.kind, micro)
+        if key not in self.sized:
+            self.sized[key] = Sized(step, self.chain.samples, micro, self.machine, self.chain.widths)
+        return self.sized[key]
+
+    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Run | None:
+        """The cost of an operation at a micro-batch; the room of other values is rounded up where that fits, too."""
+        grain = max(1, self.machine.spm_bytes // GRID)
+        rounded = placed
+        if isinstance(step.op, ContractOp):
+            rounded = replace(placed, reserved=-(-placed.reserved // grain) * grain)
+        for one in dict.fromkeys((rounded, placed)):
+            key = (step.kind, micro, one)
+            if key not in self.costs:
+                self.costs[key] = self.of(step, micro).cost(one, self.objective)
+            if self.costs[key] is not None:
+                return self.costs[key]
+        return None
+
+    def refined(self, first: int, micro: int, design: Design) -> Design:
+        """A group with the best schedules that a search finds for its contractions, in the room that each has."""
+        runs = self.chain.samples // micro
+        schedules = dict(design.schedules)
+        total = design.cost
+        for number, placed in design.placed.items():
+            step, now = self.chain.steps[first + number], design.schedules[number]
+            found = self.of(step, micro).cost(placed, self.objective, search=True)
+            if found is not None and found.cost.score(self.objective) < now.cost.score(self.objective):
+                schedules[number] = found
+                total = ReportedCost(
+                    total.cycles - runs * (now.cost.cycles - found.cost.cycles),
+                    total.moved - runs * (now.cost.moved - found.cost.moved),
+                    None
+                    if total.joules is None or now.cost.joules is None or found.cost.joules is None
+                    else total.joules - runs * (now.cost.joules - found.cost.joules),
+                )
+        return replace(design, schedules=schedules, cost=total)

@@ -1,0 +1,114 @@
+"""The pass fuse-layers on programs by hand: groups by micro-batches, their rows, and what is refused."""
+
+import pytest
+from xdsl.utils.exceptions import PassFailedException
+
+from npuc.compiler import Report, compile_source
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.report import OpRow
+from npuc.compiler.transforms.fuse_layers import FuseLayersPass
+
+NETWORK = """network chain(batch=8) {
+  input x: f32[batch, 3, 8, 8]
+  a = relu(conv2d(x, 8, kernel=3, padding=1))
+  b = relu(conv2d(a, 8, kernel=3, padding=1))
+  output y = conv2d(b, 8, kernel=3, padding=1)
+}
+"""
+STEP = """network step(batch=8) {
+  input x: f32[batch, 64]
+  labels y: i32[batch]
+  h = relu(linear(x, 64))
+  g = relu(linear(h, 64))
+  loss cross_entropy(linear(g, 8), y)
+  optimizer sgd(lr=0.1)
+}
+"""
+HARDWARE = {"array.rows": 8, "array.cols": 8, "memory.spm_kib": 12}
+
+
+def compiled(source: str, passes: str, **changes: object) -> Report:
+    return compile_source(
+        source,
+        hardware="igo-small",
+        overrides={**HARDWARE, **changes},
+        pipeline=passes,
+        inference="autodiff" not in passes,
+    )
+
+
+def moved(report: Report) -> int:
+    return (report.totals.dram_read_bytes or 0) + (report.totals.dram_write_bytes or 0)
+
+
+def in_groups(report: Report) -> list[OpRow]:
+    return [row for row in report.ops if "group" in row.native]
+
+
+FORWARD = "lower-to-npu,schedule"
+BACKWARD = "autodiff,lower-to-npu,schedule"
+
+
+@pytest.mark.parametrize("mapper", ["dp", "genetic"])
+def test_a_chain_of_convolutions_runs_by_micro_batches(mapper: str) -> None:
+    plain, fused = compiled(NETWORK, FORWARD), compiled(NETWORK, f"{FORWARD},fuse-layers{{mapper={mapper}}}")
+    rows = in_groups(fused)
+    assert any(row.native["micro_batches"] > 1 for row in rows)
+    assert (fused.totals.cycles or 0) < (plain.totals.cycles or 0)
+    assert moved(fused) < moved(plain)
+    assert fused.totals.macs == plain.totals.macs
+    first = rows[0]
+    assert first.native["group_layers"][0] == first.name
+    saved = sum(row.native.get("saved_cycles", 0) for row in rows)
+    assert (plain.totals.cycles or 0) - (fused.totals.cycles or 0) == saved
+
+
+def test_traffic_is_what_crosses_the_borders_of_groups() -> None:
+    fused = compiled(NETWORK, f"{FORWARD},fuse-layers{{objective=traffic}}")
+    for row in in_groups(fused):
+        for name in (*row.native.get("resident_in", ()),):
+            # Held operands were loaded once, whatever the number of micro-batches; all else never moved.
+            size = row.tensors[name].read_bytes
+            assert size == 0 or name == "W"
+    total = sum(t.read_bytes + t.write_bytes for row in fused.ops for t in row.tensors.values())
+    assert total == moved(fused)
+
+
+def test_a_budget_that_no_group_fits() -> None:
+    report = compiled(NETWORK, f"{FORWARD},fuse-layers{{budget-kib=1 only=a}}")
+    assert not in_groups(report)
+    assert any("no group of layers improves the time within its room" in line for line in report.warnings)
+
+
+def test_backward_groups_hold_sums_and_weights() -> None:
+    fused = compiled(STEP, f"{BACKWARD},fuse-layers{{objective=traffic}}", **{"memory.spm_kib": 64})
+    assert any(row.phase == "dw" for row in in_groups(fused))
+    assert moved(fused) < moved(compiled(STEP, f"{BACKWARD}", **{"memory.spm_kib": 64}))
+
+
+@pytest.mark.parametrize(
+    ("passes", "changes", "message"),
+    [
+        (f"{FORWARD},fuse-layers{{mapper=best}}", {}, "mapper is 'best', expected dp, genetic"),
+        (f"{FORWARD},fuse-layers{{budget-kib=0}}", {}, "budget-kib is 0, expected at least 1"),
+        (f"{FORWARD},fuse-layers{{budget-kib=99}}", {}, "budget-kib is 99, a schedule may use"),
+        (f"{FORWARD},fuse-layers", {"array.cores": 2}, "resident values have a cost model on one core only"),
+        (f"{FORWARD},fuse-layers", {"memory.policy": "lru"}, "memory.policy 'lru'"),
+        (f"{FORWARD},keep-resident,fuse-layers", {"memory.spm_kib": 64}, "does not support resident values"),
+        (f"{FORWARD},fuse-layers,keep-resident", {}, "keep-resident: groups of layers"),
+        (f"{FORWARD},fuse-layers,lower-tiles", {}, "has no form at the level of tiles"),
+    ],
+)
+def test_what_is_refused(passes: str, changes: dict[str, object], message: str) -> None:
+    with pytest.raises((NpucError, PassFailedException), match=message):
+        compiled(NETWORK, passes, **changes)
+
+
+def test_before_schedule_it_says_so() -> None:
+    report = compiled(NETWORK, "lower-to-npu,fuse-layers,schedule")
+    assert any("none has a schedule yet" in line for line in report.warnings)
+
+
+def test_options() -> None:
+    with pytest.raises(ValueError, match="objective is 'speed'"):
+        FuseLayersPass(objective="speed")
