@@ -19,6 +19,7 @@ from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from npuc.compiler.analysis.hetero.described import units_of
 from npuc.compiler.core.errors import NpucError, SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import summary
 from npuc.compiler.core.stages import tell
@@ -30,6 +31,7 @@ from npuc.compiler.interpreter.groups import GroupFunctions
 from npuc.compiler.interpreter.noted import Densities, Density, Executing, Gradients, Mantissas
 from npuc.compiler.interpreter.npu import NpuFunctions
 from npuc.compiler.interpreter.numbers import Numbers, bits_of, element_name, holds_integers
+from npuc.compiler.interpreter.on_units import UnitCount, UnitProducts
 from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
 from npuc.compiler.interpreter.tiles import TileFunctions
 from npuc.compiler.interpreter.train import train_functions
@@ -57,7 +59,8 @@ class Run:
     `accuracies` are the shares of rows that each step classifies right, before its update, empty without a loss of
     classes (of several losses the first counts); `held_out` is that of samples of a data set that were not trained on,
     after the last step, None where nothing says it. `mantissas` are the bits that FAST's controller gave each
-    conversion in each step, `densities` what is there of sparse operands in each step. `data` says what the inputs are
+    conversion in each step, `densities` what is there of sparse operands in each step, `unit_products` what units
+    that share products multiplied. `data` says what the inputs are
     where nobody gave any, and `seconds` is how long all steps took here, which is nothing that the program computes.
     """
 
@@ -72,6 +75,9 @@ class Run:
     held_out: float | None = None
     mantissas: list[dict[Operation, int]] = field(default_factory=list[dict[Operation, int]])
     densities: list[dict[Operation, Density]] = field(default_factory=list[dict[Operation, Density]])
+    unit_products: list[dict[Operation, dict[str, UnitCount]]] = field(
+        default_factory=list[dict[Operation, dict[str, UnitCount]]]
+    )
     seconds: float = 0.0
 
     @property
@@ -250,6 +256,7 @@ def execute(
     values = bind(func, stacked(func, {**given, **fed}, argument_shape, seed), numbers, seed)
     arguments, results = arguments_of(func), results_of(func)
     params = {a.name: values[a.index] for a in arguments if a.kind is ArgumentKind.PARAM}
+    units = units_of(module)
     run = Run(params=unstacked(func, params))
     by_index, begin = {a.index: a.name for a in arguments}, monotonic()
     for step in range(steps):
@@ -261,11 +268,14 @@ def execute(
                     values[one.index] = numbers.hold(fed[one.name], argument_type(func, one).element_type)
         noted, hits = [Gradients(numbers) for _ in range(devices)], [Hits() for _ in range(devices)]
         listeners, chosen, stored = zip(noted, hits, strict=True), Mantissas(), Densities()
+        on_units = None if units is None else UnitProducts(units)
+        more = (chosen, stored) if on_units is None else (chosen, stored, on_units)
         out, traffic = _run(
-            func, values, [_interpreter(module, numbers, (*both, chosen, stored)) for both in listeners], numbers
+            func, values, [_interpreter(module, numbers, (*both, *more)) for both in listeners], numbers
         )
         run.mantissas += [chosen.found] if chosen.found else []
         run.densities += [stored.found] if stored.found else []
+        run.unit_products += [on_units.found] if on_units is not None and on_units.found else []
         found = accuracy(hits)
         run.accuracies += [] if found is None else [found]
         if step == 0:

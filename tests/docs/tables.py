@@ -47,6 +47,7 @@ FULL: dict[str, object] = {
     "energy": {"mac_pj": 1.0, "spm_pj_per_byte": 1.0, "dram_pj_per_byte": 1.0},
     "scalesim": {"ifmap_sram_kb": 1, "filter_sram_kb": 1, "ofmap_sram_kb": 1},
     "maestro": {"num_pes": 8, "mapping": "kcp_ws"},
+    "units": [{"name": "a", "kind": "dense", "pes": 4, "buffer_kib": 1}],
 }
 MODES: tuple[dict[str, object], ...] = (
     {},

@@ -12,6 +12,7 @@ operands, bitmaps, runs, N:M and blocks have no format of the units: each unit r
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -37,13 +38,17 @@ OTHER: Mapping[MatrixFormat, MatrixFormat] = {"csr": "csc", "csc": "csr"}
 """The format of the transpose."""
 
 
-def product_of(op: ContractOp, number: int = 0) -> SparseProduct:
-    """A statement of a contraction as a product. Values take the bytes of the widest of A, B and C."""
+def product_of(op: ContractOp, number: int = 0, element_bytes: int | None = None) -> SparseProduct:
+    """
+    A statement of a contraction as a product. Values take the bytes of the widest of A, B and C, or of every float
+    where the machine says so.
+    """
     nest = op.nest
     statement = nest.statements[number]
     names = [tensor.name for tensor in nest.ins]
     a, b = (op.operands[names.index(name)] for name in (statement.lhs, statement.rhs))
     view, widths = gemm_view(nest, statement), widths_of(op)
+    widths = widths if element_bytes is None else replace(widths, element_bytes=element_bytes)
     batch, m, n, k = view.sizes(nest.sizes)
     values = (a, b, op.result_of(statement.out))
     bits = max(Fraction(widths.element_bits(dense_element(tensor_type(one).element_type))) for one in values)

@@ -55,22 +55,34 @@ class Dealing:
         unit the full tiles and whether it has the smaller one. Infinite where there is no way.
         """
         count = self.tables[0].cycles.shape[1]
+        if not self.rest:
+            return self._least_of_equal(weights, limit)
         least = np.full((2, count), np.inf)
         least[0, 0] = 0.0
         ways: list[npt.NDArray[np.int64]] = []
         for table, weight in zip(self.tables, weights, strict=True):
             own = np.where(table.cycles <= limit, weight, np.inf)
             plain = _joined(least[0], own[0])
-            if not self.rest:
-                least, way = np.stack([plain[0], least[1]]), np.stack([plain[1], plain[1]])
-                ways.append(way)
-                continue
             short, before = _joined(least[0], own[1]), _joined(least[1], own[0])
             has_short = short[0] < before[0]
             least = np.stack([plain[0], np.where(has_short, short[0], before[0])])
             # the tiles of this unit, and behind them whether the smaller one is its own
             ways.append(np.stack([plain[1], np.where(has_short, short[1] + count, before[1])]))
         return self._followed(ways, least)
+
+    def _least_of_equal(self, weights: Sequence[Numbers], limit: float) -> tuple[float, list[tuple[int, int]]]:
+        """The same where all tiles are equal."""
+        least = np.full(self.tables[0].cycles.shape[1], np.inf)
+        least[0] = 0.0
+        ways: list[npt.NDArray[np.int64]] = []
+        for table, weight in zip(self.tables, weights, strict=True):
+            least, way = _joined(least, np.where(table.cycles[0] <= limit, weight[0], np.inf))
+            ways.append(way)
+        left, dealt = len(least) - 1, list[tuple[int, int]]()
+        for way in reversed(ways):
+            dealt.append((int(way[left]), 0))
+            left -= dealt[-1][0]
+        return float(least[-1]), dealt[::-1]
 
     def _followed(self, ways: Sequence[npt.NDArray[np.int64]], least: Numbers) -> tuple[float, list[tuple[int, int]]]:
         """The shares behind the least sum of all tiles, from the last unit to the first."""

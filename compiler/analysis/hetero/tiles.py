@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import inf
 from typing import Literal, get_args
 
 import numpy as np
 
-from npuc.compiler.analysis.hetero.classes import CLASSES
+from npuc.compiler.analysis.hetero.classes import CLASSES, FormatPair
 from npuc.compiler.analysis.hetero.dealing import Dealing, tables_of
 from npuc.compiler.analysis.hetero.product import Axis, SparseProduct
 from npuc.compiler.analysis.hetero.unit import SparseUnit, UnitMachine, takers, unit_cost
@@ -40,7 +40,8 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 class UnitShare:
     """
     What a unit has of a split: its part of the axis, cycles, bytes of DRAM, and energy without idle power in J; steps
-    that its elements do, expected products with their deviation over masks, and of the bytes those that are written.
+    that its elements do, expected products with their deviation over masks, operations that cost the energy of a MAC,
+    of the bytes those that are written, and the formats that it reads.
     """
 
     unit: SparseUnit
@@ -51,7 +52,9 @@ class UnitShare:
     steps: float = 0.0
     products: float = 0.0
     deviation: float = 0.0
+    operations: float = 0.0
     written_bytes: float = 0.0
+    formats: FormatPair | None = None
 
 
 @dataclass(frozen=True)
@@ -109,7 +112,9 @@ def one_share(
         steps=cost.work.steps + added,
         products=float(cost.work.multiplications),
         deviation=cost.work.deviation,
+        operations=float(cost.work.multiplications) + cost.work.merges + added,
         written_bytes=cost.traffic.written,
+        formats=cost.formats,
     )
 
 
@@ -163,20 +168,25 @@ def _fastest(machine: UnitMachine, product: SparseProduct, axis: Axis, tiles: in
         return None
     moved = [table.moved for table in dealing.tables]
 
-    def passes(place: int) -> bool:
-        return dealing.least(moved, limits[place])[0] / machine.bytes_per_second <= limits[place] / machine.hertz
+    @cache
+    def least(place: int) -> tuple[float, list[tuple[int, int]]]:
+        return dealing.least(moved, float(limits[place]))
 
-    high = len(limits) - 1  # the first limit of cycles whose bytes pass in its time, by halving
-    if dealing.least(moved, limits[high])[0] / machine.bytes_per_second > below:
+    def passes(place: int) -> bool:
+        return bool(least(place)[0] / machine.bytes_per_second <= limits[place] / machine.hertz)
+
+    first, high = low, len(limits) - 1
+    if least(high)[0] / machine.bytes_per_second > below:
         return None
-    first = low
-    if passes(low):
-        high = low
+    step = 1  # the first limit of cycles whose bytes pass in its time: by steps that double, and then by halving
+    while low + step <= high and not passes(low + step - 1):
+        low, step = low + step, 2 * step
+    high = min(high, low + step - 1)
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if passes(middle) else (middle + 1, high)
-    ways = [dealing.least(moved, limits[at]) for at in sorted({max(first, low - 1), low})]
-    splits = [_dealt(machine, product, dealing, dealt) for least, dealt in ways if np.isfinite(least)]
+    found = [least(at) for at in sorted({max(first, low - 1), low})]
+    splits = [_dealt(machine, product, dealing, dealt) for sum_of_bytes, dealt in found if np.isfinite(sum_of_bytes)]
     return min(splits, key=lambda split: split.rank("time"))
 
 

@@ -52,12 +52,17 @@ def streamed(op: Operation, machine: Machine, resident: Collection[str] = (), re
 
     `reserved` are the bytes of SPM that these and other resident values occupy.
     """
+    room = machine.spm_bytes * machine.cores - reserved
+    return streamed_through(op, machine.element_bytes, room, resident)
+
+
+def streamed_through(op: Operation, element_bytes: int | None, room: int, resident: Collection[str] = ()) -> Streamed:
+    """The traffic of an operation whose groups may stay in so many bytes between two passes."""
     reads, writes = (op.reads, op.writes) if isinstance(op, TensorWorkOp) else (None, None)
-    first = dict(_sized("in", op.operands, reads, machine))
-    written = dict(_sized("out", op.results, writes, machine))
+    first = dict(_sized("in", op.operands, reads, element_bytes))
+    written = dict(_sized("out", op.results, writes, element_bytes))
     if not isinstance(op, VectorOp) or op.reread is None:
         return Streamed(first, written)
-    room = machine.spm_bytes * machine.cores - reserved
     reread, group = _reread(op, op.reread, first, room, resident)
     return Streamed({name: size + reread.get(name, 0) for name, size in first.items()}, written, reread, group)
 
@@ -84,7 +89,7 @@ def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _sized(
-    side: str, values: Sequence[SSAValue], counts: Sequence[int] | None, machine: Machine
+    side: str, values: Sequence[SSAValue], counts: Sequence[int] | None, element_bytes: int | None
 ) -> Iterator[tuple[str, int]]:
     """The bytes of each operand or result: of all its elements, or of the number that the operation states."""
     seen: set[SSAValue] = set()
@@ -94,4 +99,4 @@ def _sized(
         seen.add(value)
         shape = cast("TensorType[Attribute]", value.type).get_shape()
         elements = prod(shape) if counts is None else counts[number]
-        yield f"{side}{number}", size_bytes(value.type, elements, machine.element_bytes)
+        yield f"{side}{number}", size_bytes(value.type, elements, element_bytes)

@@ -28,6 +28,12 @@ def result_lines(run: Run) -> Iterator[str]:
         last = run.densities[-1].values()
         kept, stated, size = (sum(found) for found in zip(*((d.kept, d.stated, d.size) for d in last), strict=True))
         yield f"sparse operands keep {kept / size:.1%} of their values, {stated / size:.1%} are stated"
+    if run.unit_products:
+        from npuc.compiler.interpreter.on_units import totals_by_unit
+
+        for unit, one in totals_by_unit(run.unit_products[-1]).items():
+            spread = f" +- {one.variance**0.5:,.0f}" if one.variance else ""
+            yield f"unit {unit}: {one.counted:,} products, {one.expected:,.0f}{spread} are expected"
     if run.held_out is not None:
         yield f"accuracy {run.held_out:.1%} on held-out data, after the last step"
 

@@ -43,7 +43,21 @@ func.func @step(%x: tensor<16x24xf32>, %w: tensor<24x8x!npu.sparse<f32, 1/4, bit
 COLUMNS = {"array.skips": "column-balance", "array.cols": 16}
 IN_IR = {"format": "mlir"}
 LARGE = NETWORK.replace("2, 6, 6", "2, 24, 24")
-MACHINES = {"cycle": "igo-large", "roofline": "rtx2080ti", "maestro": "nvdla"}
+UNITS = [
+    {"name": "a", "kind": "dense", "pes": 4, "buffer_kib": 8},
+    {"name": "b", "kind": "dense-sparse", "pes": 4, "buffer_kib": 8},
+]
+PAIR = {
+    "name": "pair",
+    "precision": "bf16",
+    "clock_mhz": 1000,
+    "dram.gb_per_s": 10,
+    "energy.mac_pj": 1.0,
+    "energy.spm_pj_per_byte": 2.0,
+    "energy.dram_pj_per_byte": 40.0,
+    "units": UNITS,
+}
+MACHINES: Mapping[str, Any] = {"cycle": "igo-large", "roofline": "rtx2080ti", "maestro": "nvdla", "hetero": PAIR}
 Overrides = Mapping[str, Any]
 NOTHING: Overrides = MappingProxyType({})
 
@@ -222,6 +236,36 @@ READ: Mapping[str, Mapping[str, Case]] = {
         "network.levels": Case(LEVELS, options=PLAN),
         "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
     },
+    "hetero": {
+        "compute.ops_per_mac": Case(1),
+        "dram.kind": Case("HBM2e"),
+        "dram.channels": Case(2, beside={"dram.kind": "DDR4"}),
+        "technology.node_nm": Case(45),
+        "technology.model": Case("gamma", {"technology.node_nm": 7}),
+        "energy.vector_pj": Case(1.0),
+        "energy.array_idle_w": Case(1.0),
+        "energy.vector_idle_w": Case(1.0),
+        "energy.spm_idle_w": Case(1.0),
+        "energy.dram_idle_w": Case(1.0),
+        "area.array_mm2": Case(1.0),
+        "area.vector_mm2": Case(1.0),
+        "area.spm_mm2": Case(1.0),
+        "area.dram_mm2": Case(1.0),
+        "area.chip_mm2": Case(1.0),
+        "units": Case(UNITS[:1]),
+        "memory.levels": Case(MEMORIES),
+        "precision": Case("f32"),
+        "clock_mhz": Case(10.0),
+        "memory.element_bytes": Case(8),
+        "dram.gb_per_s": Case(0.1),
+        "dram.capacity_mib": Case(0.001),
+        "vector.lanes": Case(1),
+        "energy.mac_pj": Case(7.0),
+        "energy.spm_pj_per_byte": Case(7.0),
+        "energy.dram_pj_per_byte": Case(7.0),
+        "network.levels": Case(LEVELS, options=PLAN),
+        "network.latency": Case("overlap", {"network.levels": SLOW}, IN_CHUNKS),
+    },
 }
 """Of each backend the keys that it reads, with a machine on which that shows; of all others it warns."""
 
@@ -237,7 +281,6 @@ NO_REPORT = {
         ("constraints.rules", "constraints.divisors"),
         "of npuc map: tests/unit/cli/test_constraints.py has them",
     ),
-    "units": "of npuc study aespa: tests/unit/hardware/test_units.py has them",
     "cost.usd_per_hour": "of npuc training: tests/unit/cli/test_training.py has it",
     "network.groups": "of plans for heterogeneous devices, which no backend scores: tests/unit/parallel has them",
 }
