@@ -43,8 +43,8 @@ ASKED = (
     SCHEDULE_COLLECTIVES,
 )
 """What options ask for, and so is told of, as what is named."""
-STATED = ""
-"""What stands for `--density` where the program says densities and no option does."""
+STATED = "\n"
+"""What stands for `--density` where the program says densities and no option does; no rule is it."""
 _GIB = 1024
 """MiB in one."""
 
@@ -101,7 +101,7 @@ def density_text(density: Densities) -> str | None:
         return density
     if isinstance(density, Mapping):
         return "; ".join(f"{key}={value}" for key, value in density.items()) or None
-    return "; ".join(density) or None
+    return "; ".join(density) if density else None
 
 
 def density_pass(density: Densities) -> str | None:
@@ -250,7 +250,7 @@ def _said(options: Options) -> str:
     """The option that changes operands of products, as it is given."""
     if options.quantize not in (None, "none"):
         return f"--quantize {options.quantize}"
-    return f"--density {density_text(options.density) or 'of the program'}"
+    return f"--density {'of the program' if options.density == STATED else density_text(options.density)}"
 
 
 def _names(steps: Sequence[str]) -> list[str]:

@@ -48,6 +48,7 @@ OPTIONS = {
     "precision": "precision",
     "recompute": "recompute",
     "quantize": "quantize",
+    "density": "density",
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: their names, each with its keyword."""
@@ -58,6 +59,7 @@ WORDS = (
     "objective",
     "recompute",
     "quantize",
+    "density",
     "parallel",
     "convention",
     "plan_objective",
@@ -167,7 +169,11 @@ def _values(key: str, place: Place, target: str, given: str | Iterable[object]) 
 
 def _literal(key: str, place: Place, value: float | str) -> object:
     """A value of the command line: of a hardware key as `--set` reads it, else as `-D` does."""
-    if not isinstance(value, str) or OPTIONS.get(key) in ("recompute", "quantize"):  # of which none is a word
+    if not isinstance(value, str) or OPTIONS.get(key) in (
+        "recompute",
+        "quantize",
+        "density",
+    ):  # of which none is a word
         return value
     if place == "hardware":
         return parse_setting(f"{key}={value}")[1]
@@ -207,7 +213,7 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
         template_named(str(value))
-    elif target in ("recompute", "quantize", *FLAGS):
+    elif target in ("recompute", "quantize", "density", *FLAGS):
         try:
             check_shared(target, value)
         except UsageError as e:

@@ -18,6 +18,7 @@ from npuc.compiler.driver.check import check_program
 from npuc.compiler.driver.levels.asked import density_text
 from npuc.compiler.driver.passes import available_passes, read_pipeline, run_pipeline
 from npuc.compiler.driver.read import read_program
+from npuc.compiler.explore.sweep import sweep_source
 from npuc.compiler.layers.pruning import magnitude_mask, structured_mask, uniform_mask
 from npuc.compiler.transforms.sparsify.rules import Rule, blocks_of, parse_rules
 from npuc.dialects.npu import ContractOp, VectorOp
@@ -281,6 +282,25 @@ def test_densities_of_a_program_that_no_pass_applies_are_said(tmp_path: Path) ->
         with remarks_to(told.append):
             compile_file(path, hardware="igo-small", pipeline="schedule", precision="f32")
         assert len([one for one in told if one.endswith("no pass of -p applies them; sparsify would")]) == times
+
+
+@pytest.mark.parametrize("rules", ["", " ", [""], ["weights=0.5", ""], "*"])
+def test_no_rule_is_no_density(rules: str | list[str]) -> None:
+    with pytest.raises(UsageError, match="says no density, expected weights, activations, gradients or a glob"):
+        compile_source(NET, density=rules)
+
+
+def test_densities_may_be_varied() -> None:
+    values = ["weights=1", "weights=0.5; activations=0.3", "weights=2:4"]
+    hardware = "tensordash"
+    points = list(sweep_source(NET, vary={"density": values}, backend="cycle", hardware=hardware, opt_level=0))
+    assert [point.values["density"] for point in points] == values
+    for point, value in zip(points, values, strict=True):
+        own = compile_source(NET, backend="cycle", hardware=hardware, opt_level=0, density=value)
+        assert point.totals is not None
+        assert point.totals.cycles == own.totals.cycles
+    with pytest.raises(UsageError, match="--vary density: --density weights=7: the density is 7"):
+        list(sweep_source(NET, vary={"density": ["weights=7"]}, backend="cycle", hardware=hardware))
 
 
 def test_a_program_that_says_densities_is_shown_without_passes(
