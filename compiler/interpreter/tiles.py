@@ -25,6 +25,7 @@ from npuc.compiler.interpreter.contraction import Array, Ranges, accumulate
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.layers import get_layer
 from npuc.dialects import npu
+from npuc.dialects.npu.nest import Axis
 from npuc.dialects.npu.tiles.box import BoxOp
 from npuc.dialects.outside import operation_of_kind
 
@@ -148,6 +149,30 @@ class TileFunctions(InterpreterFunctions):
         storage.written[np.ix_(*places)] = True
         return (Dram(storage, updated(dram), values.size),)
 
+    @impl(npu.FetchOp)
+    def run_fetch(self, interpreter: Interpreter, op: npu.FetchOp, args: PythonValues) -> PythonValues:
+        source = cast(Block, args[0])
+        places = _inside(op.map_attr.data, ranges_of(op, args[len(args) - len(op.indices) :]), source)
+        block = new_block(places, self.numbers.computed(_element(op.block.type)))
+        if op.when is not None and not args[1]:
+            return (block,)
+        storage = latest(source)
+        index, found = block.index(places), source.index(places)
+        block.storage.data[index] = storage.data[found]
+        block.storage.written[index] = storage.written[found]
+        moved = int(storage.written[found].sum()) if op.partial else block.storage.data[index].size
+        return (Block(block.storage, places, moved=moved),)
+
+    @impl(npu.PutOp)
+    def run_put(self, interpreter: Interpreter, op: npu.PutOp, args: PythonValues) -> PythonValues:
+        block, target, *indices = args
+        block, target = cast(Block, block), cast(Block, target)
+        places = _inside(op.map_attr.data, ranges_of(op, indices), target)
+        storage, index = latest(target), target.index(places)
+        storage.data[index] = latest(block).data[block.index(places)]
+        storage.written[index] = True
+        return (Block(storage, target.places, updated(target), storage.data[index].size),)
+
     @impl(npu.AsBlockOp)
     def run_as_block(self, interpreter: Interpreter, op: npu.AsBlockOp, args: PythonValues) -> PythonValues:
         (array,) = self.numbers.operands((cast(Array, args[0]),))
@@ -183,6 +208,12 @@ class TileFunctions(InterpreterFunctions):
         storage.data[...] = np.where(storage.written, storage.data, spread(start, op.axes, storage.data.shape))
         storage.written[...] = True
         return (Block(storage, block.places, updated(block), moved),)
+
+
+def _inside(axes: Sequence[Axis], ranges: Ranges, block: Block) -> Places:
+    """The positions that an index map reaches in a box, as far as a block has them."""
+    reached = places_of(axes, ranges)
+    return tuple(np.intersect1d(a, b) for a, b in zip(reached, block.places, strict=True))
 
 
 def applied_to(numbers: Numbers, op: npu.ApplyOp, args: PythonValues) -> tuple[Places, list[Array]]:

@@ -231,6 +231,9 @@ class ContractOp(StructurallyComparable, HasResidency, Mappable, IRDLOperation):
         check_names(self)
         if self.resident.over:
             raise VerifyException("only results of vector work are written over an operand")
+        if self.schedule.outer:
+            level = self.schedule.outer[0].level
+            raise VerifyException(f"blocks in {level}: a resident tensor is in SPM, and comes through no other memory")
         if self.schedule.core_depth:
             raise VerifyException("loops over cores: a resident tensor would be split among the SPMs of all cores")
         check_moved_once(self, lambda name: incomplete_reason(self.nest, self.schedule, name))

@@ -4,18 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from npuc.compiler.transforms.lower_tiles.fused import FusedBlocks
+from npuc.compiler.transforms.lower_tiles.outer import OuterBlocks, kept_levels, read_block, write_block
 from npuc.compiler.transforms.lower_tiles.place import Part, State
 from npuc.compiler.transforms.lower_tiles.resident import needs_fill, resident_inputs
 from npuc.compiler.transforms.lower_tiles.writer import INDEX, TileWriter, whole_place
 from npuc.dialects import npu
 from npuc.dialects.npu.epilogue import incomplete_reason
 from npuc.dialects.npu.footprint import block_shape
-from npuc.dialects.npu.nest import Tensor, start_axes
+from npuc.dialects.npu.nest import Schedule, Tensor, start_axes
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.sums import sum_type
 from npuc.dialects.npu.vector import FusedVector
@@ -44,6 +46,13 @@ class TileLowering(TileWriter):
         bits = widths_of(op).accumulator_bits
         self.sum_elements = {name: sum_type(element, bits) for name, element in self.elements.items()}
         self.values = dict(zip((t.name for t in npu.operand_tensors(self.nest)), op.operands, strict=True))
+        levels = kept_levels(self.schedule)
+        if levels and (fused or loaded):
+            what = "vector work is fused with it" if fused else "others share its blocks"
+            raise VerifyException(
+                f"a contraction keeps blocks in {levels[-1].name}, and {what}: only SPM is known there"
+            )
+        self.outer = OuterBlocks(self, levels, self.values, self.settled)
 
     def lower(self) -> tuple[list[Operation], dict[SSAValue, SSAValue]]:
         """
@@ -75,6 +84,8 @@ class TileLowering(TileWriter):
 
     def leaves_finished(self, out: Tensor) -> bool:
         """Whether each block of an output that leaves SPM is finished."""
+        if self.outer.levels:
+            return False
         return out.name in self.left or incomplete_reason(self.nest, self.schedule, out.name) is None
 
     def converted(self, out: Tensor, block: SSAValue) -> SSAValue:
@@ -122,10 +133,13 @@ class TileLowering(TileWriter):
                 if dram is None:
                     self.left_blocks[out.name] = block
                     sums = {name: value for name, value in sums.items() if name != out.name}
+                elif isinstance(dram.type, npu.BlockType):
+                    sums = {**sums, out.name: write_block(self, out, state, block, dram)}
                 else:
                     store = npu.StoreOp(block, dram, *self.place(out, state))
                     sums = {**sums, out.name: self.named(self.emit(store, out.name).result, out.name)}
                 sums = self.fused.finish(out, state, block, sums)
+            sums = self.outer.leave(out, inner, state, sums)
         return sums
 
     def loops(self, depth: int, state: State) -> Sums:
@@ -180,11 +194,14 @@ class TileLowering(TileWriter):
 
     # blocks
 
-    def settled(self, tensor: Tensor, depth: int, state: State) -> bool:
-        """Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all."""
+    def settled(self, tensor: Tensor, depth: int, state: State, kept: Schedule | None = None) -> bool:
+        """
+        Whether no loop from `depth` on and outside the kept block changes the block; one over cores changes all. `kept`
+        is the schedule as another memory than SPM sees it.
+        """
         if tensor.name in self.left:
             return True
-        end = len(self.schedule.loops) - self.schedule.keep_depth(tensor.name)
+        end = len(self.schedule.loops) - (kept or self.schedule).keep_depth(tensor.name)
         return not any(
             (loop.cores or loop.dim in tensor.dims) and loop.step < state.parts[loop.dim].extent
             for loop in self.schedule.loops[depth:end]
@@ -192,6 +209,7 @@ class TileLowering(TileWriter):
 
     def load(self, depth: int, state: State) -> State:
         """Load the blocks that are settled at `depth`: inputs, outputs, initial values of accumulators."""
+        state = self.outer.load(depth, state)
         blocks, sums, dram = dict(state.blocks), dict(state.sums), dict(state.dram)
         for tensor in self.nest.ins:
             if tensor.name not in blocks and self.settled(tensor, depth, state):
@@ -208,9 +226,8 @@ class TileLowering(TileWriter):
 
     def load_block(self, tensor: Tensor, state: State, when: SSAValue | None) -> SSAValue:
         """Load the block of an input or of an accumulator's initial values at this place."""
-        box, indices = self.tensor_box(tensor, state)
-        load = npu.LoadOp(self.values[tensor.name], self.maps[tensor.name], box, indices, when=when)
-        return self.named(self.emit(load, tensor.name).block, f"{tensor.name}_b")
+        source = self.outer.spm_source(tensor, state)
+        return self.named(read_block(self, tensor, state, source, when=when), f"{tensor.name}_b")
 
     def output_block(self, out: Tensor, state: State) -> SSAValue:
         """
@@ -223,6 +240,8 @@ class TileLowering(TileWriter):
         if dram is None or cut <= out.dims - overlapping:
             block = npu.BlockType(block_shape(map_.data, out.shape, box.extents), self.sum_elements[out.name])
             return self.emit(npu.ZeroOp(map_, box, indices, block), out.name).block
+        if isinstance(dram.type, npu.BlockType):
+            return read_block(self, out, state, dram, partial=True)
         return self.emit(npu.LoadOp(dram, map_, box, indices, partial=True), out.name).block
 
     def give_start(self, out: Tensor, start: Tensor, depth: int, state: State) -> State:
@@ -244,11 +263,3 @@ class TileLowering(TileWriter):
         operands = (state.sums[out.name], self.maps[out.name], blocks[start.name], self.maps[start.name])
         value = self.named(self.emit(npu.StartOp(*operands, box, indices)).result, f"{out.name}_b")
         return replace(state, sums={**state.sums, out.name: value}, started=state.started | {start.name})
-
-    def all_zero(self, offsets: Sequence[SSAValue]) -> SSAValue | None:
-        """Whether all these offsets are zero; None if there are none."""
-        result: SSAValue | None = None
-        for offset in offsets:
-            zero = self.emit(arith.CmpiOp(offset, self.constant(0), "eq")).result
-            result = zero if result is None else self.emit(arith.AndIOp(result, zero)).result
-        return result if result is None else self.named(result, "first")

@@ -29,7 +29,9 @@ class State:
     `parts` by dimension; `blocks` of inputs and starts that are loaded; `sums` holds for each output what the loops
     carry: its block if one is loaded, else the tensor in DRAM, if it goes there; `dram` the tensor that a loaded block
     is of; `started` the starts given. Results of fused work that go to DRAM are in `sums`, too; `smaller` are
-    blocks of its operands of other shapes, by the output that is worked on and the operand.
+    blocks of its operands of other shapes, by the output that is worked on and the operand. Of memories outside of SPM,
+    by their number from DRAM inwards: `outer` are blocks of inputs and starts, `before` is what an output's block there
+    is of.
     """
 
     parts: dict[str, Part]
@@ -38,6 +40,8 @@ class State:
     dram: dict[str, SSAValue | None] = field(default_factory=dict[str, "SSAValue | None"])
     started: frozenset[str] = frozenset()
     smaller: Mapping[tuple[str, SSAValue], SSAValue] | None = None
+    outer: Mapping[tuple[int, str], SSAValue] = field(default_factory=dict[tuple[int, str], SSAValue])
+    before: Mapping[tuple[int, str], SSAValue] = field(default_factory=dict[tuple[int, str], SSAValue])
 
     def at(self, dim: str, part: Part) -> "State":
         """This state in a part of a dimension."""

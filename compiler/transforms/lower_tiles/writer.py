@@ -75,6 +75,14 @@ class TileWriter:
         """The box of a tensor's own dimensions, in the nest's order."""
         return self.box([dim for dim in self.nest.sizes if dim in tensor.dims], state)
 
+    def all_zero(self, offsets: Sequence[SSAValue]) -> SSAValue | None:
+        """Whether all these offsets are zero; None if there are none."""
+        result: SSAValue | None = None
+        for offset in offsets:
+            zero = self.emit(arith.CmpiOp(offset, self.constant(0), "eq")).result
+            result = zero if result is None else self.emit(arith.AndIOp(result, zero)).result
+        return result if result is None else self.named(result, "first")
+
 
 def whole_place(shape: Sequence[int]) -> tuple[npu.MapAttr, npu.BoxAttr, list[SSAValue]]:
     """The map and box of all of a tensor, of dimensions of its own."""

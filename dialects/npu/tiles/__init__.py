@@ -22,6 +22,13 @@ A block that stays in SPM takes the elements of its start that no `npu.start` ga
 
     %b = npu.fill %a from %B axes [1] {tensor = "Y"} : !npu.block<6x4xf64>, tensor<4xf64>
 
+A memory between SPM and DRAM has blocks of its own, which name it; those of SPM are read from and written into them:
+
+    %o = npu.load %X[m, k] over (m = 0 : 6, k = 0 : 8) {tensor = "X", level = "L2"} : tensor<6x8xf64> -> …
+    %x = npu.fetch %o[m, k] over (m = %m : 2, k = 0 : 8) {tensor = "X"} : !npu.block<6x8xf64> -> !npu.block<2x8xf64>
+    %p = npu.put %a into %s[m, n] over (m = %m : 2, n = %n : 4) {tensor = "Y"}
+         : !npu.block<2x4xf64>, !npu.block<6x4xf64>
+
 Each works on a box (`box.py`). A block holds the distinct elements that its index map reaches in its box; positions
 outside the tensor are 0 and are dropped when stored. DRAM tensors and accumulators are values, of which only the latest
 may be used: an accumulator is updated in place by `start`, `mac` and `fill`, a tensor by `store`. `tensor` names the
@@ -30,6 +37,7 @@ tensor of the nest.
 
 from npuc.dialects.npu.tiles.accumulators import ConvertOp, MacOp, StartOp, ZeroOp
 from npuc.dialects.npu.tiles.apply import ApplyOp
+from npuc.dialects.npu.tiles.levels import FetchOp, PutOp
 from npuc.dialects.npu.tiles.transfers import EmptyOp, LoadOp, StoreOp
 from npuc.dialects.npu.tiles.whole import AsBlockOp, AsTensorOp, FillOp, FinishOp
 
@@ -39,10 +47,12 @@ __all__ = [
     "AsTensorOp",
     "ConvertOp",
     "EmptyOp",
+    "FetchOp",
     "FillOp",
     "FinishOp",
     "LoadOp",
     "MacOp",
+    "PutOp",
     "StartOp",
     "StoreOp",
     "ZeroOp",

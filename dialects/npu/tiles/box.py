@@ -61,10 +61,11 @@ class BoxOp(IRDLOperation):
             raise VerifyException(f"the map has {len(axes)} indices, its value is {value.type}")
 
     def check_block(self, axes: Sequence[Axis], tensor: SSAValue, block: SSAValue) -> None:
-        """Raise unless `block` has the shape and the element type of a block of `tensor`."""
+        """Raise unless `block` has the shape and the element type of a block of `tensor`, which may be one, too."""
         self.check_map(axes, tensor)
         room = block_shape(axes, shape_of(tensor), self.box_attr.extents)
-        expected = BlockType(room, cast(TensorType[Attribute], tensor.type).get_element_type())
+        element = cast(TensorType[Attribute] | BlockType, tensor.type).element_type
+        expected = BlockType(room, element)
         if block.type != expected:
             raise VerifyException(f"expected {expected}, got {block.type}")
 

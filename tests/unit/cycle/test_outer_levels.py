@@ -296,3 +296,20 @@ def test_wrong_facts(text: str) -> None:
     facts = machine_target(load_hardware(MACHINE, levels(SPM, DRAM))) | {"levels": text}
     with pytest.raises(UsageError, match=re.escape(TEXTS[text])):
         machine_from({name: value for name, value in facts.items()})
+
+
+FUSED = """
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2] keep L2(W = 1, X = 1) {layer = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 fused : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %z : tensor<6x4xf32>
+}
+"""
+
+
+def test_fused_work_has_blocks_in_spm_alone() -> None:
+    with pytest.raises(NpucError, match="has no price for vector work that is fused"):
+        compile_source(FUSED, "mlir", hardware=MACHINE)
+    with pytest.raises(NpucError, match="keeps blocks in L2, and vector work is fused with it"):
+        compile_source(FUSED, "mlir", hardware=MACHINE, pipeline="lower-tiles")

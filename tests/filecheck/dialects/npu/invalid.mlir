@@ -808,3 +808,21 @@ func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) {
 }
 
 // CHECK: keep L2 of X is 0, in SPM it is 1: depths must not shrink outwards
+
+// -----
+
+func.func @f(%x: !npu.block<6x8xf32>) {
+  %b = "npu.fetch"(%x) <{map = #npu.map<[m, k]>, box = #npu.box<(m = 0 : 2, k = 0 : 8)>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (!npu.block<6x8xf32>) -> !npu.block<2x4xf32>
+  func.return
+}
+
+// CHECK: expected !npu.block<2x8xf32>, got !npu.block<2x4xf32>
+
+// -----
+
+func.func @f(%x: !npu.block<6x8xf32>, %y: !npu.block<2x8xf32>) {
+  %b = "npu.put"(%y, %x) <{map = #npu.map<[m, k]>, box = #npu.box<(m = 0 : 2, k = 0 : 8)>}> : (!npu.block<2x8xf32>, !npu.block<6x8xf32>) -> !npu.block<2x8xf32>
+  func.return
+}
+
+// CHECK: expected !npu.block<6x8xf32>, got !npu.block<2x8xf32>

@@ -168,3 +168,14 @@ func.func @f(%x: tensor<6x8xf32>) {
 }
 
 // CHECK: the block of all of tensor<6x8xf32> is !npu.block<6x8xf32>, got !npu.block<6x4xf32>
+
+// -----
+
+func.func @f(%x: tensor<6x8xf32>, %w: tensor<8x4xf32>) -> tensor<6x4xf32> {
+  %y = npu.contract (m = 6, n = 4, k = 8) ins(X = %x[m, k], W = %w[k, n]) outs(Y[m, n]) do(Y += X * W)
+    loops [m : 2] keep(Y = 1) keep L2(X = 1) resident(out Y) : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+  %z = npu.vector relu(%y) ops 24 resident(in in0) : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %z : tensor<6x4xf32>
+}
+
+// CHECK: blocks in L2: a resident tensor is in SPM, and comes through no other memory

@@ -67,3 +67,19 @@ func.func @strided(%x: tensor<16xf32>) {
 // GENERIC: %s = "npu.load"(%x) <{map = #npu.map<[y * 2]>, box = #npu.box<(y = 0 : 4)>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (tensor<16xf32>) -> !npu.block<4xf32>
 // GENERIC: %w = "npu.load"(%x) <{map = #npu.map<[y * 2 + r - 1]>, box = #npu.box<(y = 0 : 4, r = 0 : 3)>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (tensor<16xf32>) -> !npu.block<9xf32>
 // GENERIC: %c = "npu.load"(%x) <{map = #npu.map<[3]>, box = #npu.box<(y = 0 : 4)>, operandSegmentSizes = array<i32: 1, 0, 0>}> : (tensor<16xf32>) -> !npu.block<1xf32>
+
+// Blocks of a memory between SPM and DRAM.
+func.func @levels(%X: tensor<6x8xf32>, %m: index, %first: i1) -> !npu.block<6x8xf32> {
+  %o = npu.load %X[m, k] over (m = 0 : 6, k = 0 : 8) {tensor = "X", level = "L2"} : tensor<6x8xf32> -> !npu.block<6x8xf32>
+  %x = npu.fetch %o[m, k] over (m = %m : 2 in 6, k = 0 : 8) {tensor = "X"} : !npu.block<6x8xf32> -> !npu.block<2x8xf32>
+  %p = npu.fetch partial %o[m, k] over (m = %m : 2, k = 0 : 4) when %first : !npu.block<6x8xf32> -> !npu.block<2x4xf32>
+  %q = npu.put %p into %o[m, k] over (m = %m : 2, k = 0 : 4) {tensor = "X"} : !npu.block<2x4xf32>, !npu.block<6x8xf32>
+  func.return %q : !npu.block<6x8xf32>
+}
+
+// CHECK-LABEL: func.func @levels
+// CHECK-NEXT:   %o = npu.load %X[m, k] over (m = 0 : 6, k = 0 : 8) {tensor = "X", level = "L2"} : tensor<6x8xf32> -> !npu.block<6x8xf32>
+// CHECK-NEXT:   %x = npu.fetch %o[m, k] over (m = %m : 2 in 6, k = 0 : 8) {tensor = "X"} : !npu.block<6x8xf32> -> !npu.block<2x8xf32>
+// CHECK-NEXT:   %p = npu.fetch partial %o[m, k] over (m = %m : 2, k = 0 : 4) when %first : !npu.block<6x8xf32> -> !npu.block<2x4xf32>
+// CHECK-NEXT:   %q = npu.put %p into %o[m, k] over (m = %m : 2, k = 0 : 4) {tensor = "X"} : !npu.block<2x4xf32>, !npu.block<6x8xf32>
+// GENERIC: %p = "npu.fetch"(%o, %first, %m) <{map = #npu.map<[m, k]>, box = #npu.box<(m = ? : 2, k = 0 : 4)>, partial, operandSegmentSizes = array<i32: 1, 1, 1>}> : (!npu.block<6x8xf32>, i1, index) -> !npu.block<2x4xf32>
