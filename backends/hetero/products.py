@@ -25,7 +25,7 @@ from npuc.dialects.provenance import layer_of
 @dataclass(frozen=True)
 class OnUnits:
     """
-    A statement of a contraction on its units: the time that it adds to its stage, the busy steps of all elements in
+    A statement of a contraction on its units: the time that it adds to its stage, the products that all elements do in
     that time, and the stage, None where it runs alone.
     """
 
@@ -33,7 +33,7 @@ class OnUnits:
     statement: int
     split: TileSplit
     seconds: float
-    steps: float
+    products: float
     joules: float
     stage: int | None = None
 
@@ -66,13 +66,14 @@ def on_units(
         splits = [_split(op, products[op][number], machine) for op, number in works]
         # what runs alone runs one after the other, statements too
         times = stage_times(machine, splits) if len(group) > 1 else _alone(splits)
-        steps = sum(share.steps for split in splits for share in split.shares)
+        done = sum(share.products for split in splits for share in split.shares)
         together = max(times.ends)
         for (op, number), split, added in zip(works, splits, times.added, strict=True):
-            busy = sum(share.steps for share in split.shares) if len(group) == 1 else steps * added / together
+            own = sum(share.products for share in split.shares)
+            own = own if len(group) == 1 else done * added / together
             joules = sum(share.joules for share in split.shares) + machine.idle_w * added
             stage = None if op.units_attr is None or len(group) == 1 else op.units_attr.data.stage
-            found.setdefault(op, []).append(OnUnits(op, number, split, added, busy, joules, stage))
+            found.setdefault(op, []).append(OnUnits(op, number, split, added, own, joules, stage))
     return found
 
 

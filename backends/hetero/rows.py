@@ -54,7 +54,7 @@ def product_row(work: OnUnits, index: int, machine: UnitMachine, element_bytes: 
         index,
         nest,
         macs=nest.points,
-        mac_passes=Fraction(work.steps),
+        mac_passes=Fraction(work.products),
         cycles=cycles,
         compute_cycles=min(cycles, ceil(longest)),
         peak=sum(unit.pes for unit in machine.units),
@@ -88,10 +88,11 @@ def _operations(work: OnUnits, element_bytes: int | None) -> Section:
     product, shares, points = work.split.product, work.split.shares, work.op.nest.points
     multiplied = sum(share.products for share in shares)
     operations = sum(share.operations for share in shares)
+    steps = sum(share.steps for share in shares)
 
     def passes_of(statement: Statement) -> tuple[Passes, Passes]:
         del statement
-        return Fraction(operations) / points, Fraction(work.steps) / points
+        return Fraction(operations) / points, Fraction(steps) / points
 
     if product.a == product.b == 1:
         return PassFacts(product_passes=[1], mac_passes=ceil(operations))

@@ -29,7 +29,7 @@ def use(text: str, random: Random) -> None:
     try:
         match random.randrange(3):
             case 0:
-                backend = random.choice(["cycle", "roofline", "maestro"])
+                backend = random.choice(["cycle", "roofline", "maestro", "hetero"])
                 compile_source(text, "mlir", "f.mlir", backend=backend, opt_level=random.randrange(4))
             case 1:
                 data = describe_source(text, "mlir", "f.mlir")

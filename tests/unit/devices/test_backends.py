@@ -10,14 +10,14 @@ from npuc.compiler.explore.sweep import sweep_file
 from npuc.compiler.report import Report
 
 LENET = "samples:lenet_c"
-BACKENDS = ("cycle", "maestro", "roofline")
+BACKENDS = ("cycle", "hetero", "maestro", "roofline")
 PAIR: dict[str, object] = {"kind": "pair", "size": 2, "gb_per_s": 1.0, "latency_ns": 0.0}
 PAIRS: dict[str, object] = {"network.levels": [PAIR, PAIR]}
 
 
 def exchanged(report: Report) -> list[tuple[str, str, object, object, Fraction]]:
     """What devices exchange, in elements."""
-    width = report.hardware["memory"]
+    width = report.hardware.get("memory", {})
     assert isinstance(width, dict)
     size = width.get("element_bytes", 2 if report.precision == "bf16" else 4)
     assert isinstance(size, int)
