@@ -17,11 +17,14 @@ from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest, Statement
 from npuc.dialects.npu.widths import Width, sparse_factor, whole_bytes
 from npuc.dialects.products import DENSE, Passes
+from npuc.dialects.provenance import layer_of, role_of
 from npuc.dialects.sparse import dense_element
 from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.hardware import Hardware
 
 SKIPS = "array.skips"
+NAMED = 6
+"""The most layers that a warning names."""
 OF_SCHEME = {
     "array.slice": "column-balance",
     "array.balance": "column-balance",
@@ -128,18 +131,29 @@ def skip_warnings(
     ]
     if scheme == "none":
         return found
-    products = [s for op in ops for contract in _contracts(op) for s in contract.nest.statements]
-    sparse = [s for s in products if s.factors != DENSE]
+    products = [(contract, s) for op in ops for contract in _contracts(op) for s in contract.nest.statements]
+    sparse = [(contract, s) for contract, s in products if s.factors != DENSE]
     if not sparse:
         return [*found, f"{SKIPS} has no effect: no operand of a product is sparse"]
     if only_gates and scheme != "gated":
         found.append(f"{SKIPS} = '{scheme}' saves energy alone: elements of a row-stationary array only rest at zeros")
     if scheme == "structured":
-        plain = sum(passes_of(s)[0] == s.passes for s in sparse)
+        plain = [contract for contract, s in sparse if passes_of(s)[0] == s.passes]
         if plain:
-            named = f"the sparse operands of {plain:,} of {len(sparse):,} products"
-            found.append(f"{named} are multiplied as dense ones: '{scheme}' skips stationary N:M alone")
+            named = f"the sparse operands of {len(plain):,} of {len(sparse):,} products"
+            why = f"'{scheme}' skips stationary N:M alone"
+            found.append(f"{named} are multiplied as dense ones: {why}; they are of {_layers(plain)}")
     return found
+
+
+def _layers(contracts: Sequence[ContractOp]) -> str:
+    """The layers of contractions, with the roles in which they occur; of many the first ones."""
+    roles: dict[str, list[str]] = {}
+    for contract in contracts:
+        roles.setdefault(layer_of(contract), []).append(str(role_of(contract) or "product"))
+    named = [f"{layer} ({', '.join(dict.fromkeys(own))})" for layer, own in roles.items()]
+    more = len(named) - NAMED
+    return ", ".join(named[:NAMED]) + (f" and {more:,} more layers" if more > 0 else "")
 
 
 def _contracts(op: Operation) -> Sequence[ContractOp]:

@@ -220,6 +220,7 @@ def test_the_stationary_pattern_alone_is_skipped() -> None:
     assert 1 / 2 <= streamed(stays.ops[0]) / streamed(plain.ops[0]) < 2 / 3
     streams = scored(form, array__dataflow="os", array__skips="structured")
     assert any("2 of 2 products are multiplied as dense ones" in text for text in streams.warnings)
+    assert any("stationary N:M alone; they are of fc (forward" in text for text in streams.warnings)
     other = scored(sparse("1/2"), array__dataflow="ws", array__skips="structured")
     assert any("multiplied as dense ones" in text for text in other.warnings)
 
