@@ -23,6 +23,7 @@ NAMES = (
         "cycle",
         "interleaving",
         "beyond",
+        "fusion",
         "recompute",
         "reversible",
         "roofline",

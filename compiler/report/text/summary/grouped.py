@@ -25,15 +25,15 @@ def grouped_text(report: Report) -> str | None:
     lines += [_group(facts, bounds[facts.group]) for facts in most]
     if len(firsts) > SHOWN:
         lines.append(f"and {len(firsts) - SHOWN:,} more (--json has all)")
-    return "\n".join(lines)
+    return "; ".join(lines)
 
 
 def _group(facts: GroupFacts, bound: int) -> str:
     layers = facts.group_layers or []
     named = layers[0] if len(layers) == 1 else f"{layers[0]} to {layers[-1]}"
     scale, unit = bytes_unit(bound)
-    least = f"no schedules move less than {bound / scale:,.2f} {unit} in it"
-    return f"{named}: {facts.micro_batches:,} x {facts.micro_batch:,} samples, saves {_saved([facts])}; {least}"
+    least = f"its schedules move at least {bound / scale:,.2f} {unit}"
+    return f"{named}: {facts.micro_batches:,} x {facts.micro_batch:,} samples, saves {_saved([facts])}, {least}"
 
 
 def _saved(every: list[GroupFacts]) -> str:
