@@ -11,8 +11,8 @@ func.func @f(%x: tensor<64x8xf32> {train.input = "x"}, %v: tensor<8x16xf32>, %w:
 // CHECK-LABEL: @f
 // CHECK-NEXT: %y = npu.group micro [[M:[0-9]+]] of 64 ins(%x[0], %v{{.*}}, %w{{.*}}) outs([0]) {
 // CHECK-NEXT: ^bb0
-// CHECK-NEXT: npu.contract {{.*}} out Y) {layer = "one"}
-// CHECK-NEXT: npu.vector relu({{.*}}) ops {{[0-9]+}} resident(in in0, out out0 over in0) {layer = "two"}
-// CHECK-NEXT: npu.contract {{.*}} resident(in X{{.*}}) {layer = "three"}
+// CHECK-NEXT: {{%.*}} = npu.contract {{.*}} resident(out Y) {layer = "one"}
+// CHECK-NEXT: %h = npu.vector relu({{.*}}) ops {{[0-9]+}} resident(in in0, out out0 over in0) {layer = "two"}
+// CHECK-NEXT: {{%.*}} = npu.contract {{.*}} resident(in X{{.*}}) {layer = "three"}
 // CHECK-NEXT: npu.yield
 // CHECK-NEXT: } {layer = "one", saved_cycles = {{[0-9]+}} : i64, saved_bytes = {{-?[0-9]+}} : i64}
