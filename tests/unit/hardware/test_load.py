@@ -25,6 +25,7 @@ NAMES = [
     "igo-large",
     "igo-small",
     "maestro-example",
+    "mtia-v1",
     "nvdla",
     "procrustes",
     "rtx2080ti",
@@ -32,6 +33,7 @@ NAMES = [
     "rx6900xt",
     "tensordash",
     "tpu-v4",
+    "tpu-v4-cmem",
     "tpu-v5e",
     "trainium2",
 ]

@@ -16,7 +16,7 @@ NETWORKS: dict[str, dict[str, int | str]] = {
 }
 ON_ALL = (
     *("edge", "eyeriss", "gemmini", "h100", "nvdla", "procrustes", "tensordash", "tpu-v1", "tpu-v4", "tpu-v5e"),
-    "trainium2",
+    *("trainium2", "mtia-v1", "tpu-v4-cmem"),
 )
 """Machines of which everything is said or follows; those of the studies come as their studies print them."""
 LACKS = {
@@ -26,7 +26,7 @@ LACKS = {
 }
 
 
-SEARCHED_LONG = ("tpu-v4", "tpu-v5e", "trainium2")
+SEARCHED_LONG = ("mtia-v1", "tpu-v4", "tpu-v4-cmem", "tpu-v5e", "trainium2")
 """Several cores that share what they read: cuts over cores are searched for a minute of a network of convolutions."""
 
 

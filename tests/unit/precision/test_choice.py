@@ -37,7 +37,21 @@ def moved(text: str = NET, **options: Unpack[CompileKeywords]) -> int:
     return (row.dram_read_bytes or 0) + (row.dram_write_bytes or 0)
 
 
-IN_BF16 = ("aespa", "eie-like", "h100", "igo-large", "igo-small", "tensordash", "tpu-v4", "tpu-v5e", "trainium2")
+IN_BF16 = (
+    *(
+        "aespa",
+        "eie-like",
+        "h100",
+        "igo-large",
+        "igo-small",
+        "mtia-v1",
+        "tensordash",
+        "tpu-v4",
+        "tpu-v4-cmem",
+        "tpu-v5e",
+    ),
+    "trainium2",
+)
 TYPES = dict.fromkeys(IN_BF16, "bf16") | {"procrustes": "f32"}
 
 

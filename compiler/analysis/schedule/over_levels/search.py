@@ -66,8 +66,13 @@ def _seeds(nest: Nest, machine: Machine, one_level: OneLevel, nested: bool) -> I
 
 
 def nested_in(nest: Nest, machine: Machine, number: int, one_level: OneLevel) -> Schedule:
-    """The best loops of level `number`, around those of the levels inside of it for the first, largest tile."""
-    outer = one_level(nest, at_level(machine, number))
+    """
+    The best loops of level `number`, around those of the levels inside of it for the first, largest tile.
+
+    Over cores they are found as if each brought its own blocks, which is much quicker; what they cost is exact.
+    """
+    seen = replace(at_level(machine, number), multicast=machine.multicast, reduction=machine.reduction)
+    outer = one_level(nest, seen)
     if number == 0:
         return outer
     tile = {loop.dim: loop.step for loop in outer.loops}
