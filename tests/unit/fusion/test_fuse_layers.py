@@ -6,6 +6,8 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler import Report, compile_source
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.report import OpRow
+from npuc.compiler.report.sections import ResidencyFacts
+from npuc.compiler.report.sparse import GroupFacts
 from npuc.compiler.transforms.fuse_layers import FuseLayersPass
 
 NETWORK = """network chain(batch=8) {
@@ -53,20 +55,21 @@ BACKWARD = "autodiff,lower-to-npu,schedule"
 def test_a_chain_of_convolutions_runs_by_micro_batches(mapper: str) -> None:
     plain, fused = compiled(NETWORK, FORWARD), compiled(NETWORK, f"{FORWARD},fuse-layers{{mapper={mapper}}}")
     rows = in_groups(fused)
-    assert any(row.native["micro_batches"] > 1 for row in rows)
+    facts = [one for row in rows if (one := GroupFacts.found_in(row)) is not None]
+    assert any(one.micro_batches > 1 for one in facts)
     assert (fused.totals.cycles or 0) < (plain.totals.cycles or 0)
     assert moved(fused) < moved(plain)
     assert fused.totals.macs == plain.totals.macs
-    first = rows[0]
-    assert first.native["group_layers"][0] == first.name
-    saved = sum(row.native.get("saved_cycles", 0) for row in rows)
+    assert (facts[0].group_layers or [None])[0] == rows[0].name
+    saved = sum(one.saved_cycles or 0 for one in facts)
     assert (plain.totals.cycles or 0) - (fused.totals.cycles or 0) == saved
 
 
 def test_traffic_is_what_crosses_the_borders_of_groups() -> None:
     fused = compiled(NETWORK, f"{FORWARD},fuse-layers{{objective=traffic}}")
     for row in in_groups(fused):
-        for name in (*row.native.get("resident_in", ()),):
+        residency = ResidencyFacts.found_in(row)
+        for name in (residency and residency.resident_in) or []:
             # Held operands were loaded once, whatever the number of micro-batches; all else never moved.
             size = row.tensors[name].read_bytes
             assert size == 0 or name == "W"

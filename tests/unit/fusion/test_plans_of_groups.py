@@ -1,6 +1,7 @@
 """Mappers on random chains: the dynamic program against all plans, the genetic search against the program."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -106,7 +107,7 @@ def test_on_eight_layers(objective: Objective) -> None:
             for rest in short(last + 1):
                 yield from ((FusedGroup(first, last, micro), *rest) for micro in (2, 8))
 
-    problem = FusionProblem(**{**vars(problem), "micro_batches": (2, 8)})
+    problem = replace(problem, micro_batches=(2, 8))
     costs = [cost for plan in short(0) if (cost := plan_cost(problem, chain, plan)) is not None]
     assert len(costs) > 30
     least = min(cost.score(objective) for cost in costs)
