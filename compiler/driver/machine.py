@@ -75,7 +75,7 @@ def machine_in(module: ModuleOp) -> Hardware | None:
     from npuc.compiler.analysis.machine.facts import TARGET, facts_in, machine_of
     from npuc.compiler.analysis.machine.table import TABLE
     from npuc.compiler.core.kinds import Value
-    from npuc.dialects.npu.loops import SCRATCHPAD
+    from npuc.dialects.memories import SCRATCHPAD
 
     machine = machine_of(module)
     if machine is None:

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.interpreter.blocks import Block, Dram, unread, unwritten
 from npuc.dialects import npu
-from npuc.dialects.npu.loops import SCRATCHPAD
+from npuc.dialects.memories import SCRATCHPAD
 from npuc.dialects.provenance import Role, layer_of, role_of
 
 

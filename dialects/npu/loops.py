@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-SCRATCHPAD = "SPM"
-"""The innermost memory of blocks, as messages call it."""
+from npuc.dialects.memories import SCRATCHPAD
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
-from npuc.dialects.npu.loops import SCRATCHPAD
+from npuc.dialects.memories import SCRATCHPAD
 
 LEVELS_FACT = "levels"
 """The name of the fact."""

@@ -15,7 +15,7 @@ from fractions import Fraction
 from npuc.compiler.analysis.machine.table import Machine
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
 from npuc.compiler.core.numbers import as_written
-from npuc.dialects.npu.loops import SCRATCHPAD
+from npuc.dialects.memories import SCRATCHPAD
 from npuc.dialects.npu.nest import Schedule
 
 

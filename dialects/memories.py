@@ -1,0 +1,4 @@
+"""The names of memories that programs, machines and messages share, as plain data."""
+
+SCRATCHPAD = "SPM"
+"""The innermost memory of blocks."""
