@@ -194,6 +194,7 @@ FACTS = {
     "rows": "8",
     "cols": "8",
     "spm-bytes": "1024",
+    "levels": '"L2 4096 bytes 8.0 GB/s"',
     "clock-mhz": "500",
     "gb-per-s": "8",
     "lanes": "8",
