@@ -16,7 +16,12 @@ from npuc.compiler.reference.docstrings import documentation, field_documentatio
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.sections import Section
 
-SECTIONS = ("npuc.compiler.report.sections", "npuc.backends.cycle.facts", "npuc.backends.roofline.facts")
+SECTIONS = (
+    "npuc.compiler.report.sections",
+    "npuc.backends.cycle.facts",
+    "npuc.backends.hetero.rows",
+    "npuc.backends.roofline.facts",
+)
 """Where sections of `native` are."""
 NATIVE = "What only some backends have, of a row or of the whole report."
 LONGEST = 8

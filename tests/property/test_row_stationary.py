@@ -151,7 +151,7 @@ def test_cores_are_configured_alike(seed: int, draw: Draw) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_prices_of_a_search(seed: int, draw: Draw) -> None:
-    """Of each candidate the bits between array and SPM are exact, and its cycles no more than the exact ones."""
+    """Of each candidate the parts of bits to and from SPM are exact, and its cycles no more than the exact ones."""
     r = Random(seed)
     for _ in range(6):
         nest, _ = draw(r, big=r.choice([6, 30]))
@@ -164,7 +164,7 @@ def test_prices_of_a_search(seed: int, draw: Draw) -> None:
             schedule = prices.schedule(ways, 0, at)
             work, width = compute(nest, schedule, machine.array), widths.with_sums(nest)
             assert cycles[at] <= work.cycles
-            assert bits[at] == sum(width[name] * count for name, count in work.accesses.items())
+            assert bits[at] == prices.parts * sum(width[name] * count for name, count in work.accesses.items())
 
 
 @pytest.mark.parametrize("seed", range(8))
