@@ -14,6 +14,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.schedule.candidates import best_candidate
 from npuc.compiler.analysis.schedule.costs import CandidateCosts
 from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
@@ -84,6 +85,33 @@ def test_tiles_of_one_of_several_streamed_groups_are_one_stream() -> None:
         assert bound <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), schedule
         below += [loop.dim for loop in schedule.loops][-1:] == ["b"]
     assert below
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_cycles_that_are_bounds_leave_nothing_better_out(size: int) -> None:
+    """The start splits the streamed dimensions in two groups; without loops the nest takes less than what tiles do."""
+    sizes = {"b": 1, "i": 2, "y": 5, "x": 3, "r": 1, "s": 1, "o": 3}
+    own = {dim: Axis(((dim, 1),)) for dim in sizes}
+    strided = (Axis((("y", 3), ("r", 1))), Axis((("x", 3), ("s", 1))))
+    tensors = {
+        "X": Tensor("X", (1, 2, 15, 7), (own["b"], own["i"], *strided)),
+        "Y": Tensor("Y", (1, 3, 5, 3), tuple(own[dim] for dim in "boyx")),
+        "dW": Tensor("dW", (3, 2, 1, 1), tuple(own[dim] for dim in "oirs")),
+        "dW0": Tensor("dW0", (1,), (own["s"],)),
+    }
+    (statement,) = gemm(4, 6, 4).statements
+    nest = Nest(
+        tuple(sizes.items()),
+        (tensors["X"], tensors["Y"]),
+        (tensors["dW"],),
+        starts=(tensors["dW0"],),
+        statements=(replace(statement, out="dW", lhs="X", rhs="Y"),),
+    )
+    widths = of_bytes(nest, size, size)
+    machine = Machine(Array(5, 6, "ws", fill="overlap", edge_elements=1), 400, Fraction(12), 1000.0, 8)
+    found = best_candidate(nest, machine, "time", widths, (), fine=False)
+    assert found is not None
+    assert found.score <= float(pipeline(nest, Schedule(), machine, widths).time)
 
 
 @pytest.mark.parametrize("dataflow", ["os", "ws", "is"])

@@ -55,6 +55,11 @@ class ArrayWork:
             self.works[order] = cycles, accesses
         return self.works[order]
 
+    @property
+    def bounds_cycles(self) -> bool:
+        """Whether cycles are a lower bound alone: waits of tiles that stream several groups of dimensions are."""
+        return self.array.grouped and len(self.edge.streamed) > 1
+
     def least(self, order: tuple[int, ...]) -> Reals:
         """A lower bound of the cycles under a loop order, at least as close as those of `of`."""
         return self._with_waits(self.edge.least(order)) if self.array.grouped else self.of(order)[0]

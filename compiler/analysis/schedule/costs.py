@@ -215,8 +215,8 @@ class CandidateCosts:
             last, transfer = int(end[number]) / channel, int(sent[number]) / channel
             return float(max(known + last, transfer) if self.machine.double_buffer else known + transfer)
 
-        # Cycles of a row-stationary array are a lower bound (`row_work.py`): only those of equal tiles compare.
-        kinds = at if self.machine.array.row_stationary is not None else None
+        # Where cycles are a lower bound, only those of equal tiles compare.
+        kinds = at if self.work.bounds_cycles else None
         bits = sent / self.parts
         return Candidates(row, at, score, time, low, bits, taken, joules, needs, kinds, on_edges, floor)
 

@@ -33,7 +33,9 @@ ONE: Tiles = ((1, 1),)
 
 
 class RowWork:
-    """The work for one nest."""
+    """The work for one nest. Its cycles are a lower bound."""
+
+    bounds_cycles = True
 
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits):
         self.nest, self.array, self.groups = nest, array, groups
