@@ -71,19 +71,7 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
 
     Raises `UsageError` for one without a schedule and `CapacityError` for blocks that do not fit the SPM.
     """
-    if any(contract.schedule_attr is None for contract in op.contracts):
-        raise UsageError(
-            f"{_named(op)}: one has no schedule, which the backend 'cycle' needs",
-            location=location_of(op),
-            hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
-        )
-    if machine.levels:
-        names = ", ".join(level_names(machine))
-        raise UsageError(
-            f"{_named(op)}: memory between SPM and DRAM ({names}) has no price for contractions in turn",
-            location=location_of(op),
-            hint="leave out interleave{mode=zip}; one nest of both (mode=fused) has one",
-        )
+    _refuse_unpriced(op, machine)
     together = op.round_robin
     widths = tuple(contract_widths(contract, machine) for contract in op.contracts)
     work = interleaved_compute(together, machine.array)
@@ -151,6 +139,23 @@ def interleave_row(op: InterleaveOp, machine: Machine, index: int) -> OpRow:
             certificate_facts(certified),
         ),
     )
+
+
+def _refuse_unpriced(op: InterleaveOp, machine: Machine) -> None:
+    """An error for contractions without a schedule, and for memories that those in turn do not use."""
+    if any(contract.schedule_attr is None for contract in op.contracts):
+        raise UsageError(
+            f"{_named(op)}: one has no schedule, which the backend 'cycle' needs",
+            location=location_of(op),
+            hint="end the pipeline with the pass 'schedule', or write loops on the contractions",
+        )
+    if machine.levels:
+        names = ", ".join(level_names(machine))
+        raise UsageError(
+            f"{_named(op)}: memory between SPM and DRAM ({names}) has no price for contractions in turn",
+            location=location_of(op),
+            hint="leave out interleave{mode=zip}; one nest of both (mode=fused) has one",
+        )
 
 
 def _named(op: InterleaveOp) -> str:

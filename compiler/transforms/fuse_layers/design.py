@@ -21,7 +21,7 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, facts_of, frames_from
 from npuc.compiler.transforms.fuse_layers.layout import Design, Layout
-from npuc.compiler.transforms.fuse_layers.sized import Placed, Run, Sized, alone_cost
+from npuc.compiler.transforms.fuse_layers.sized import Placed, Priced, Sized, alone_cost
 from npuc.dialects.npu import ContractOp
 
 REACH = 32
@@ -39,7 +39,7 @@ class Designs:
         self.machine = replace(machine, spm_bytes=room)
         self.whole = machine
         self.sized: dict[object, Sized] = {}
-        self.costs: dict[object, Run | None] = {}
+        self.costs: dict[object, Priced | None] = {}
         self.frames: dict[int, dict[int, list[Frame]]] = {}
         self.facts = [facts_of(step) for step in chain.steps]
         self.designs: dict[object, Design | None] = {}
@@ -107,7 +107,7 @@ class Designs:
             self.sized[key] = Sized(step, self.chain.samples, micro, self.machine, self.chain.widths)
         return self.sized[key]
 
-    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Run | None:
+    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Priced | None:
         """The cost of an operation at a micro-batch; the room of other values is rounded up where that fits, too."""
         grain = max(1, self.machine.spm_bytes // GRID)
         rounded = placed

@@ -14,7 +14,7 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.epilogue import vector_cycles
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, FrameValue
-from npuc.compiler.transforms.fuse_layers.sized import Placed, Run, Sized, is_elementwise
+from npuc.compiler.transforms.fuse_layers.sized import Placed, Priced, Sized, is_elementwise
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.widths import elements_of
 
@@ -35,7 +35,7 @@ class MemberCosts(Protocol):
         """A kind of operation at a micro-batch."""
         ...
 
-    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Run | None:
+    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Priced | None:
         """The cost of an operation at a micro-batch with what is resident; None where it does not fit."""
         ...
 
@@ -47,7 +47,7 @@ class Design:
     cost: ReportedCost
     frame: Frame
     placed: dict[int, Placed]
-    schedules: dict[int, Run]
+    schedules: dict[int, Priced]
     held: tuple[FrameValue, ...]
 
 
@@ -124,7 +124,7 @@ class Layout:
     def _design(self, chosen: list[FrameValue], held: tuple[FrameValue, ...]) -> Design | int:
         """The group with these values in SPM; the first member that does not fit where one does not."""
         placed = {number: self._placed(number, chosen, held) for number in self.frame.members}
-        costs: dict[int, Run] = {}
+        costs: dict[int, Priced] = {}
         for number in self.frame.members:
             cost = self.designs.cost(self.steps[number], self.micro, placed[number])
             if cost is None:

@@ -52,7 +52,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Run:
+class Priced:
     """What an operation costs once, and of a contraction the schedule that costs it."""
 
     cost: ReportedCost
@@ -98,7 +98,7 @@ class Sized:
         """The bytes of each of them as partial sums."""
         return {name: sum_bytes_of(value, self.element) for name, value in self.tensors.items()}
 
-    def cost(self, placed: Placed, objective: Objective, *, search: bool = False) -> Run | None:
+    def cost(self, placed: Placed, objective: Objective, *, search: bool = False) -> Priced | None:
         """
         The cost with what is resident; None where it does not fit.
 
@@ -116,12 +116,12 @@ class Sized:
             reserved = sum(self.bytes[name] for name in placed.names if name not in over) + placed.reserved
             if reserved > self.machine.spm_bytes:
                 return None
-            return Run(stream_cost(op, self.machine, placed.unmoved, tuple(sorted(placed.names)), reserved))
+            return Priced(stream_cost(op, self.machine, placed.unmoved, tuple(sorted(placed.names)), reserved))
         if isinstance(op, MoveOp):
-            return Run(stream_cost(op, self.machine)) if placed.reserved <= self.machine.spm_bytes else None
-        return Run(NOTHING)
+            return Priced(stream_cost(op, self.machine)) if placed.reserved <= self.machine.spm_bytes else None
+        return Priced(NOTHING)
 
-    def _clipped(self, placed: Placed) -> list[Run]:
+    def _clipped(self, placed: Placed) -> list[Priced]:
         """The costs of the schedules that need no search, of those that fit."""
         nest, bits, schedule = self.nest, self.bits, self.schedule
         assert nest is not None
@@ -129,14 +129,14 @@ class Sized:
         assert schedule is not None
         once = placed.names - placed.unmoved
         free = _whole(schedule, placed.unmoved, 0)
-        found: list[Run] = []
+        found: list[Priced] = []
         for one in dict.fromkeys((schedule, free, _whole(free, once, len(schedule.loops)))):
             room = resident_spm_bytes(nest, one, bits, placed.names)
             if room + placed.reserved <= self.machine.spm_bytes and are_moved_once(nest, one, once):
-                found.append(Run(resident_cost(nest, one, self.machine, bits, placed.unmoved), one))
+                found.append(Priced(resident_cost(nest, one, self.machine, bits, placed.unmoved), one))
         return found
 
-    def _searched(self, placed: Placed, objective: Objective) -> list[Run]:
+    def _searched(self, placed: Placed, objective: Objective) -> list[Priced]:
         """The cost of the best schedule that a search finds, if any fits."""
         assert self.nest is not None
         assert self.bits is not None
@@ -144,7 +144,7 @@ class Sized:
         found = best_resident_schedule(
             self.nest, self.machine, objective, self.bits, placed.unmoved, once, placed.reserved
         )
-        return [] if found is None else [Run(found[1], found[0])]
+        return [] if found is None else [Priced(found[1], found[0])]
 
 
 def _whole(schedule: Schedule, names: Names, depth: int) -> Schedule:

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, MapAttr
 from npuc.dialects.npu.footprint import block_shape
 from npuc.dialects.npu.tiles.box import BoxOp, parse_box, parse_place, parse_type_list, print_place, print_types
+from npuc.dialects.npu.tiles.reads import parse_read, print_read
 
 _UNIT = UnitAttr()
 
@@ -78,35 +79,10 @@ class FetchOp(BoxOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> "FetchOp":
-        partial = parser.parse_optional_keyword("partial") is not None
-        source, map_ = parse_place(parser)
-        box, indices = parse_box(parser)
-        when = None
-        if parser.parse_optional_keyword("when"):
-            when = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        attributes = parser.parse_optional_attr_dict()
-        types, start = parse_type_list(parser)
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
-        (value,) = parser.resolve_operands([source], types, start)
-        return cls.build(
-            operands=[value, when, indices],
-            result_types=[result],
-            properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
-            attributes=attributes,
-        )
+        return parse_read(cls, parser)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" partial " if self.partial else " ")
-        print_place(printer, self.source, self.map_attr)
-        self.print_box(printer)
-        if self.when is not None:
-            printer.print_string(" when ")
-            printer.print_operand(self.when)
-        printer.print_op_attributes(self.attributes)
-        print_types(printer, [self.source])
-        printer.print_string(" -> ")
-        printer.print_attribute(self.block.type)
+        print_read(self, printer, self.source, self.map_attr, self.when, partial=self.partial)
 
 
 @irdl_op_definition

@@ -33,6 +33,7 @@ from npuc.dialects.npu.tiles.box import (
     print_place,
     print_types,
 )
+from npuc.dialects.npu.tiles.reads import parse_read, print_read
 
 _UNIT = UnitAttr()
 
@@ -117,35 +118,10 @@ class LoadOp(BoxOp):
 
     @classmethod
     def parse(cls, parser: Parser) -> "LoadOp":
-        partial = parser.parse_optional_keyword("partial") is not None
-        tensor, map_ = parse_place(parser)
-        box, indices = parse_box(parser)
-        when = None
-        if parser.parse_optional_keyword("when"):
-            when = parser.resolve_operand(parser.parse_unresolved_operand(), i1)
-        attributes = parser.parse_optional_attr_dict()
-        types, start = parse_type_list(parser)
-        parser.parse_punctuation("->")
-        result = parser.parse_type()
-        (value,) = parser.resolve_operands([tensor], types, start)
-        return cls.build(
-            operands=[value, when, indices],
-            result_types=[result],
-            properties={"map": map_, "box": box, "partial": _UNIT if partial else None},
-            attributes=attributes,
-        )
+        return parse_read(cls, parser)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(" partial " if self.partial else " ")
-        print_place(printer, self.tensor, self.map_attr)
-        self.print_box(printer)
-        if self.when is not None:
-            printer.print_string(" when ")
-            printer.print_operand(self.when)
-        printer.print_op_attributes(self.attributes)
-        print_types(printer, [self.tensor])
-        printer.print_string(" -> ")
-        printer.print_attribute(self.block.type)
+        print_read(self, printer, self.tensor, self.map_attr, self.when, partial=self.partial)
 
 
 @irdl_op_definition
