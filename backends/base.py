@@ -109,7 +109,8 @@ class Backend(ABC):
     other formats. `words` is what reports for people say of its model; `views` are the pictures of a layer that its
     explanations have, the usual one first. `beside_totals` are keys of the hardware that change no total of a report,
     only what stands beside them. `knobs` are changes that may help. `energy_parts` are the components that the energy
-    of its rows is of: what is neither MACs, vector work nor DRAM is that of the others.
+    of its rows is of: what is neither MACs, vector work nor DRAM is that of the others. `has_groups` says that
+    it scores groups of layers that run by micro-batches.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Backend(ABC):
     beside_totals: Sequence[str] = ()
     knobs: Sequence[Knob] = ()
     energy_parts: Sequence[str] = COMPONENTS
+    has_groups: bool = False
 
     @property
     def explains(self) -> bool:

@@ -61,6 +61,7 @@ class CycleBackend(Backend):
     keys = KEYS
     knobs = KNOBS
     views = ("time", "array")
+    has_groups = True
     default_hardware = "igo-large"
 
     def time_parts(self, row: OpRow) -> Parts:

@@ -15,6 +15,7 @@ from npuc.compiler.core.options import (
     BEST_BUCKETS,
     CHUNK_POLICIES,
     CONVENTIONS,
+    FUSE_LAYERS,
     MAX_OPS,
     METHODS,
     PLAN_OBJECTIVES,
@@ -144,6 +145,14 @@ class Optimisation(Group):
             "--density",
             metavar="OPERANDS=DENSITY",
             help="Prune weights, or state densities: weights=0.1, 'fc*=2:4', 'gradients=0.5 csr'; repeatable.",
+        ),
+    ] = None
+    fuse_layers: Annotated[
+        str | None,
+        typer.Option(
+            "--fuse-layers",
+            metavar=FUSE_LAYERS,
+            help="Run groups of layers by micro-batches, as a mapper chooses them (npuc explain --pass fuse-layers).",
         ),
     ] = None
     method: Annotated[

@@ -72,6 +72,10 @@ are separated by semicolons, each after the operands that it is of: `weights:int
 """
 QUANTIZED = ("none", "bfp-low", "bfp-mid", "bfp-high", "fast", "fp8", "int8", "f8e4m3", "f8e5m2")
 """Those of them that have a name."""
+FUSE_LAYERS = "off|MAPPER[=KIB]"
+"""What chooses groups of layers (pass `fuse-layers`), and the SPM that a group may use."""
+NO_GROUPS = "off"
+"""The word for no groups of layers."""
 MAX_DEVICES = 1 << 12
 """The most devices that a program may be for."""
 MemoryKind = Literal["weights", "gradients", "optimizer", "activations", "buffers"]
@@ -160,6 +164,7 @@ class ProgramKeywords(TypedDict, total=False):
     recompute: str | None
     quantize: str | None
     density: Densities
+    fuse_layers: str | None
     method: str | None
     load: Sequence[str]
     before: Sequence[str]
@@ -187,7 +192,8 @@ class Options:
     `opt_level` None is the default level, `pipeline` replaces its passes, `before` and `after` add some at one of them
     (`schedule=own-pass`). `inference` None leaves it to the program. `loss`, `optimizer`, `freeze` and `result` make a
     training step of a graph that has none. `zero` is one of `ZERO_STAGES`, `tables` of `TABLE_PLACEMENTS`, `recompute`
-    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `density` as in `Densities`, `method` one of `METHODS`.
+    a text as in `RECOMPUTE`, `quantize` one as in `QUANTIZE`, `density` as in `Densities`, `fuse_layers` one as in
+    `FUSE_LAYERS`, `method` one of `METHODS`.
     `collectives` is one of `CHUNK_POLICIES`, `chunks` None the number of `DEFAULT_CHUNKS`.
     `bucket_mib` None sums each gradient alone, before other work goes on; `best` are the buckets of the shortest step.
     """
@@ -221,6 +227,7 @@ class Options:
     recompute: str | None = None
     quantize: str | None = None
     density: Densities = None
+    fuse_layers: str | None = None
     method: str | None = None
     load: Sequence[str] = ()
     before: Sequence[str] = ()

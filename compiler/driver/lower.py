@@ -26,6 +26,7 @@ from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
 from npuc.compiler.driver.costing.best_buckets import choose_buckets, wants_best
+from npuc.compiler.driver.costing.fused_levels import lower_fused
 from npuc.compiler.driver.costing.work_times import stamp_times
 from npuc.compiler.driver.devices import (
     PARALLELIZE,
@@ -37,6 +38,7 @@ from npuc.compiler.driver.devices import (
 )
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
 from npuc.compiler.driver.levels.canonical import canonical_passes, is_dearer
+from npuc.compiler.driver.levels.fused import check_machine, is_fusing
 from npuc.compiler.driver.levels.needed import needed_passes
 from npuc.compiler.driver.levels.placement import placed
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER, SCHEDULE, state_of, with_goal
@@ -97,9 +99,16 @@ class Lowered:
 
 def lower(module: ModuleOp, session: Session) -> Lowered:
     """Run the passes that the options ask for, in place. Adds to the session's warnings."""
+    chosen = lower_fused(module, session, _lower)
+    return _lower(module, session) if chosen is None else chosen
+
+
+def _lower(module: ModuleOp, session: Session) -> Lowered:
+    """`lower` with the passes of the session's level, whatever they cost."""
     options, model = stating_densities(session.options, module), session.model
     machine, told = session.machine, len(session.warnings)
     _check_energies(module, session)
+    check_machine(module, options)
     available = own_passes() if options.pipeline is None and not options.load else available_passes(options.load)
     needed = needed_passes(module, session)
     check_backward(module, options)
@@ -112,7 +121,8 @@ def lower(module: ModuleOp, session: Session) -> Lowered:
         passes = read_pipeline(",".join(with_asked([str(one) for one in passes], options, machine)), available)
         session.note(f"passes: {write_pipeline(passes)}")
     types = precision_passes(module, passes, machine.get("precision", str), options.precision, session.warnings)
-    passes = [*_canonical(module, session, ",".join(preset)), *types, *passes]
+    unfused = ",".join(step for step in preset if not is_fusing(step))
+    passes = [*_canonical(module, session, unfused), *types, *passes]
     mappers = _mapping_passes(session)
     tell_network(module, passes, machine)
     tell_units(module, passes, machine)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from npuc.backends.base import DEFAULT, Backend
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import DEFAULT_TOLERANCE, OBJECTIVES, ZERO_STAGES, Options
+from npuc.compiler.driver.levels.fused import asks_groups
 from npuc.hardware import Hardware
 
 Scored = Sequence[tuple[Backend, Hardware]]
@@ -36,6 +37,10 @@ def check_meaning(options: Options, scored: Scored, varied: Sequence[str] = ()) 
     ):
         if is_given and all(model.derives_backward for model, _ in scored):
             raise _meaningless(name, scored, "derives the backward pass itself", f"-b {DEFAULT}")
+    if asks_groups(options) or "fuse_layers" in varied:
+        for model, machine in scored:
+            if not (model.has_groups and model.needs_schedules(machine)):
+                raise _meaningless("--fuse-layers", [(model, machine)], "scores no groups of layers", f"-b {DEFAULT}")
     if options.mapping is not None or "mapping" in varied:
         if all(model.mapping_pass(machine, None) is None for model, machine in scored):
             raise _meaningless("--mapping", scored, "uses no mappings", "-b maestro")

@@ -54,6 +54,7 @@ from npuc.compiler.driver.levels.asked import (
     quantize_pass,
     recompute_pass,
 )
+from npuc.compiler.driver.levels.fused import check_asked_groups, fuse_pass
 from npuc.compiler.driver.levels.placement import split_placement
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import names_in
@@ -149,6 +150,7 @@ def check_choices(options: Mapping[str, Any]) -> None:
         recompute_pass(options["recompute"])
     quantize_pass(options.get("quantize"))
     density_pass(options.get("density"))
+    fuse_pass(options.get("fuse_layers"))
     collectives_pass(options.get("collectives", CHUNK_POLICIES[0]), options.get("chunks"))
     buckets_pass(options.get("bucket_mib"))
     _check_devices(options)
@@ -283,6 +285,7 @@ def check_passes(options: Options, *, leveled: bool = False) -> None:
             "--load needs -p, --before or --after, which name the passes that it loads",
             hint="--before schedule=own-pass, or -p with all passes",
         )
+    check_asked_groups(options)
 
 
 def needs_devices(name: str, value: object) -> UsageError:

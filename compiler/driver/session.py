@@ -71,6 +71,7 @@ class Session:
             recompute=None,
             quantize=None,
             density=None,
+            fuse_layers=None,
             method=None,
             exact_plan=False,
             only=None,

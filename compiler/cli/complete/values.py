@@ -15,6 +15,7 @@ from npuc.compiler.core.options import (
     CONVENTIONS,
     LEVELS,
     METHODS,
+    NO_GROUPS,
     OBJECTIVES,
     PLAN_OBJECTIVES,
     PRECISIONS,
@@ -83,6 +84,16 @@ def mappings(asked: Asked) -> Iterable[Candidate]:
     return [*map(Candidate, words()["names"]["mappings"]), *files(asked.word, (".m",))]
 
 
+def mappers_of_layers() -> list[str]:
+    """What may choose groups of layers, or that there are none."""
+    return [NO_GROUPS, *words()["passes"]["fuse-layers"].get("mapper", ())]
+
+
+def fused(asked: Asked) -> Iterable[Candidate]:
+    """What chooses groups of layers."""
+    return map(Candidate, mappers_of_layers())
+
+
 def settings(asked: Asked) -> Iterable[Candidate]:
     """`KEY=VALUE` of the hardware."""
     key, equals, _ = asked.word.partition("=")
@@ -104,6 +115,7 @@ def varied(asked: Asked) -> Iterable[Candidate]:
     own = {"hw": names["hardware"], "hardware": names["hardware"], "backend": names["backends"]}
     keys = {**{name: () for name in parameters_of(asked.source)}, **known["keys"], **VARIED, **own}
     keys["mapping"] = names["mappings"]
+    keys["fuse_layers"] = mappers_of_layers()
     key, equals, given = asked.word.partition("=")
     if not equals:
         return [Candidate(f"{name}=") for name in (*keys, "pipeline")]
@@ -193,6 +205,7 @@ VALUES: Mapping[str, Completer] = {
     "--bucket-mib": chosen(BEST_BUCKETS),
     "--recompute": chosen("none", "full", "reversible", "every=", "optimal="),
     "--quantize": chosen(*QUANTIZED),
+    "--fuse-layers": fused,
     "--method": chosen(*METHODS),
     "--pipeline": pipeline,
     "--before": placed,

@@ -25,7 +25,8 @@ DEFAULT = "cycle"
 WIDTH = 120
 """The width of the text in JSON."""
 _SAID_BY_PASSES = (
-    *("opt_level", "objective", "tolerance", "before", "after", "recompute", "quantize", "density", "method"),
+    *("opt_level", "objective", "tolerance", "before", "after", "recompute", "quantize", "density"),
+    *("fuse_layers", "method"),
     *("print_after", "print_changed", "time_passes"),
 )
 """Options that say nothing of a program that is compiled again by named passes, to be compared."""

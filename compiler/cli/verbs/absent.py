@@ -17,6 +17,7 @@ _TEXT = "its result is the text that it prints"
 _CHECKED = "every pass is verified before it is checked"
 _NO_SCORE = "what is executed is not scored"
 _SEARCHED = "mappings take the place of schedules, which it sets"
+_UNGROUPED = "each contraction is mapped by itself, and groups are of several"
 _COLLECTIVES = dict.fromkeys(
     ("collectives", "chunks", "bucket_mib"),
     "collectives are costed beside mappings; npuc compile -b maestro costs both",
@@ -51,18 +52,21 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
     "map": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
         "backend": "its mappings are those of the backend maestro",
     },
     "design": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
         "backend": "its machines are those of the backend maestro",
     },
     "flexibility": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,
+        "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
         "output": "it sets several mappings of each contraction side by side; npuc map -o writes the best one",
         "backend": "its mappings are those of the backend maestro",

@@ -1,7 +1,7 @@
 """
 The passes that options ask for beside those of -O or -p: to share the step, to predict gradients, to shard its update,
-to run activations again, to convert operands of products, to make them sparse, to sum gradients in buckets, to move
-data between devices in chunks.
+to run activations again, to convert operands of products, to make them sparse, to run layers by micro-batches, to sum
+gradients in buckets, to move data between devices in chunks.
 
     with_asked(["autodiff", "lower-to-npu"], Options(devices=4, recompute="full"), machine)
     # ["parallelize{…}", "autodiff", "recompute{policy=every-k}", "lower-to-npu"]
@@ -19,6 +19,7 @@ from npuc.compiler.core.numbers import integer_of, real_of
 from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES
 from npuc.compiler.core.stages import remark
 from npuc.compiler.driver.devices import PARALLELIZE, parallel_passes
+from npuc.compiler.driver.levels.fused import FUSE_LAYERS, asks_groups, behind_schedules
 from npuc.compiler.driver.levels.preset import AUTODIFF, LOWER
 from npuc.compiler.driver.passes import names_in, passes_by_hand
 
@@ -39,6 +40,7 @@ ASKED = (
     RECOMPUTE,
     QUANTIZE,
     SPARSIFY,
+    FUSE_LAYERS,
     BUCKET_GRADIENTS,
     SCHEDULE_COLLECTIVES,
 )
@@ -212,7 +214,12 @@ def with_plan(steps: Sequence[str], options: Options, machine: Hardware) -> list
 
 
 def with_backward(steps: Sequence[str], options: Options) -> list[str]:
-    """Passes with those that work on the whole step, behind the last that makes it whole, or at the end."""
+    """Passes with those that work on the whole step, behind the last that makes it whole, and those that follow."""
+    return behind_schedules(_with_products(steps, options), options)
+
+
+def _with_products(steps: Sequence[str], options: Options) -> list[str]:
+    """Passes with those that work on the whole step, or at the end, and those of operands of products."""
     again = None if options.recompute is None else recompute_pass(options.recompute)
     added = [] if again is None else [again]
     if options.devices > 1 and options.zero in ZERO_STAGES[1:-1]:
@@ -241,7 +248,7 @@ def with_backward(steps: Sequence[str], options: Options) -> list[str]:
 def asks_passes(options: Options) -> bool:
     """Whether options ask for passes beside those of -O or -p."""
     again = options.recompute is not None and recompute_pass(options.recompute) is not None
-    if options.devices > 1 or again or options.method is not None:
+    if options.devices > 1 or again or options.method is not None or asks_groups(options):
         return True
     return products_pass(options) is not None
 

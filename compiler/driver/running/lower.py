@@ -28,6 +28,7 @@ from npuc.compiler.driver.levels.asked import (
     with_plan,
 )
 from npuc.compiler.driver.levels.canonical import canonical_passes
+from npuc.compiler.driver.levels.fused import asks_groups, check_machine
 from npuc.compiler.driver.levels.placement import placed
 from npuc.compiler.driver.levels.preset import AUTODIFF, preset, state_of
 from npuc.compiler.driver.machine import stamp_target
@@ -76,6 +77,7 @@ def lowered_source(
     available = available_passes(options.load)
     machine = stamp_default_target(module, options)
     check_shared(options, machine)
+    check_machine(module, options)
     options = stating_densities(options, module)
     lowest = _lowest(options)
     check_backward(module, options)
@@ -109,7 +111,7 @@ def lowered_source(
 
 def _lowest(options: RunOptions) -> str:
     """The level to which a program is taken that is run without a word on it."""
-    lowered = options.opt_level is not None or products_pass(options) is not None
+    lowered = options.opt_level is not None or products_pass(options) is not None or asks_groups(options)
     return "npu" if lowered else "train"
 
 
@@ -137,6 +139,7 @@ def passes_for(source: Source | None, module: ModuleOp, options: Options, level:
     """
     machine, available = stamp_default_target(module, options), available_passes(options.load)
     check_shared(options, machine)
+    check_machine(module, options)
     options = stating_densities(options, module)
     check_backward(module, options)
     if options.pipeline is None:

@@ -37,9 +37,9 @@ def sweep_file(
     Score the program in a file at every combination of the values in `vary`, of which the last key varies fastest.
 
     A key is a hardware key (`memory.spm_kib`), a parameter of the network (`batch`), or one of `backend`, `hw`,
-    `opt_level`, `objective`, `tolerance`, `mapping`, `recompute`, `quantize`, `density`, `devices`, `parallel`,
-    `convention`, `plan_objective`, `zero`; its values are a sequence, or a text as the command line takes it
-    (`1024:8192:1024`, HI included). Several backends are varied last. Points come in order, each as soon as it is
+    `opt_level`, `objective`, `tolerance`, `mapping`, `recompute`, `quantize`, `density`, `fuse_layers`, `devices`,
+    `parallel`, `convention`, `plan_objective`, `zero`; its values are a sequence, or a text as the command line takes
+    it (`1024:8192:1024`, HI included). Several backends are varied last. Points come in order, each as soon as it is
     known; `jobs` processes work on them. Everything else is as in `compile_file`.
 
     A point where the program does not fit the machine has an `error` in place of totals, and so has one whose network

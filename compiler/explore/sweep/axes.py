@@ -49,6 +49,7 @@ OPTIONS = {
     "recompute": "recompute",
     "quantize": "quantize",
     "density": "density",
+    "fuse_layers": "fuse_layers",
     **{name: name for name in FLAGS},
 }
 """The options that may be varied: their names, each with its keyword."""
@@ -60,6 +61,7 @@ WORDS = (
     "recompute",
     "quantize",
     "density",
+    "fuse_layers",
     "parallel",
     "convention",
     "plan_objective",
@@ -173,6 +175,7 @@ def _literal(key: str, place: Place, value: float | str) -> object:
         "recompute",
         "quantize",
         "density",
+        "fuse_layers",
     ):  # of which none is a word
         return value
     if place == "hardware":
@@ -213,7 +216,7 @@ def _check_value(key: str, place: Place, target: str, value: object) -> None:
         get_backend(str(value))
     elif target == "mapping" and not is_mapping_file(str(value)):
         template_named(str(value))
-    elif target in ("recompute", "quantize", "density", *FLAGS):
+    elif target in ("recompute", "quantize", "density", "fuse_layers", *FLAGS):
         try:
             check_shared(target, value)
         except UsageError as e:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import BEST_BUCKETS, ZERO_STAGES, CompileKeywords, is_joint, mesh_sizes
 from npuc.compiler.driver.levels.asked import density_pass, quantize_pass, recompute_pass
+from npuc.compiler.driver.levels.fused import fuse_pass
 from npuc.compiler.driver.options import PLAN_OPTIONS, check_options, has_one_plan
 from npuc.compiler.report import Report
 from npuc.compiler.report.sections import CommunicationTime
@@ -45,13 +46,15 @@ Moved = Mapping[str, int | float | None]
 
 
 def check_shared(target: str, value: object) -> None:
-    """Raise `UsageError` for a value that an option does not take: one of `FLAGS`, recompute, quantize or density."""
+    """Raise `UsageError` for a value that an option does not take: one of `FLAGS`, or of a pass such as recompute."""
     if target == "recompute":
         recompute_pass(str(value))
     elif target == "quantize":
         quantize_pass(str(value))
     elif target == "density":
         density_pass(str(value))
+    elif target == "fuse_layers":
+        fuse_pass(str(value))
     elif target == "zero":
         if not isinstance(value, int) or value not in ZERO_STAGES:
             raise UsageError(f"found {value}, expected 0 to 3, true or false")

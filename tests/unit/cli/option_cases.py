@@ -111,6 +111,7 @@ SHARED = {
     "--recompute": Case("--recompute full"),
     "--quantize": Case("--quantize int8"),
     "--density": Case("--density weights=0.5"),
+    "--fuse-layers": Case("--fuse-layers dp"),
     "--method": Case("--method gp"),
     "--json": Case("--json r.json"),
     "--csv": Case("--csv r.csv"),

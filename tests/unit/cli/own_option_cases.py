@@ -83,6 +83,8 @@ OWN = {
     "opt --recompute": Case("--recompute full", "-O0", "opt deep.dsl"),
     "opt --quantize": Case("--quantize int8", "-O0"),
     "opt --density": Case("--density weights=0.5", "-O0"),
+    "opt --fuse-layers": Case("--fuse-layers dp", "-O0"),
+    "run --fuse-layers": Case("--fuse-layers dp", "--statistics"),
     "opt --objective": Case("--objective energy", "-O3"),
     "opt --tolerance": Case("--tolerance 0.9", "-O3 --set memory.spm_kib=0.25"),
     "opt --load": Case("--load own.py", "-p cse,own-pass"),
