@@ -9,10 +9,9 @@ import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
+from npuc.compiler.cli.verbs.readers import bucket_size
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.numbers import real_of
 from npuc.compiler.core.options import (
-    BEST_BUCKETS,
     CHUNK_POLICIES,
     CONVENTIONS,
     FUSE_LAYERS,
@@ -30,14 +29,6 @@ from npuc.compiler.core.options import (
 Backends = Annotated[
     list[str] | None, typer.Option("-b", "--backend", metavar="NAME", help="Cost model (npuc list backends).")
 ]
-
-
-def bucket_size(text: str | float) -> float | str:
-    """A reader of the size of buckets: MiB, or the word for the best ones."""
-    value = text if isinstance(text, int | float) or text == BEST_BUCKETS else real_of(text)
-    if value is None:
-        raise typer.BadParameter(f"found '{text}', expected a number of MiB, or {BEST_BUCKETS}")
-    return value
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """`--fuse-layers`: groups beside the passes of each level, never dearer than the level, and what is refused."""
 
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from npuc.compiler import Report, UsageError, compile_source
+from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.driver.compile import compile_program
 from npuc.compiler.driver.levels.fused import fuse_pass
 from npuc.frontends.source import text_source
@@ -34,7 +35,8 @@ STEPS = {
 
 @cache
 def compiled(source: str = CHAIN, *, after: str | None = None, **options: Any) -> Report:
-    return compile_source(source, **SMALL, after=[] if after is None else [after], **options)
+    keywords = {**SMALL, **options, "after": [] if after is None else [after]}
+    return compile_source(source, **cast("CompileKeywords", keywords))
 
 
 def cost(report: Report, objective: str) -> float:
@@ -89,8 +91,10 @@ def test_a_pass_of_ones_own_may_stand_between() -> None:
 
 def test_what_is_shown_is_what_is_kept() -> None:
     said: list[str] = []
-    keywords = {**SMALL, "opt_level": 1, "fuse_layers": "dp", "print_after": "fuse-layers"}
-    (report,) = compile_program(text_source(CHAIN, "dsl", "<string>"), ["cycle"], keywords, said.append).reports
+    keywords: dict[str, Any] = {**SMALL, "opt_level": 1, "fuse_layers": "dp", "print_after": "fuse-layers"}
+    (report,) = compile_program(
+        text_source(CHAIN, "dsl", "<string>"), ["cycle"], cast("CompileKeywords", keywords), said.append
+    ).reports
     assert report.totals == compiled(opt_level=1, fuse_layers="dp").totals
     (shown,) = (text for text in said if "after fuse-layers" in text)
     assert "npu.group" in shown
