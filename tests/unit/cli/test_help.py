@@ -13,7 +13,7 @@ from npuc.compiler.cli.examples import EXAMPLES
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from tests.unit.cli.conftest import MLP, Npuc
 
-SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo")
+SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo", "hypar")
 VERBS = sorted(str(info.name) for info in app.registered_commands)
 
 
