@@ -12,7 +12,7 @@ micro-batches run before it or after it, and their cost is part of the range's.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -89,6 +89,19 @@ class Prices(Protocol):
 
     def ends(self, first: int) -> Iterable[int]:
         """The last steps of the ranges from a first one that may have a group, in ascending order."""
+        ...
+
+
+@runtime_checkable
+class Bounded(Prices, Protocol):
+    """Prices that also know, at little effort, what a range costs at least, and whether it costs too much."""
+
+    def least(self, first: int, last: int, micro: int) -> ReportedCost:
+        """No less than this many cycles, bits and joules each has every group of a range, with the steps around it."""
+        ...
+
+    def within(self, first: int, last: int, micro: int, limit: float) -> ReportedCost | None:
+        """What `group` says; None where that scores above a limit."""
         ...
 
 

@@ -20,6 +20,7 @@ from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes, whole_bytes
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
+from npuc.compiler.analysis.schedule.core_search import finest
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import pipeline
@@ -69,6 +70,24 @@ def are_moved_once(nest: Nest, schedule: Schedule, names: Collection[str]) -> bo
     return all(incomplete_reason(nest, schedule, name) is None for name in names)
 
 
+def has_resident_schedule(
+    nest: Nest, machine: Machine, widths: Bits, unmoved: Names, moved_once: Names, reserved: int
+) -> bool:
+    """Whether `best_resident_schedule` finds a schedule: the smallest tiles fit, and what is whole moves once."""
+    left = machine.spm_bytes - reserved - _whole_bytes(nest, widths, unmoved | moved_once)
+    return (
+        left > 0
+        and footprint_bytes(nest, finest(nest), widths) <= left
+        and are_moved_once(nest, Schedule(), moved_once)
+    )
+
+
+def _whole_bytes(nest: Nest, widths: Bits, names: Names) -> int:
+    """The bytes of SPM that all of some tensors occupies."""
+    rooms = widths.occupied(nest)
+    return sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in names)
+
+
 @lru_cache(maxsize=8192)
 def best_resident_schedule(
     nest: Nest,
@@ -85,9 +104,8 @@ def best_resident_schedule(
     The tensors `unmoved` and `moved_once` are resident: the first cause no traffic, the others are transferred once.
     `reserved` are the bytes of SPM that other values occupy. The schedule promises the SPM of the machine.
     """
-    rooms = widths.occupied(nest)
     room = machine.spm_bytes - reserved
-    left = room - sum(whole_bytes(rooms[name] * nest.tensors[name].elements) for name in unmoved | moved_once)
+    left = room - _whole_bytes(nest, widths, unmoved | moved_once)
     if left <= 0:
         return None
     found: list[tuple[ReportedCost, Schedule]] = []

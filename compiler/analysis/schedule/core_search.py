@@ -115,11 +115,15 @@ def best_on_core(
     found = core_search(nest, machine, objective, widths, order, monotone).within(MOST)
     if found is not None:
         return found.schedule
-    finest = Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
     raise CapacityError(
-        f"the smallest tiles need {footprint_bytes(nest, finest, widths):,} bytes of SPM "
+        f"the smallest tiles need {footprint_bytes(nest, finest(nest), widths):,} bytes of SPM "
         f"({len(nest.tensors)} blocks), a schedule may use {machine.spm_bytes:,}"
     )
+
+
+def finest(nest: Nest) -> Schedule:
+    """The schedule whose blocks are the smallest."""
+    return Schedule(tuple(Loop(dim, 1) for dim in nest.sizes))
 
 
 class CoreSearch:

@@ -11,17 +11,19 @@ Nothing overlaps but within an operation: a micro-batch is the sum of its operat
 sums stored after. Prices are those of the backend `cycle`, to the cycle.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from math import inf
 
 from npuc.compiler.analysis.fusion.problem import summed
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.transforms.fuse_layers.bounds import SLACK, least_cost, least_of
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, facts_of, frames_from
 from npuc.compiler.transforms.fuse_layers.layout import Design, Layout
-from npuc.compiler.transforms.fuse_layers.sized import Placed, Priced, Sized, alone_cost
+from npuc.compiler.transforms.fuse_layers.sized import NOTHING, Placed, Priced, Sized, alone_cost
 from npuc.dialects.npu import ContractOp
 
 REACH = 32
@@ -38,11 +40,15 @@ class Designs:
         self.objective: Objective = objective
         self.machine = replace(machine, spm_bytes=room)
         self.whole = machine
-        self.sized: dict[object, Sized] = {}
+        self.sized: dict[tuple[Hashable, int], Sized] = {}
         self.costs: dict[object, Priced | None] = {}
         self.frames: dict[int, dict[int, list[Frame]]] = {}
         self.facts = [facts_of(step) for step in chain.steps]
-        self.designs: dict[object, Design | None] = {}
+        self.designs: dict[object, Design] = {}
+        self.above: dict[object, float] = {}
+        """By a frame and its micro-batch a score that no group of them is as good as."""
+        self.fits: dict[tuple[Hashable, int, Placed], Placed | None] = {}
+        self.bounds: dict[object, ReportedCost] = {}
         self.single: dict[object, ReportedCost] = {}
         self.numbers: dict[object, int] = {}
 
@@ -63,26 +69,62 @@ class Designs:
         found = self.design(first, last, micro)
         if found is None:
             return None
-        inside = {first + number for number in found.frame.members}
-        return summed([found.cost, *(self.alone(n) for n in range(first, last + 1) if n not in inside)])
+        return self._in_range(found.cost, found.frame, first, last)
 
-    def design(self, first: int, last: int, micro: int) -> Design | None:
-        """The best group of a range; its cost is that of its members alone."""
-        best: Design | None = None
-        least = 0.0
+    def least(self, first: int, last: int, micro: int) -> ReportedCost:
+        """What a range with a group in it costs at least, in each measure."""
+        found: list[ReportedCost] = []
         for frame in self._frames(first).get(last, ()):
             key = (frame.kinds, frame.members, frame.values, micro)
-            if key not in self.designs:
-                self.designs[key] = self._designed(frame, first, micro)
-            found = self.designs[key]
+            if key not in self.bounds:
+                sized = {number: self.of(self.chain.steps[first + number], micro) for number in frame.members}
+                self.bounds[key] = least_cost(frame, sized, self.chain.samples // micro, self.machine)
+            found.append(self._in_range(self.bounds[key], frame, first, last))
+        return least_of(found)
+
+    def _in_range(self, cost: ReportedCost, frame: Frame, first: int, last: int) -> ReportedCost:
+        """The cost of a range whose group costs this much: with the steps in between that are no members."""
+        inside = {first + number for number in frame.members}
+        return summed([cost, *(self.alone(n) for n in range(first, last + 1) if n not in inside)])
+
+    def within(self, first: int, last: int, micro: int, limit: float) -> ReportedCost | None:
+        """The least cost of a range with a group in it; None where it scores above a limit, or none fits."""
+        found = self.design(first, last, micro, limit)
+        return None if found is None else self._in_range(found.cost, found.frame, first, last)
+
+    def design(self, first: int, last: int, micro: int, limit: float = inf) -> Design | None:
+        """
+        The best group of a range, its cost that of its members alone; None where the range scores above a limit.
+        """
+        best: Design | None = None
+        for frame in self._frames(first).get(last, ()):
+            rest = self._in_range(NOTHING, frame, first, last)
+            found = self._best(frame, first, micro, self._left(limit, rest))
             if found is None:
                 continue
-            inside = {first + number for number in frame.members}
-            rest = [self.alone(n) for n in range(first, last + 1) if n not in inside]
-            score = summed([found.cost, *rest]).score(self.objective)
-            if best is None or score < least:
-                best, least = found, score
+            score = summed([found.cost, rest]).score(self.objective)
+            if best is None or score < limit:
+                best, limit = found, score
         return best
+
+    def _left(self, limit: float, rest: ReportedCost) -> float:
+        """What of a limit is left for a group beside the rest of a range; scores of products do not add up."""
+        if self.objective == "edp":
+            return inf
+        left = limit - rest.score(self.objective)
+        return left + SLACK * abs(limit) if self.objective == "energy" else left
+
+    def _best(self, frame: Frame, first: int, micro: int, limit: float) -> Design | None:
+        """The best group of a frame if it scores at most a limit."""
+        key = (frame.kinds, frame.members, frame.values, micro)
+        if key not in self.designs and limit > self.above.get(key, -inf):
+            found = Layout(self, frame, first, micro).best(limit)
+            if found is None:
+                self.above[key] = limit
+            else:
+                self.designs[key] = found
+        found = self.designs.get(key)
+        return None if found is None or found.cost.score(self.objective) > limit else found
 
     def _frames(self, first: int) -> dict[int, list[Frame]]:
         """By the last step of a range its groups: with its sums, and without them."""
@@ -97,9 +139,6 @@ class Designs:
         """A frame whose kinds are numbers, which compare fast."""
         return replace(frame, kinds=tuple(self.numbers.setdefault(kind, len(self.numbers)) for kind in frame.kinds))
 
-    def _designed(self, frame: Frame, first: int, micro: int) -> Design | None:
-        return Layout(self, frame, first, micro).best()
-
     def of(self, step: ChainStep, micro: int) -> Sized:
         """A kind of operation at a micro-batch."""
         key = (step.kind, micro)
@@ -107,19 +146,27 @@ class Designs:
             self.sized[key] = Sized(step, self.chain.samples, micro, self.machine, self.chain.widths)
         return self.sized[key]
 
-    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Priced | None:
-        """The cost of an operation at a micro-batch; the room of other values is rounded up where that fits, too."""
-        grain = max(1, self.machine.spm_bytes // GRID)
-        rounded = placed
-        if isinstance(step.op, ContractOp):
-            rounded = replace(placed, reserved=-(-placed.reserved // grain) * grain)
-        for one in dict.fromkeys((rounded, placed)):
-            key = (step.kind, micro, one)
-            if key not in self.costs:
-                self.costs[key] = self.of(step, micro).cost(one, self.objective)
-            if self.costs[key] is not None:
-                return self.costs[key]
-        return None
+    def fitting(self, step: ChainStep, micro: int, placed: Placed) -> Placed | None:
+        """What is resident with an operation; the room of other values is rounded up where that fits, too."""
+        key = (step.kind, micro, placed)
+        if key not in self.fits:
+            grain = max(1, self.machine.spm_bytes // GRID)
+            rounded = placed
+            if isinstance(step.op, ContractOp):
+                rounded = replace(placed, reserved=-(-placed.reserved // grain) * grain)
+            sized = self.of(step, micro)
+            self.fits[key] = next((one for one in dict.fromkeys((rounded, placed)) if sized.fits(one)), None)
+        return self.fits[key]
+
+    def cost(self, step: ChainStep, micro: int, placed: Placed, *, search: bool) -> Priced | None:
+        """The cost of an operation beside what fits; None where only a search tells, which there is none of."""
+        key = (step.kind, micro, placed)
+        found = self.costs.get(key)
+        if found is None and (search or key not in self.costs):
+            sized = self.of(step, micro)
+            found = (sized.cost if search else sized.without_search)(placed, self.objective)
+            self.costs[key] = found
+        return found
 
     def refined(self, first: int, micro: int, design: Design) -> Design:
         """A group with the best schedules that a search finds for its contractions, in the room that each has."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
 from npuc.compiler.analysis.fusion.problem import summed
@@ -12,6 +13,7 @@ from npuc.compiler.analysis.nest.elements import BYTE
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.epilogue import vector_cycles
+from npuc.compiler.transforms.fuse_layers.bounds import least_of_member
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, FrameValue
 from npuc.compiler.transforms.fuse_layers.sized import Placed, Priced, Sized, is_elementwise
@@ -35,8 +37,12 @@ class MemberCosts(Protocol):
         """A kind of operation at a micro-batch."""
         ...
 
-    def cost(self, step: ChainStep, micro: int, placed: Placed) -> Priced | None:
-        """The cost of an operation at a micro-batch with what is resident; None where it does not fit."""
+    def fitting(self, step: ChainStep, micro: int, placed: Placed) -> Placed | None:
+        """What is resident with an operation at a micro-batch, as it is costed; None where it does not fit."""
+        ...
+
+    def cost(self, step: ChainStep, micro: int, placed: Placed, *, search: bool) -> Priced | None:
+        """The cost of an operation beside what fits; None where only a search tells, which there is none of."""
         ...
 
 
@@ -51,6 +57,15 @@ class Design:
     held: tuple[FrameValue, ...]
 
 
+@dataclass(frozen=True)
+class Option:
+    """One way to run a group: its held operands, what is resident with members, and the same as it is costed."""
+
+    held: tuple[FrameValue, ...]
+    placed: dict[int, Placed]
+    fitting: dict[int, Placed]
+
+
 class Layout:
     """What is in SPM while a group runs by a micro-batch."""
 
@@ -61,36 +76,47 @@ class Layout:
         self.sums = [value for value in frame.values if value.is_sum]
         self.passing = [v for v in frame.values if not v.is_sum and not v.whole and len(v.accesses) > 1]
 
-    def best(self) -> Design | None:
-        """The best of the shares of the room that may be held; None where not even the first fits."""
+    def best(self, limit: float = inf) -> Design | None:
+        """The best of the shares of the room that may be held; None where it scores above a limit, or none fits."""
         found = self._fitting()
         if found is None:
             return None
-        chosen, best = found
-        wholes = sorted((v for v in self.frame.values if v.whole), key=lambda v: -v.bytes)
+        best: tuple[float, int, Design] | None = None
+        options = [(self._score(self._total(one, {})), number, one) for number, one in enumerate(self._options(*found))]
+        for bound, number, option in sorted(options, key=lambda one: one[:2]):
+            design = self._design(option, limit) if bound <= limit else None
+            if design is not None:
+                score = self._score(design.cost)
+                if score <= limit and (best is None or (score, number) < best[:2]):
+                    best = score, number, design
+                    limit = score
+        return None if best is None else best[2]
+
+    def _score(self, cost: ReportedCost) -> float:
+        return cost.score(self.designs.objective)
+
+    def _options(self, chosen: list[FrameValue], first: Option) -> Iterator[Option]:
+        """With what passes in SPM, the options that hold no operands and those that hold some, of those that fit."""
+        yield first
         if self.runs == 1:
-            return best
+            return
+        wholes = sorted((v for v in self.frame.values if v.whole), key=lambda v: -v.bytes)
         free = self.designs.machine.spm_bytes - max(self._taken(n, chosen, ()) for n in self.frame.members)
         tried: set[tuple[FrameValue, ...]] = {()}
         for share, of in SHARES:
             held = tuple(_fitting_in(wholes, free * share // of))
-            if held in tried:
-                continue
-            tried.add(held)
-            one = self._design(chosen, held)
-            if isinstance(one, Design) and self._score(one) < self._score(best):
-                best = one
-        return best
+            if held not in tried:
+                tried.add(held)
+                one = self._option(chosen, held)
+                if isinstance(one, Option):
+                    yield one
 
-    def _score(self, design: Design) -> float:
-        return design.cost.score(self.designs.objective)
-
-    def _fitting(self) -> tuple[list[FrameValue], Design] | None:
-        """What passes in SPM, as much as fits, with the group that holds no operands."""
+    def _fitting(self) -> tuple[list[FrameValue], Option] | None:
+        """What passes in SPM, as much as fits, with the option that holds no operands."""
         chosen = list(self.passing)
         for _ in range(TRIES):
-            found = self._design(chosen, ())
-            if isinstance(found, Design):
+            found = self._option(chosen, ())
+            if isinstance(found, Option):
                 return chosen, found
             there = [v for v in chosen if v.accesses[0].step <= found <= v.accesses[-1].step]
             if not there:
@@ -121,20 +147,46 @@ class Layout:
         sums = [v for v in self.sums if v.accesses[0].step == number]
         return self._beside(number, chosen, held) + sum(map(self._size, own)) + sum(map(self._sum_size, sums))
 
-    def _design(self, chosen: list[FrameValue], held: tuple[FrameValue, ...]) -> Design | int:
-        """The group with these values in SPM; the first member that does not fit where one does not."""
-        placed = {number: self._placed(number, chosen, held) for number in self.frame.members}
-        costs: dict[int, Priced] = {}
-        for number in self.frame.members:
-            cost = self.designs.cost(self.steps[number], self.micro, placed[number])
-            if cost is None:
+    def _option(self, chosen: list[FrameValue], held: tuple[FrameValue, ...]) -> Option | int:
+        """The option with these values in SPM; the first member that does not fit where one does not."""
+        placed: dict[int, Placed] = {}
+        fitting: dict[int, Placed] = {}
+        for number, step in self.steps.items():
+            placed[number] = self._placed(number, chosen, held)
+            fits = self.designs.fitting(step, self.micro, placed[number])
+            if fits is None:
                 return number
-            costs[number] = cost
-        once = summed(cost.cost for cost in costs.values())
+            fitting[number] = fits
+        return Option(held, placed, fitting)
+
+    def _design(self, option: Option, limit: float) -> Design | None:
+        """The group of an option; None where it scores above a limit, mostly at less effort than to cost it."""
+        costs: dict[int, Priced] = {}
+        for search in (False, True):
+            for number, step in self.steps.items():
+                if number in costs:
+                    continue
+                if self._score(self._total(option, costs)) > limit:
+                    return None
+                cost = self.designs.cost(step, self.micro, option.fitting[number], search=search)
+                if cost is not None:
+                    costs[number] = cost
+                elif search:
+                    return None
+        schedules = {number: costs[number] for number in self.frame.members}
+        return Design(self._total(option, costs), self.frame, option.placed, schedules, option.held)
+
+    def _total(self, option: Option, costs: Mapping[int, Priced]) -> ReportedCost:
+        """The cost of an option; a lower bound of it where costs of members are not known."""
+        once = summed(
+            costs[number].cost
+            if number in costs
+            else least_of_member(self.designs.of(step, self.micro), option.fitting[number].unmoved)
+            for number, step in self.steps.items()
+        )
         joules = None if once.joules is None else once.joules * self.runs
         all_runs = ReportedCost(once.cycles * self.runs, once.moved * self.runs, joules)
-        total = summed([all_runs, *map(self._moved, map(self._size, held)), *map(self._summed, self.sums)])
-        return Design(total, self.frame, placed, costs, held)
+        return summed([all_runs, *map(self._moved, map(self._size, option.held)), *map(self._summed, self.sums)])
 
     def _placed(self, number: int, chosen: list[FrameValue], held: tuple[FrameValue, ...]) -> Placed:
         """What is resident with a member."""

@@ -9,11 +9,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from npuc.compiler.analysis.fusion.axes import sample_dim
 from npuc.compiler.analysis.fusion.slices import clipped, nest_of, sliced
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.nest.bounds import compulsory
 from npuc.compiler.analysis.nest.elements import Bits, contract_widths
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost, scheduled_cost
 from npuc.compiler.analysis.programs.resident import (
     are_moved_once,
     best_resident_schedule,
+    has_resident_schedule,
     resident_cost,
     resident_spm_bytes,
 )
@@ -75,6 +77,10 @@ class Sized:
         self.nest: Nest | None = None
         self.bits: Bits | None = None
         self.schedule: Schedule | None = None
+        self.own: dict[tuple[Names, Names], list[tuple[int, Schedule]]] = {}
+        self.prices: dict[tuple[Schedule, Names], Priced] = {}
+        self.bounds: dict[Names, ReportedCost] = {}
+        """By the tensors that move nothing what it costs at least (`bounds.py`)."""
         if isinstance(op, ContractOp) and isinstance(self.op, ContractOp):
             dim = _sample_dim(op, axes.operands)
             self.nest = nest_of(op.nest, dim, axes, now, then)
@@ -98,6 +104,19 @@ class Sized:
         """The bytes of each of them as partial sums."""
         return {name: sum_bytes_of(value, self.element) for name, value in self.tensors.items()}
 
+    def reads_whole(self, name: str) -> bool:
+        """Whether it reads all elements of an operand wherever that is not resident."""
+        return self.nest is None or compulsory(self.nest)[name] == self.nest.tensors[name].elements
+
+    def fits(self, placed: Placed) -> bool:
+        """Whether it fits beside what is resident, by its own schedule or by one that a search finds."""
+        op, room = self.op, self.machine.spm_bytes - placed.reserved
+        if self.nest is not None:
+            return any(own <= room for own, _ in self._own(placed)) or self._has_schedule(placed)
+        if isinstance(op, VectorOp):
+            return self._resident(placed) <= self.machine.spm_bytes
+        return room >= 0 or not isinstance(op, MoveOp)
+
     def cost(self, placed: Placed, objective: Objective, *, search: bool = False) -> Priced | None:
         """
         The cost with what is resident; None where it does not fit.
@@ -105,36 +124,65 @@ class Sized:
         A contraction runs by its own schedule, clipped to the micro-batch, or with resident blocks kept whole, whatever
         is cheaper; a schedule is searched where none of these fits, or with `search`.
         """
-        op = self.op
-        if self.nest is not None and self.bits is not None:
-            found = self._clipped(placed)
-            if search or not found:
-                found += self._searched(placed, objective)
-            return min(found, key=lambda one: (one.cost.score(objective), one.cost.moved), default=None)
+        found = self.without_search(placed, objective)
+        if self.nest is None or (found is not None and not search):
+            return found
+        both = [*([] if found is None else [found]), *self._searched(placed, objective)]
+        return min(both, key=lambda one: (one.cost.score(objective), one.cost.moved), default=None)
+
+    def without_search(self, placed: Placed, objective: Objective) -> Priced | None:
+        """The cost, of a contraction by the schedules that need no search; None where none of them fits."""
+        op, room = self.op, self.machine.spm_bytes - placed.reserved
+        if self.nest is not None:
+            costs = [self._by_own(one, placed.unmoved) for own, one in self._own(placed) if own <= room]
+            return min(costs, key=lambda one: (one.cost.score(objective), one.cost.moved), default=None)
         if isinstance(op, VectorOp):
-            over = dict(placed.over)
-            reserved = sum(self.bytes[name] for name in placed.names if name not in over) + placed.reserved
+            reserved = self._resident(placed)
             if reserved > self.machine.spm_bytes:
                 return None
             return Priced(stream_cost(op, self.machine, placed.unmoved, tuple(sorted(placed.names)), reserved))
         if isinstance(op, MoveOp):
-            return Priced(stream_cost(op, self.machine)) if placed.reserved <= self.machine.spm_bytes else None
+            return Priced(stream_cost(op, self.machine)) if room >= 0 else None
         return Priced(NOTHING)
 
-    def _clipped(self, placed: Placed) -> list[Priced]:
-        """The costs of the schedules that need no search, of those that fit."""
-        nest, bits, schedule = self.nest, self.bits, self.schedule
-        assert nest is not None
-        assert bits is not None
-        assert schedule is not None
+    def _resident(self, placed: Placed) -> int:
+        """The bytes of SPM that are taken while vector work runs."""
+        over = dict(placed.over)
+        return sum(self.bytes[name] for name in placed.names if name not in over) + placed.reserved
+
+    def _own(self, placed: Placed) -> list[tuple[int, Schedule]]:
+        """The schedules that need no search, with the bytes of SPM that their blocks need with what is resident."""
+        key = placed.names, placed.unmoved
+        if key not in self.own:
+            nest, bits, schedule = self.nest, self.bits, self.schedule
+            assert nest is not None
+            assert bits is not None
+            assert schedule is not None
+            once = placed.names - placed.unmoved
+            free = _whole(schedule, placed.unmoved, 0)
+            all_own = dict.fromkeys((schedule, free, _whole(free, once, len(schedule.loops))))
+            self.own[key] = [
+                (resident_spm_bytes(nest, one, bits, placed.names), one)
+                for one in all_own
+                if are_moved_once(nest, one, once)
+            ]
+        return self.own[key]
+
+    def _by_own(self, schedule: Schedule, unmoved: Names) -> Priced:
+        """The cost by a schedule with tensors that cause no traffic."""
+        key = schedule, unmoved
+        if key not in self.prices:
+            assert self.nest is not None
+            assert self.bits is not None
+            self.prices[key] = Priced(resident_cost(self.nest, schedule, self.machine, self.bits, unmoved), schedule)
+        return self.prices[key]
+
+    def _has_schedule(self, placed: Placed) -> bool:
+        """Whether a search finds a schedule."""
+        assert self.nest is not None
+        assert self.bits is not None
         once = placed.names - placed.unmoved
-        free = _whole(schedule, placed.unmoved, 0)
-        found: list[Priced] = []
-        for one in dict.fromkeys((schedule, free, _whole(free, once, len(schedule.loops)))):
-            room = resident_spm_bytes(nest, one, bits, placed.names)
-            if room + placed.reserved <= self.machine.spm_bytes and are_moved_once(nest, one, once):
-                found.append(Priced(resident_cost(nest, one, self.machine, bits, placed.unmoved), one))
-        return found
+        return has_resident_schedule(self.nest, self.machine, self.bits, placed.unmoved, once, placed.reserved)
 
     def _searched(self, placed: Placed, objective: Objective) -> list[Priced]:
         """The cost of the best schedule that a search finds, if any fits."""
