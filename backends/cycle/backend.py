@@ -14,6 +14,7 @@ from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
 from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
+from npuc.backends.cycle.groups.bounds import with_bounds
 from npuc.backends.cycle.groups.rows import groups_of, with_groups
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
@@ -108,7 +109,7 @@ class CycleBackend(Backend):
         rows = with_groups(
             ops, _cycle_rows(ops, machine, beside=beside), machine, lambda own: _cycle_rows(own, machine, beside=False)
         )
-        rows = with_refreshes(ops, rows, machine, hardware)
+        rows = with_refreshes(ops, with_bounds(ops, rows, machine), machine, hardware)
         warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         warnings += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")

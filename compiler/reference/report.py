@@ -18,6 +18,8 @@ from npuc.compiler.report.sections import Section
 
 SECTIONS = (
     "npuc.compiler.report.sections",
+    "npuc.compiler.report.sparse",
+    "npuc.compiler.report.groups",
     "npuc.backends.cycle.facts",
     "npuc.backends.hetero.rows",
     "npuc.backends.roofline.facts",

@@ -36,6 +36,7 @@ COMMANDS = (
     "compile samples:mlp --set array.cores=2 --rows cores",
     "compile samples:mlp -b roofline --set roofline.bound=true",
     "compile samples:mlp -p autodiff,recompute,lower-to-npu,schedule,fuse-vector,keep-resident",
+    "compile samples:mlp -O0 -D batch=16 --hw igo-small --fuse-layers dp",
     "compile samples:mlp --devices 4 --hw hypar16",
     "explain samples:mlp",
     "explain samples:mlp h.linear",

@@ -184,6 +184,11 @@ def _extras(group: GroupOp, machine: Machine) -> dict[Operation, Extra]:
     return found
 
 
+def moved_once(group: GroupOp, machine: Machine) -> dict[Operation, Extra]:
+    """What of a group moves once for all micro-batches, by the operation whose row has it."""
+    return _extras(group, machine)
+
+
 def _readers(block: Block) -> Iterator[tuple[ContractOp | VectorOp, str]]:
     for op in block.ops:
         if isinstance(op, ContractOp | VectorOp):

@@ -15,6 +15,7 @@ from npuc.compiler.report.report import Report
 from npuc.compiler.report.sections import PassFacts
 from npuc.compiler.report.text.cores import print_cores
 from npuc.compiler.report.text.grid import Column, print_grid, print_line, print_note
+from npuc.compiler.report.text.groups import print_groups
 from npuc.compiler.report.text.precision import precision_text
 from npuc.compiler.report.text.quantities import bytes_cell, count_cell, percent_cell, time_cell
 from npuc.compiler.report.text.sharding import print_parallel
@@ -46,6 +47,7 @@ def print_report(report: Report, console: Console, *, rows: Rows = "folded", wor
     console.print()
     if lines:
         print_grid(list(_columns(report, shown)), console, notes=[folded_note(lines, shown)])
+    print_groups(report, console, every=rows == "all")
     if rows == "cores":
         print_cores(report, console)
     if report.parallel is not None:
