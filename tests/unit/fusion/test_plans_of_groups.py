@@ -1,13 +1,10 @@
-"""Mappers on random chains: the dynamic program against all plans, the genetic search against the program."""
+"""Mappers on random chains: the genetic search against the dynamic program, which `test_exhaustive.py` tests."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable
 from fractions import Fraction
 from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from npuc.compiler.analysis.fusion.dynamic_program import best_plan
 from npuc.compiler.analysis.fusion.genetic import genetic_plan
@@ -65,53 +62,10 @@ class Chain:
         return range(first + 1, len(self.weights))
 
 
-def plans(count: int, first: int = 0) -> Iterator[FusionPlan]:
-    """All plans of the steps from a first one."""
-    if first >= count:
-        yield ()
-        return
-    yield from plans(count, first + 1)
-    for last in range(first + 1, count):
-        for rest in plans(count, last + 1):
-            yield from ((FusedGroup(first, last, micro), *rest) for micro in MICRO)
-
-
 def score(chain: Chain, problem: FusionProblem, plan: FusionPlan) -> float:
     cost = plan_cost(problem, chain, plan)
     assert cost is not None
     return cost.score(problem.objective)
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), count=st.integers(1, 5), objective=st.sampled_from(("time", "traffic", "edp")))
-def test_the_dynamic_program_is_as_good_as_all_plans(seed: int, count: int, objective: Objective) -> None:
-    chain = Chain(seed, count)
-    problem = chain.problem(objective)
-    found = score(chain, problem, best_plan(problem, chain))
-    costs = [cost for plan in plans(count) if (cost := plan_cost(problem, chain, plan)) is not None]
-    assert found == pytest.approx(min(cost.score(objective) for cost in costs), rel=1e-12)
-
-
-@pytest.mark.parametrize("objective", ["time", "edp"])
-def test_on_eight_layers(objective: Objective) -> None:
-    chain = Chain(3, 8)
-    chain.ends = lambda first: range(first + 1, min(first + 4, 8))
-    problem = chain.problem(objective)
-
-    def short(first: int) -> Iterator[FusionPlan]:
-        if first >= 8:
-            yield ()
-            return
-        yield from short(first + 1)
-        for last in chain.ends(first):
-            for rest in short(last + 1):
-                yield from ((FusedGroup(first, last, micro), *rest) for micro in (2, 8))
-
-    problem = replace(problem, micro_batches=(2, 8))
-    costs = [cost for plan in short(0) if (cost := plan_cost(problem, chain, plan)) is not None]
-    assert len(costs) > 30
-    least = min(cost.score(objective) for cost in costs)
-    assert score(chain, problem, best_plan(problem, chain)) == pytest.approx(least, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
