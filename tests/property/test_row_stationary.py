@@ -11,6 +11,7 @@ import pytest
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import busy_cycles_lower_bound, compute, cycles_lower_bound, tile_cycles
+from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
 from npuc.compiler.analysis.machine.row_choice import busiest, choices, configured, row_stationary
 from npuc.compiler.analysis.machine.row_factors import factors_of
 from npuc.compiler.analysis.machine.row_passes import tile_work
@@ -230,3 +231,32 @@ def test_a_search_times_tiles_whose_bounds_are_loose() -> None:
     assert footprint_bytes(nest, rival, widths) <= machine.spm_bytes
     found = best_schedule(nest, machine, "time", widths)
     assert exact_cost(nest, found, machine, "time", widths) <= exact_cost(nest, rival, machine, "time", widths)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_small_tiles_take_no_less_than_their_bound(seed: int, draw: Draw) -> None:
+    """Whichever mapping is taken, and however often a dimension is tiled; where all factors are whole it is met."""
+    r, met = Random(seed), 0
+    for _ in range(60):
+        nest, schedule = draw(r, big=r.choice([4, 6, 12])) if r.random() < 0.3 else product(r)
+        array = draw_row_array(r)
+        cycles = compute(nest, schedule, configured(nest, schedule, array)).cycles
+        steps = {d: [lo.step for lo in schedule.loops if lo.dim == d] for d in nest.sizes}
+        largest = {d: min([n, *steps[d]]) for d, n in nest.sizes.items()}
+        for settled in (array, configured(nest, schedule, array)):
+            bound = cycles_of_small_tiles(nest, settled, largest)
+            assert bound <= cycles
+            met += bound == cycles
+    assert met > 0
+
+
+def product(r: Random) -> tuple[Nest, Schedule]:
+    """A product whose dimensions are cut up to twice."""
+    nest = gemm(*(r.randint(1, 40) for _ in range(3)))
+    loops = [Loop(dim, r.randint(1, size)) for dim, size in nest.dims for _ in range(r.randint(0, 2)) if size > 1]
+    r.shuffle(loops)
+    kept: list[Loop] = []
+    for loop in loops:
+        if all(loop.step < other.step for other in kept if other.dim == loop.dim) and loop.step < nest.sizes[loop.dim]:
+            kept.append(loop)
+    return nest, Schedule(tuple(kept))

@@ -145,7 +145,12 @@ def _rounds_statistics(call: Call) -> bool:
 
 
 def assert_near(ours: Array, theirs: Array, type: str, what: str, *, rounded: bool) -> None:
-    """Within one unit in the last place of bf16, but for `NOISE`; f32 to 1e-5 of the largest value."""
+    """
+    Within one unit in the last place of bf16, but for `NOISE`; f32 to 1e-5 of the largest value.
+
+    What PyTorch has `rounded` before may be of twice the size, where half a unit is a whole one here: with its own
+    rounding and ours these are two.
+    """
     assert ours.shape == theirs.shape, what
     if type != "bf16" and not rounded:
         scale = max(float(np.abs(theirs).max(initial=0.0)), 1e-3)
@@ -157,4 +162,4 @@ def assert_near(ours: Array, theirs: Array, type: str, what: str, *, rounded: bo
     unit = 2.0 ** (np.floor(np.log2(largest)) - 7)
     apart = np.maximum(np.abs(ours - theirs) - NOISE * float(np.abs(theirs).max(initial=0.0)), 0.0)
     worst = float((apart / unit).max(initial=0.0))
-    assert worst <= 1.0, f"{what}: {worst} units in the last place apart"
+    assert worst <= (2.0 if rounded else 1.0), f"{what}: {worst} units in the last place apart"

@@ -15,7 +15,8 @@ from math import prod
 
 from npuc.compiler.analysis.machine.array import Array, Group
 from npuc.compiler.analysis.machine.edge import crossing_lower_bound, edge_cycles, tile_edge_cycles, tile_groups
-from npuc.compiler.analysis.machine.row_choice import configured, row_cycles_lower_bound, works
+from npuc.compiler.analysis.machine.row_bounds import row_cycles_lower_bound
+from npuc.compiler.analysis.machine.row_choice import configured, works
 from npuc.compiler.analysis.machine.row_passes import PassWork
 from npuc.compiler.analysis.machine.row_roles import roles_of
 from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse, streamed_dims

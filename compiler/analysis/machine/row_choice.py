@@ -8,7 +8,7 @@ products of one factor for rows, taps, images, filters and channels each, so tha
 have them for all steps at once (`analysis/schedule/row_work.py`): factors may be numbers or arrays.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import cast
@@ -20,7 +20,7 @@ from npuc.compiler.analysis.machine.row_factors import Factors, Number, factors_
 from npuc.compiler.analysis.machine.row_passes import PassWork, tile_work
 from npuc.compiler.analysis.machine.row_roles import roles_of
 from npuc.compiler.analysis.machine.row_stationary import PassMapping, RowStationary, mappings_of
-from npuc.compiler.analysis.nest.blocks import lengths, touched
+from npuc.compiler.analysis.nest.blocks import lengths
 from npuc.compiler.analysis.nest.cores import core_parts
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
@@ -102,20 +102,3 @@ def works(nest: Nest, array: Array, extents: Mapping[str, int]) -> list[PassWork
         tile_work(roles_of(nest, statement), bare, mapping, extents)
         for statement, mapping in zip(nest.statements, own.mappings, strict=True)
     ]
-
-
-def row_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1) -> int:
-    """
-    A lower bound of the compute cycles of the busiest core for nests in one operation, over all schedules: the largest
-    of all multiply-accumulates on all elements, and of every word once through its network.
-    """
-    own, words = row_stationary(array), [0, 0, 0]
-    for nest in nests:
-        for statement in nest.statements:
-            roles = roles_of(nest, statement)
-            for number, name in enumerate((roles.ifmap, roles.filter, roles.out)):
-                words[number] += touched(nest.tensors[name], nest.sizes)
-    ports = own.ifmap_port, own.filter_port, own.psum_port
-    crossings = (_crossing(count, port) for count, port in zip(words, ports, strict=True))
-    macs = sum(nest.mac_passes for nest in nests)
-    return -(-max(-(-macs // array.elements), *crossings) // cores)

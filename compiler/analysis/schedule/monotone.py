@@ -48,6 +48,7 @@ from typing import Literal
 
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, members, placement
 from npuc.compiler.analysis.nest.blocks import touched
@@ -146,11 +147,13 @@ def _budget(spm_bytes: int, objective: Objective) -> int:
 def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective: Objective) -> float:
     """A lower bound of the time of all schedules of these tilings, whose tiles are at most as large; or 0."""
     array = machine.array
-    if objective != "time" or array.row_stationary is not None or array.stages is not None:
+    if objective != "time" or array.stages is not None:
         return 0.0
     largest = dict(nest.sizes)
     for group, position in zip(tilings.groups, tilings.coarsest, strict=True):
         largest |= group.steps(position)
+    if array.row_stationary is not None:
+        return float(cycles_of_small_tiles(nest, array, largest))
     cycles = 0
     for statement in nest.statements:
         view, place = gemm_view(nest, statement), placement(statement, array)
