@@ -43,7 +43,8 @@ class Below(Remembered):
 
     def __init__(self, prices: Prices, seed: int, objective: Objective):
         super().__init__(prices)
-        self.random, self.objective = Random(seed), objective
+        self.objective: Objective = objective
+        self.random = Random(seed)
         self.asked = 0
         self.exact = False
 
