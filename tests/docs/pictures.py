@@ -15,7 +15,7 @@ from npuc.compiler.cli import run_command
 from tests.docs.pages import FOLDER, ROOT, blocks_of, read_page
 
 PICTURES = FOLDER / "figures"
-PAGES = ("graphs", "explain", "pictures", "design-tutorial")
+PAGES = ("graphs", "explain", "pictures", "design-tutorial", "fusion")
 DOT = ROOT / "tests" / "unit" / "graph" / "net.dot"
 DRAWN = "-p autodiff,lower-to-npu,interleave{mode=zip} --emit dot".split()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import picture_target
 from npuc.compiler.cli.shared import Debug, Verb
 from npuc.compiler.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from npuc.compiler.report.pictures.layers import View
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +23,8 @@ def command(
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .png or .pdf.")],
     axes: PictureAxes,
     view: Annotated[
-        str | None, typer.Option("--view", metavar="layers|roofline", help="Of a report, as npuc compile draws it.")
+        str | None,
+        typer.Option("--view", metavar="layers|roofline|groups", help="Of a report, as npuc compile draws it."),
     ] = None,
     debug: Debug = False,
 ) -> None:
@@ -38,7 +36,7 @@ def command(
         from npuc.compiler.cli.plot.documents import TABLES, draw_document, schema_of
         from npuc.compiler.explore.plot.draw import draw_table
         from npuc.compiler.explore.plot.table import read_reports, read_table
-        from npuc.compiler.report.pictures.layers import VIEWS, draw_reports
+        from npuc.compiler.report.pictures.layers import VIEWS, draw_reports, view_named
 
         if view == "graph":
             hint = "npuc compile SOURCE --plot FILE --view graph draws it"
@@ -63,8 +61,7 @@ def command(
         if view is not None and reports is None:
             raise UsageError(f"--view {view} is for reports, and '{file}' is a sweep", hint="leave out --view")
         if reports is not None and not asked.given:
-            shown: View = "roofline" if view == "roofline" else "layers"
-            target.write(draw_reports(reports, shown, target.kind))
+            target.write(draw_reports(reports, view_named(view), target.kind))
         else:
             target.write(draw_table(read_table(data, file), asked, target.kind))
 

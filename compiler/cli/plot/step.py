@@ -8,15 +8,15 @@ if TYPE_CHECKING:
     from npuc.compiler.cli.plot.target import PictureTarget
     from npuc.compiler.driver.compile import Compilation
 
-VIEWS = ("layers", "roofline", "graph")
+VIEWS = ("layers", "roofline", "groups", "graph")
 
 
 def draw_step(result: Compilation, picture: PictureTarget, depth: str | None) -> bytes:
-    """The time of layers by phase, products below the roofs, or the graph folded to a depth."""
+    """The time of layers by phase, products below the roofs, groups over time, or the graph folded to a depth."""
     if picture.view == "graph":
         from npuc.compiler.graph import build, depth_of, draw_graph
 
         return draw_graph(build(result.modules[0], result.reports[0], depth_of(depth)), picture.kind)
-    from npuc.compiler.report.pictures.layers import draw_reports
+    from npuc.compiler.report.pictures.layers import draw_reports, view_named
 
-    return draw_reports(result.reports, "roofline" if picture.view == "roofline" else "layers", picture.kind)
+    return draw_reports(result.reports, view_named(picture.view), picture.kind)

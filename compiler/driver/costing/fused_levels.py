@@ -1,9 +1,9 @@
 """
 Groups of layers beside the passes of a level: the program that costs less with them, or without.
 
-Contractions of a backward pass that run together, as -O1 to -O3 have them, are in no group. So the step is compiled
-with groups twice, with those passes and without, and what costs less by the objective is kept; equal ones keep the
-passes. Beside them groups never cost more than the level alone does, so that neither does what is kept.
+Contractions of a backward pass that run in turn, as -O1 to -O3 have some, are in no group. So the step is compiled with
+groups twice, with those passes and without, and what costs less by the objective is kept; equal ones keep the passes.
+Beside them groups never cost more than the level alone does, so that neither does what is kept.
 """
 
 from __future__ import annotations

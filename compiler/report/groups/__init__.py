@@ -72,9 +72,9 @@ class LayerGroup:
         return sum((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) for row in self.rows)
 
     @property
-    def spm_bytes(self) -> int:
-        """The most SPM that one of its operations takes, with all that is kept beside it."""
-        return max((row.spm_bytes or 0 for row in self.rows), default=0)
+    def spm_bytes(self) -> int | None:
+        """The most SPM that one of its products takes, with all that is kept beside it; None without products."""
+        return max((row.spm_bytes for row in self.rows if row.spm_bytes), default=None)
 
     @property
     def saved_seconds(self) -> float | None:

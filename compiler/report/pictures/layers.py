@@ -10,10 +10,11 @@ from npuc.compiler.core.drawing.palette import PHASE_NAMES, PHASES, QUIET
 from npuc.compiler.core.drawing.roofline import RoofPoint, roofline
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.layers import Line, by_layer, costing, folded, passes_of
+from npuc.compiler.report.pictures.groups import draw_groups
 from npuc.compiler.report.report import Report
 from npuc.compiler.report.text.quantities import time_cell, time_unit
 
-View = Literal["layers", "roofline"]
+View = Literal["layers", "roofline", "groups"]
 VIEWS: tuple[View, ...] = get_args(View)
 BAR, ROOM = 0.2, 1.25
 """The height of a line, and that of axes and legend, in inches."""
@@ -23,10 +24,15 @@ def draw_reports(reports: Sequence[Report], view: View, kind: str) -> bytes:
     """
     The picture of reports of one program as a file of a kind (`svg`, `png`, `pdf`), a panel for each backend.
 
-    Raises `UsageError` for reports without times, and for a roofline of a report that does not say what it takes.
+    Rooflines and groups are of the first report.
+
+    Raises `UsageError` for reports without times, for a roofline of a report that does not say what it takes, and for
+    groups of layers where there are none.
     """
     if view == "roofline":
         return _roofline(reports[0], kind)
+    if view == "groups":
+        return draw_groups(reports[0], kind)
     timed = [report for report in reports if report.totals.seconds]
     if not timed:
         raise UsageError("the report has no times to draw", hint="-b cycle, roofline and maestro model time")
@@ -52,6 +58,12 @@ def draw_reports(reports: Sequence[Report], view: View, kind: str) -> bytes:
         f"A {what} of {first.network} takes {time_cell(seconds)}; {(most.seconds or 0) / seconds:.0%} in {most.label}"
     )
     return picture(kind, (WIDTH, height), fill, title=title, about=_about(timed, len(whole[0]), len(lines)))
+
+
+def view_named(name: str | None) -> View:
+    """The view of a name; the usual one of none."""
+    known: dict[str, View] = {view: view for view in VIEWS}
+    return known.get(name or "", "layers")
 
 
 def _about(reports: Sequence[Report], layers: int, lines: int) -> str:
