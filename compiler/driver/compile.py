@@ -76,9 +76,9 @@ def compile_file(
     `plan_objective` (bytes, time, memory), and keeps parts of what all have by the stage `zero` of ZeRO (0 to 3, True
     is 3); `collectives` (baseline, themis-fifo, themis-scf, exact) orders the `chunks` in which collectives move.
     `recompute` (full, every=K, optimal=GIB) runs activations again in the backward pass; `quantize` (bfp-low, fp8, …)
-    converts operands of products; `fuse_layers` (dp, genetic, dp=KIB) runs groups of layers by micro-batches; `method`
-    (bp, gp, gp-ideal) makes a step of a training with predicted gradients. `pipeline` leaves these to their options,
-    unless it names their passes. Raises `NpucError`s.
+    converts operands of products; `fuse_layers` (dp, genetic, learned, dp=KIB) runs groups of layers by micro-batches;
+    `method` (bp, gp, gp-ideal) makes a step of a training with predicted gradients. `pipeline` leaves these to their
+    options, unless it names their passes. Raises `NpucError`s.
     """
     return _reports(open_source(path), backend, keywords)
 

@@ -25,7 +25,7 @@ from tests.networks import integer_data, integer_networks
     module=integer_networks(),
     spm=st.sampled_from((0.5, 1, 2, 8, 64)),
     objective=st.sampled_from(("time", "traffic", "energy", "edp")),
-    mapper=st.sampled_from(("dp", "genetic")),
+    mapper=st.sampled_from(("dp", "genetic", "learned")),
     seed=st.integers(0, 9),
 )
 def test_groups_keep_the_results_and_save_what_they_say(

@@ -23,7 +23,8 @@ class FusionStep:
     """
     One operation: its layer, whether it may run by micro-batches, and its work on all samples.
 
-    `reads` and `writes` are numbers of values; `sums` are those of `writes` that are sums over samples.
+    `reads` and `writes` are numbers of values; `sums` are those of `writes` that are sums over samples. `busy` are the
+    cycles that the array or the vector unit works on it by itself, without waits for data.
     """
 
     name: str
@@ -33,6 +34,7 @@ class FusionStep:
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     sums: tuple[int, ...] = ()
+    busy: int = 0
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ Pass `fuse-layers`: neighbouring operations run by micro-batches, with what pass
       ->
     %y = npu.group micro 2 of 6 ins(%x[0], %w held) outs([0]) { … }
 
-A mapper chooses the groups and their micro-batches: `dp`, a dynamic program that is exact for the prices, or
-`genetic`, a seeded search. Prices are those of the backend `cycle`, so that no program becomes worse. The search looks
-at all operations of a function.
+A mapper chooses the groups and their micro-batches: `dp`, a dynamic program that is exact for the prices, `genetic`, a
+seeded search, or `learned`, a network that proposes groups and has only a few of them priced. Prices are those of the
+backend `cycle`, so that no program becomes worse. The search looks at all operations of a function.
 """
 
 from collections.abc import Mapping
@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.fusion.dynamic_program import best_plan
 from npuc.compiler.analysis.fusion.genetic import genetic_plan
+from npuc.compiler.analysis.fusion.learned import learned_plan
 from npuc.compiler.analysis.fusion.problem import FusedGroup, Mapper, summed
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.resident import refusal
@@ -40,7 +41,7 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.widths import whole_bytes
 from npuc.dialects.provenance import layer_of
 
-MAPPERS: Mapping[str, Mapper] = {"dp": best_plan, "genetic": genetic_plan}
+MAPPERS: Mapping[str, Mapper] = {"dp": best_plan, "genetic": genetic_plan, "learned": learned_plan}
 """The mappers by name."""
 
 
@@ -52,7 +53,7 @@ class FuseLayersPass(ModulePass):
     EXAMPLE: ClassVar = "lower-to-npu,schedule,fuse-layers"
 
     mapper: str = "dp"
-    """What chooses the groups: dp (exact for the prices) or genetic (seeded)."""
+    """What chooses the groups: dp (exact for the prices), genetic (seeded) or learned (fast)."""
     budget_kib: int | None = None
     """KiB of SPM that a group may use; by default all that a schedule may."""
     objective: str = "time"

@@ -11,9 +11,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from npuc.compiler.analysis.fusion.axes import has_axis, result_axes
 from npuc.compiler.analysis.fusion.problem import FusionProblem, FusionStep, FusionValue
 from npuc.compiler.analysis.fusion.slices import Axes, is_plain_work
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import widths_on
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.timing.epilogue import vector_cycles
 from npuc.dialects.npu import ContractOp, MoveOp, TensorWorkOp, VectorOp, ViewOp
 from npuc.dialects.npu.groups.batches import WHOLE
 from npuc.dialects.npu.resident import HasResidency, memory_of
@@ -72,7 +74,7 @@ class Chain:
                 numbers.setdefault(memory_of(value), len(numbers))
         values = tuple(FusionValue(self.bytes(v), self.axes.get(v, WHOLE) != WHOLE, self._leaves(v)) for v in numbers)
         return FusionProblem(
-            tuple(self._problem_step(step, numbers) for step in self.steps),
+            tuple(_problem_step(step, numbers, machine) for step in self.steps),
             values,
             self.samples,
             self.micro_batches,
@@ -85,19 +87,28 @@ class Chain:
     def _leaves(self, value: SSAValue) -> bool:
         return any(isinstance(use.operation, ReturnOp) for use in value.uses)
 
-    def _problem_step(self, step: ChainStep, numbers: dict[SSAValue, int]) -> FusionStep:
-        op = step.op
-        axes = () if step.axes is None else step.axes.results
-        sums = [numbers[memory_of(v)] for v, axis in zip(op.results, axes, strict=False) if axis == WHOLE]
-        return FusionStep(
-            layer_of(op),
-            step.axes is not None and not step.is_view,
-            op.nest.macs if isinstance(op, ContractOp) else 0,
-            op.ops if isinstance(op, VectorOp) else 0,
-            tuple(dict.fromkeys(numbers[memory_of(v)] for v in op.operands)),
-            tuple(dict.fromkeys(numbers[memory_of(v)] for v in op.results)),
-            tuple(sums),
-        )
+
+def _problem_step(step: ChainStep, numbers: dict[SSAValue, int], machine: Machine) -> FusionStep:
+    op = step.op
+    axes = () if step.axes is None else step.axes.results
+    sums = [numbers[memory_of(v)] for v, axis in zip(op.results, axes, strict=False) if axis == WHOLE]
+    return FusionStep(
+        layer_of(op),
+        step.axes is not None and not step.is_view,
+        op.nest.macs if isinstance(op, ContractOp) else 0,
+        op.ops if isinstance(op, VectorOp) else 0,
+        tuple(dict.fromkeys(numbers[memory_of(v)] for v in op.operands)),
+        tuple(dict.fromkeys(numbers[memory_of(v)] for v in op.results)),
+        tuple(sums),
+        0 if step.axes is None else _busy(op, machine),
+    )
+
+
+def _busy(op: Operation, machine: Machine) -> int:
+    """The cycles that the array or the vector unit works on an operation, without waits for data."""
+    if isinstance(op, ContractOp):
+        return compute(op.nest, op.schedule, machine.array).cycles
+    return vector_cycles(op.ops, machine) if isinstance(op, VectorOp) else 0
 
 
 def chain_of(block: Block, machine: Machine) -> Chain | None:

@@ -51,7 +51,7 @@ FORWARD = "lower-to-npu,schedule"
 BACKWARD = "autodiff,lower-to-npu,schedule"
 
 
-@pytest.mark.parametrize("mapper", ["dp", "genetic"])
+@pytest.mark.parametrize("mapper", ["dp", "genetic", "learned"])
 def test_a_chain_of_convolutions_runs_by_micro_batches(mapper: str) -> None:
     plain, fused = compiled(NETWORK, FORWARD), compiled(NETWORK, f"{FORWARD},fuse-layers{{mapper={mapper}}}")
     rows = in_groups(fused)
