@@ -107,7 +107,10 @@ class CycleBackend(Backend):
                 f"{RETENTION}: it is not known how long values of groups are held", hint="leave out fuse-layers"
             )
         rows = with_groups(
-            ops, _cycle_rows(ops, machine, beside=beside), machine, lambda own: _cycle_rows(own, machine, beside=False)
+            ops,
+            machine,
+            lambda own: _cycle_rows(own, machine, beside=beside),
+            lambda own: _cycle_rows(own, machine, beside=False),
         )
         rows = with_refreshes(ops, with_bounds(ops, rows, machine), machine, hardware)
         warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]

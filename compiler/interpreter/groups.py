@@ -8,9 +8,12 @@ from xdsl.ir import Region
 
 from npuc.compiler.analysis.fusion.slices import body_axes, body_of
 from npuc.compiler.interpreter.numbers import Numbers
+from npuc.compiler.interpreter.row_bands import RowWalker
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu.groups.batches import WHOLE, Batches
 from npuc.dialects.npu.groups.op import GroupOp
+from npuc.dialects.npu.groups.window import WindowOp
+from npuc.dialects.tensors import shape_of
 
 
 def micro_batches(batches: Batches) -> Iterator[tuple[int, int]]:
@@ -48,6 +51,7 @@ class GroupFunctions(InterpreterFunctions):
     @impl(GroupOp)
     def run_group(self, interpreter: Interpreter, op: GroupOp, args: PythonValues) -> PythonValues:
         batches = op.batches
+        walker = None if op.row_walk is None else RowWalker(op)
         bodies: dict[int, Region] = {batches.micro: op.body}
         if batches.ragged:
             bodies[batches.ragged] = body_of(op, batches.ragged)
@@ -56,6 +60,15 @@ class GroupFunctions(InterpreterFunctions):
         found: list[PythonValues] = []
         for start, stop in micro_batches(batches):
             own = [part(v, axis, batches.samples, start, stop) for v, axis in zip(args, op.slices, strict=True)]
-            found.append(interpreter.run_ssacfg_region(bodies[stop - start], tuple(own), "group"))
+            if walker is not None:
+                found.append(tuple(walker.run(interpreter, own)))
+            else:
+                found.append(interpreter.run_ssacfg_region(bodies[stop - start], tuple(own), "group"))
         parts = zip(zip(*found, strict=True), op.joins, strict=True)
         return self.numbers.results(op, tuple(joined(own, axis) for own, axis in parts))
+
+    @impl(WindowOp)
+    def run_window(self, interpreter: Interpreter, op: WindowOp, args: PythonValues) -> PythonValues:
+        rows = args[0] if len(args) == 1 else np.concatenate([args[1], args[0]], op.axis)
+        stop = op.start + shape_of(op.out)[op.axis]
+        return (rows[(slice(None),) * op.axis + (slice(op.start, stop),)],)

@@ -24,12 +24,17 @@ class GroupFacts(Section, frozen=True):
     """
     An operation of a group that runs by micro-batches: the number of the group, its micro-batch and their number.
 
-    The first row of a group also has its layers, how many operations it has, and what it saved.
+    A group that walks rows of a sample says how many rows of its results a band has, how many bands there are, and what
+    becomes of rows that two bands read. The first row of a group also has its layers, how many operations it has, and
+    what it saved.
     """
 
     group: int
     micro_batch: int
     micro_batches: int
+    band_rows: int | None = None
+    bands: int | None = None
+    halo: str | None = None
     group_layers: list[str] | None = None
     group_operations: int | None = None
     saved_cycles: int | None = None

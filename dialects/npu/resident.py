@@ -30,6 +30,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.groups.held import HoldsInSpm
+from npuc.dialects.npu.views import SameMemory as SameMemory
+from npuc.dialects.npu.views import memory_of as memory_of
+from npuc.dialects.npu.views import old_rows, unread_bytes
 from npuc.dialects.npu.widths import Widths, bytes_of, sum_bytes_of, widths_of
 from npuc.dialects.train.signature import writes_of
 
@@ -101,10 +104,6 @@ class ResidentAttr(Data[Resident]):
             printer.print_string(str(self.data))
 
 
-class SameMemory:
-    """A view: an operation whose result is its operand's memory under another shape."""
-
-
 class HasResidency:
     """An operation that occupies SPM, and that values may be resident before and after."""
 
@@ -144,13 +143,6 @@ class ElsewhereError(VerifyException):
     def __init__(self, op: Operation, message: str):
         super().__init__(message)
         self.op = op
-
-
-def memory_of(value: SSAValue) -> SSAValue:
-    """The value that a value is a view of, through any number of views; itself where it is none."""
-    while isinstance(value.owner, SameMemory) and isinstance(value.owner, Operation):
-        value = value.owner.operands[0]
-    return value
 
 
 def needs_dram_copy(value: SSAValue) -> bool:
@@ -195,12 +187,21 @@ def check_names(op: HasResidency) -> None:
         raise VerifyException("two results are written over the same operand")
 
 
+def _is_of_bands(block: Block | None) -> bool:
+    """Whether a block runs by bands of rows, so that no tensor of it is in SPM as its type says."""
+    around = None if block is None else block.parent_op()
+    return isinstance(around, HoldsInSpm) and around.runs_by_bands()
+
+
 def check_moved_once(op: HasResidency, problem: Callable[[str], str | None]) -> None:
     """
     Raise for tensors that are resident after an operation and are transferred, but not each block once.
 
-    `problem` says why the blocks of a tensor are not each transferred once, or None.
+    `problem` says why the blocks of a tensor are not each transferred once, or None. Where a body runs by bands, that
+    is asked of each band.
     """
+    if isinstance(op, Operation) and _is_of_bands(op.parent):
+        return
     unmoved, results = unmoved_tensors(op), op.named_results()
     for name in op.resident.outs:
         reason = None if name in unmoved else problem(name)
@@ -250,11 +251,14 @@ def block_residency(block: Block) -> BlockResidency:
             if value not in alive:
                 problems.append((op, f"{name} is not resident: no operation before leaves it in SPM"))
         left = {memory_of(v): name for name, v in {**operands, **op.named_results()}.items() if name in own.outs}
-        passing[op] = tuple(v for v in alive if v not in found and v not in left)
+        rows = {name: operands[name] for name in own.ins if name in operands}
+        joined = {old for value in rows.values() for old in old_rows(value)}
+        passing[op] = tuple(v for v in alive if v not in found and v not in left and v not in joined)
         promised = op.promised_spm()
         promise = promised if promised is not None else promise
         room, beside = op.own_spm_bytes(), sum(bytes_of(v, widths) for v in passing[op])
         beside += sum(sum_bytes_of(v, widths) for v in result.sums_beside(op))
+        beside += sum(unread_bytes(value, widths) for value in rows.values())
         if promise is not None and (beside or own != NO_RESIDENTS) and room + beside > promise:
             parts = f"{room} of its own, {beside} of other resident values"
             problems.append((op, f"blocks take {room + beside} bytes ({parts}), spm promises {promise}"))
@@ -277,6 +281,8 @@ def _widths_around(block: Block) -> Widths:
 
 def check_block(op: Operation) -> None:
     """Raise the first violated rule of a block's residency, once a block: for its first operation with residents."""
+    if _is_of_bands(op.parent):
+        return
     before = op.prev_op
     while before is not None:
         if isinstance(before, HasResidency) and before.resident != NO_RESIDENTS:

@@ -92,12 +92,22 @@ def whole_bytes(bits: Width) -> int:
 
 def elements_of(value: SSAValue) -> int:
     """The number of elements of a tensor."""
-    return prod(cast(TensorType[Attribute], value.type).get_shape())
+    return elements_in(value.type)
+
+
+def elements_in(type_: Attribute) -> int:
+    """The number of elements of a tensor of a type."""
+    return prod(cast(TensorType[Attribute], type_).get_shape())
 
 
 def bytes_of(value: SSAValue, widths: Widths) -> int:
     """The bytes of a tensor."""
-    return whole_bytes(elements_of(value) * widths.element_bits(value.type))
+    return bytes_in(value.type, widths)
+
+
+def bytes_in(type_: Attribute, widths: Widths) -> int:
+    """The bytes of a tensor of a type."""
+    return whole_bytes(elements_in(type_) * widths.element_bits(type_))
 
 
 def sum_bytes_of(value: SSAValue, widths: Widths) -> int:

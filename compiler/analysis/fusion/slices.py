@@ -79,7 +79,7 @@ def sliced(op: Operation, operands: Sequence[SSAValue], axes: Axes, now: int, th
     properties = dict(op.properties)
     if isinstance(op, VectorOp | MoveOp):
         properties = {name: attr for name, attr in properties.items() if name not in ("reads", "writes", "again")}
-        properties |= _counts(op, [value.type for value in operands], types)
+        properties |= work_counts(op, [value.type for value in operands], types)
     return type(op).create(operands=operands, result_types=types, properties=properties, attributes=dict(op.attributes))
 
 
@@ -96,7 +96,9 @@ def _sliced_contract(op: ContractOp, operands: Sequence[SSAValue], axes: Axes, n
     return new
 
 
-def _counts(op: VectorOp | MoveOp, operands: Sequence[Attribute], results: Sequence[Attribute]) -> dict[str, Attribute]:
+def work_counts(
+    op: VectorOp | MoveOp, operands: Sequence[Attribute], results: Sequence[Attribute]
+) -> dict[str, Attribute]:
     """What a layer says of the work on tensors of these types, but for operands that the operation does not read."""
     work = _work(op, operands, results)
     if work is None:
@@ -124,7 +126,7 @@ def is_plain_work(op: TensorWorkOp) -> bool:
     if train_operation(op, op.operand_types, op.result_types) is None:
         return False
     own = {name: attr for name in ("reads", "writes", "again", "ops") if (attr := op.properties.get(name)) is not None}
-    return _counts(op, op.operand_types, op.result_types) == own
+    return work_counts(op, op.operand_types, op.result_types) == own
 
 
 def body_axes(group: GroupOp) -> Mapping[Operation, Axes]:

@@ -38,11 +38,15 @@ from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions, remark_unmatched
 from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.groups.walk import HALOS
 from npuc.dialects.npu.widths import whole_bytes
 from npuc.dialects.provenance import layer_of
 
 MAPPERS: Mapping[str, Mapper] = {"dp": best_plan, "genetic": genetic_plan, "learned": learned_plan}
 """The mappers by name."""
+
+ROWS: Mapping[str, tuple[str, ...]] = {"any": HALOS, **{halo: (halo,) for halo in HALOS}, "off": ()}
+"""What may become of rows that two bands of a group read, by the value of the option."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,15 @@ class FuseLayersPass(ModulePass):
     """What is minimised: time, traffic, energy or edp."""
     only: str | None = None
     """A glob of layers; operations of others are in no group."""
+    rows: str = "any"
+    """Whether groups walk rows of a sample, halos kept or recomputed: any of these, keep, recompute or off."""
 
     def __post_init__(self) -> None:
         objective_named(self.objective)
         if self.mapper not in MAPPERS:
             raise ValueError(f"mapper is '{self.mapper}', expected {', '.join(MAPPERS)}")
+        if self.rows not in ROWS:
+            raise ValueError(f"rows is '{self.rows}', expected {', '.join(ROWS)}")
         if self.budget_kib is not None and self.budget_kib < 1:
             raise ValueError(f"budget-kib is {self.budget_kib}, expected at least 1")
 
@@ -89,13 +97,13 @@ class FuseLayersPass(ModulePass):
 
     def _fuse(self, func: FuncOp, machine: Machine, room: int) -> int:
         """Fuse the layers of a function, and count the groups."""
-        chain = chain_of(func.body.block, machine)
+        chain = chain_of(func.body.block, machine, least=1 if ROWS[self.rows] else 2)
         if chain is None:
             return 0
         if self.only is not None:
             chain = _only(chain, self.only)
         objective = objective_named(self.objective)
-        designs = Designs(chain, machine, room, objective)
+        designs = Designs(chain, machine, room, objective, ROWS[self.rows])
         plan = MAPPERS[self.mapper](chain.problem(designs.machine, objective), designs)
         # From the last to the first, so that a group still reads what the steps before it compute.
         for group in reversed(plan):

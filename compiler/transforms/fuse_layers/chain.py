@@ -111,15 +111,15 @@ def _busy(op: Operation, machine: Machine) -> int:
     return vector_cycles(op.ops, machine) if isinstance(op, VectorOp) else 0
 
 
-def chain_of(block: Block, machine: Machine) -> Chain | None:
-    """The steps of a function's block; None where no input has two samples or more."""
+def chain_of(block: Block, machine: Machine, least: int = 2) -> Chain | None:
+    """The steps of a function's block; None where no input has so many samples at least."""
     func = block.parent_op()
     if not isinstance(func, FuncOp):
         return None
     inputs = [block.args[one.index] for one in arguments_of(func) if one.kind is ArgumentKind.INPUT]
     sizes = [shape_of(value)[0] for value in inputs if shape_of(value)]
     samples = next(iter(sizes), 1)
-    if samples < 2:
+    if not sizes or samples < least:
         return None
     axes: dict[SSAValue, int] = {value: 0 for value in inputs if has_axis(value.type, 0, samples)}
     steps: list[ChainStep] = []

@@ -11,11 +11,13 @@ Nothing overlaps but within an operation: a micro-batch is the sum of its operat
 sums stored after. Prices are those of the backend `cycle`, to the cycle.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
 from npuc.compiler.analysis.fusion.problem import summed
+from npuc.compiler.analysis.fusion.rows.maps import RowStep
+from npuc.compiler.analysis.fusion.rows.sized import Extent
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.schedule.costs import Objective
@@ -23,6 +25,8 @@ from npuc.compiler.transforms.fuse_layers.bounds import SLACK, least_cost, least
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, facts_of, frames_from
 from npuc.compiler.transforms.fuse_layers.layout import Design, Layout
+from npuc.compiler.transforms.fuse_layers.row_search import RowSearch, row_program
+from npuc.compiler.transforms.fuse_layers.rows import BandSized, RowLayout, walked_by
 from npuc.compiler.transforms.fuse_layers.sized import NOTHING, Placed, Priced, Sized, alone_cost
 from npuc.dialects.npu import ContractOp
 
@@ -35,7 +39,10 @@ GRID = 8
 class Designs:
     """The prices of the ranges of a chain, each kind of operation costed once for a micro-batch and a room."""
 
-    def __init__(self, chain: Chain, machine: Machine, room: int, objective: Objective):
+    def __init__(self, chain: Chain, machine: Machine, room: int, objective: Objective, halos: Sequence[str] = ()):
+        """`halos` are what may become of rows that two bands of a group read; none: no group walks rows."""
+        self.halos = tuple(halos)
+        self.bands: dict[object, BandSized] = {}
         self.chain = chain
         self.objective: Objective = objective
         self.machine = replace(machine, spm_bytes=room)
@@ -118,7 +125,7 @@ class Designs:
         """The best group of a frame if it scores at most a limit."""
         key = (frame.kinds, frame.members, frame.values, micro)
         if key not in self.designs and limit > self.above.get(key, -inf):
-            found = Layout(self, frame, first, micro).best(limit)
+            found = self._designed(frame, first, micro, limit)
             if found is None:
                 self.above[key] = limit
             else:
@@ -138,6 +145,16 @@ class Designs:
     def _numbered(self, frame: Frame) -> Frame:
         """A frame whose kinds are numbers, which compare fast."""
         return replace(frame, kinds=tuple(self.numbers.setdefault(kind, len(self.numbers)) for kind in frame.kinds))
+
+    def _designed(self, frame: Frame, first: int, micro: int, limit: float) -> Design | None:
+        """The best group of a frame, by micro-batches or, where not all that passes in a sample fits, by rows."""
+        layout = Layout(self, frame, first, micro)
+        found = layout.best(limit)
+        if not self.halos or micro > 1 or layout.holds_all():
+            return found
+        limit = limit if found is None else found.cost.score(self.objective)
+        walked = RowSearch(self, frame, first).best(self.halos, limit)
+        return found if walked is None else walked
 
     def of(self, step: ChainStep, micro: int) -> Sized:
         """A kind of operation at a micro-batch."""
@@ -168,8 +185,29 @@ class Designs:
             self.costs[key] = found
         return found
 
+    def band(self, step: ChainStep, own: RowStep, extent: Extent) -> BandSized:
+        """A kind of operation on the rows of a band."""
+        key = (step.kind, own, extent)
+        if key not in self.bands:
+            self.bands[key] = BandSized(self.of(step, 1), own, extent)
+        return self.bands[key]
+
+    def band_cost(self, sized: BandSized, placed: Placed, *, search: bool) -> Priced | None:
+        """The cost of an operation in a band, with the room of other values rounded up where that fits, too."""
+        key = (id(sized), placed, search)  # `bands` keeps it, so that no other has its number
+        if key not in self.costs:
+            self.costs[key] = sized.cost(placed, self.objective, search=search)
+        return self.costs[key]
+
     def refined(self, first: int, micro: int, design: Design) -> Design:
         """A group with the best schedules that a search finds for its contractions, in the room that each has."""
+        if design.walk is not None:
+            steps = {number: self.chain.steps[first + number] for number in design.frame.members}
+            walked = walked_by(row_program(design.frame, steps), design.walk)
+            layout = RowLayout(self, design.frame, first, walked, keeps_operands=bool(design.kept))
+            found = layout.design(design.held, inf, search=True)
+            better = found is not None and found.cost.score(self.objective) < design.cost.score(self.objective)
+            return found if found is not None and better else design
         runs = self.chain.samples // micro
         schedules = dict(design.schedules)
         total = design.cost

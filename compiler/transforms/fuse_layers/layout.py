@@ -18,6 +18,7 @@ from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, FrameValue
 from npuc.compiler.transforms.fuse_layers.sized import Placed, Priced, Sized, is_elementwise
 from npuc.dialects.npu import ContractOp, VectorOp
+from npuc.dialects.npu.groups.walk import RowWalk
 from npuc.dialects.npu.widths import elements_of
 
 SHARES = ((0, 1), (1, 2), (7, 8))
@@ -55,6 +56,9 @@ class Design:
     placed: dict[int, Placed]
     schedules: dict[int, Priced]
     held: tuple[FrameValue, ...]
+    walk: RowWalk | None = None
+    kept: tuple[FrameValue, ...] = ()
+    """Of a group that walks rows the bands, and the sliced operands whose rows stay as long as bands read them."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,11 @@ class Layout:
                     limit = score
         return None if best is None else best[2]
 
+    def holds_all(self) -> bool:
+        """Whether all that passes between members fits in SPM."""
+        found = self._fitting()
+        return found is not None and len(found[0]) == len(self.passing)
+
     def _score(self, cost: ReportedCost) -> float:
         return cost.score(self.designs.objective)
 
@@ -104,7 +113,7 @@ class Layout:
         free = self.designs.machine.spm_bytes - max(self._taken(n, chosen, ()) for n in self.frame.members)
         tried: set[tuple[FrameValue, ...]] = {()}
         for share, of in SHARES:
-            held = tuple(_fitting_in(wholes, free * share // of))
+            held = tuple(fitting_in(wholes, free * share // of))
             if held not in tried:
                 tried.add(held)
                 one = self._option(chosen, held)
@@ -254,7 +263,7 @@ def adding_cost(sized: Sized, name: str, runs: int, machine: Machine) -> Reporte
     return ReportedCost(vector_cycles(count, machine), 0, joules)
 
 
-def _fitting_in(values: list[FrameValue], room: int) -> Iterator[FrameValue]:
+def fitting_in(values: list[FrameValue], room: int) -> Iterator[FrameValue]:
     """The largest of the values that fit, one after another."""
     for value in values:
         if value.bytes <= room:

@@ -1,5 +1,7 @@
 """A group in the IR: its members move into the body of an `npu.group`, on a micro-batch; what is late comes after."""
 
+from dataclasses import replace
+
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
@@ -36,6 +38,7 @@ def write_group(chain: Chain, first: int, last: int, micro: int, design: Design,
         [axes[value] for value in outer],
         list(results.values()),
         sorted(outer.index(value) for value in held),
+        design.walk,
     )
     group.location = steps[0].op.location
     group.attributes |= {name: a for name, a in steps[0].op.attributes.items() if name in ("layer", "role")}
@@ -66,7 +69,9 @@ def _write_step(
     if isinstance(new, ContractOp | VectorOp):
         new.resident = Resident(placed.ins, placed.outs, placed.over)
     if isinstance(new, ContractOp):
-        new.schedule = design.schedules[number].schedule
+        schedule = design.schedules[number].schedule
+        # What a body promises of SPM is said of its types, and those are not of the bands of a group that walks rows.
+        new.schedule = replace(schedule, spm=None) if design.walk is not None and schedule is not None else schedule
     new.location = step.op.location
     for old, result in zip(step.op.results, new.results, strict=True):
         result.name_hint = old.name_hint

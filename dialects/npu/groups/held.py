@@ -19,3 +19,7 @@ class HoldsInSpm:
     def is_held_result(self, index: int) -> bool:
         """Whether the result with this number is such a sum."""
         return False
+
+    def runs_by_bands(self) -> bool:
+        """Whether its body is a whole sample and runs by bands of rows: what is in SPM then is said of the bands."""
+        return False

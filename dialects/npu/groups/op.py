@@ -11,6 +11,11 @@ The body is what is done for one micro-batch; the last one may have fewer sample
 along an axis whose leading digit is the sample (an axis of samples x rows is cut at whole samples), or each micro-batch
 reads it whole. Results are concatenated along an axis, or they are sums over micro-batches.
 
+A group may walk rows of a sample (`npuc.dialects.npu.groups.walk`): its body then is what is done for one whole sample,
+and runs by bands of rows of its results, `%y = npu.group micro 1 of 4 rows 8 of 56 axis 2 keep ins(…) …`. Which rows
+each operation computes follows. Rows that two bands read stay in SPM (`keep`), or are computed and read by both
+(`recompute`). Values are resident as their rows of a band are.
+
 A whole operand that is `held` is loaded before the first micro-batch and stays in SPM until the last. Sums are held as
 partial sums from the first to the last, and stored then. Other values may be resident between operations of the body,
 as in any block (`npuc.dialects.npu.resident`).
@@ -18,7 +23,7 @@ as in any block (`npuc.dialects.npu.resident`).
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -39,6 +44,8 @@ from xdsl.utils.exceptions import VerifyException
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.groups.batches import WHOLE, Batches, resized
 from npuc.dialects.npu.groups.held import HoldsInSpm
+from npuc.dialects.npu.groups.text import numbers, parse_axis, parse_walk, properties
+from npuc.dialects.npu.groups.walk import HALOS, RowWalk, check_walk
 from npuc.dialects.npu.interleave import YieldOp
 from npuc.dialects.npu.syntax import parse_types, print_tail
 from npuc.dialects.npu.tensor_work import MoveOp, ViewOp
@@ -74,6 +81,8 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
     slices_attr = prop_def(DenseArrayBase, prop_name="slices")
     joins_attr = prop_def(DenseArrayBase, prop_name="joins")
     held_attr = opt_prop_def(DenseArrayBase, prop_name="held")
+    rows_attr = opt_prop_def(DenseArrayBase, prop_name="rows")
+    halo_attr = opt_prop_def(StringAttr, prop_name="halo")
 
     traits = traits_def(RecursiveMemoryEffect())
 
@@ -86,10 +95,11 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
         slices: Sequence[int],
         joins: Sequence[int],
         held: Sequence[int] = (),
+        walk: RowWalk | None = None,
     ):
         """`slices` and `joins` are the axes of operands and results, or `WHOLE`; `held` are numbers of operands."""
-        properties = _properties(batches.micro, batches.samples, slices, joins, held)
-        Operation.__init__(self, operands=operands, result_types=result_types, properties=properties, regions=[body])
+        found = properties(batches, slices, joins, held, walk)
+        Operation.__init__(self, operands=operands, result_types=result_types, properties=found, regions=[body])
 
     @property
     def batches(self) -> Batches:
@@ -99,17 +109,28 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
     @property
     def slices(self) -> tuple[int, ...]:
         """The axis along which each operand is sliced, or `WHOLE`."""
-        return _numbers(self.properties.get("slices"))
+        return numbers(self.properties.get("slices"))
 
     @property
     def joins(self) -> tuple[int, ...]:
         """The axis along which each result is concatenated, or `WHOLE` for a sum."""
-        return _numbers(self.properties.get("joins"))
+        return numbers(self.properties.get("joins"))
 
     @property
     def held(self) -> tuple[int, ...]:
         """The numbers of the operands that stay in SPM from the first micro-batch to the last."""
-        return _numbers(self.properties.get("held"))
+        return numbers(self.properties.get("held"))
+
+    @property
+    def row_walk(self) -> RowWalk | None:
+        """The bands of rows by which the body runs; None where it runs as it is."""
+        if self.rows_attr is None or self.halo_attr is None:
+            return None
+        rows, height, axis = numbers(self.rows_attr)
+        return RowWalk(rows, height, axis, self.halo_attr.data == HALOS[0])
+
+    def runs_by_bands(self) -> bool:
+        return self.rows_attr is not None
 
     @property
     def ending(self) -> YieldOp:
@@ -154,6 +175,8 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
         for number in self.held:
             if not 0 <= number < len(ins) or ins[number][2] != WHOLE:
                 raise VerifyException(f"operand {number} is held, but it is not read whole by every micro-batch")
+        if (walk := self.row_walk) is not None:
+            check_walk(walk, self.batches, self.results, self.joins)
         self._check_body()
 
     def _check_sized(self, what: str, outer: SSAValue, inner: SSAValue, axis: int) -> None:
@@ -205,18 +228,19 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
         micro = parser.parse_integer(allow_boolean=False, allow_negative=False)
         parser.parse_keyword("of")
         samples = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        walk = parse_walk(parser)
         unresolved: list[UnresolvedOperand] = []
         slices: list[int] = []
         held: list[int] = []
 
         def operand() -> None:
             unresolved.append(parser.parse_unresolved_operand())
-            slices.append(_parse_axis(parser))
+            slices.append(parse_axis(parser))
             if parser.parse_optional_keyword("held"):
                 held.append(len(slices) - 1)
 
         def result() -> int:
-            return WHOLE if parser.parse_optional_keyword("sum") else _parse_axis(parser, needed=True)
+            return WHOLE if parser.parse_optional_keyword("sum") else parse_axis(parser, needed=True)
 
         parser.parse_keyword("ins")
         parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand, " in operands")
@@ -226,14 +250,15 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
         attributes = parser.parse_optional_attr_dict()
         inputs, outputs, start = parse_types(parser)
         operands = parser.resolve_operands(unresolved, inputs, start)
-        properties = _properties(micro, samples, slices, joins, held)
+        found = properties(Batches(micro, samples), slices, joins, held, walk)
         return cls.create(
-            operands=operands, result_types=outputs, properties=properties, attributes=attributes, regions=[body]
+            operands=operands, result_types=outputs, properties=found, attributes=attributes, regions=[body]
         )
 
     def print(self, printer: Printer) -> None:
         batches, held = self.batches, self.held
-        printer.print_string(f" micro {batches.micro} of {batches.samples} ins")
+        walked = "" if self.row_walk is None else f" {self.row_walk}"
+        printer.print_string(f" micro {batches.micro} of {batches.samples}{walked} ins")
         with printer.in_parens():
             for number, (value, axis) in enumerate(zip(self.operands, self.slices, strict=True)):
                 printer.print_string(", " if number else "")
@@ -249,30 +274,3 @@ class GroupOp(StructurallyComparable, HoldsInSpm, IRDLOperation):
 def is_tensor(type_: Attribute) -> bool:
     """Whether a type is that of a tensor."""
     return isinstance(type_, TensorType)
-
-
-def _numbers(attr: Attribute | None) -> tuple[int, ...]:
-    return tuple(attr.get_values()) if isinstance(attr, DenseArrayBase) else ()
-
-
-def _properties(
-    micro: int, samples: int, slices: Sequence[int], joins: Sequence[int], held: Sequence[int]
-) -> dict[str, Attribute]:
-    found: dict[str, Attribute] = {
-        "micro": IntegerAttr(micro, i64),
-        "samples": IntegerAttr(samples, i64),
-        "slices": DenseArrayBase.from_list(i64, slices),
-        "joins": DenseArrayBase.from_list(i64, joins),
-    }
-    return found | ({"held": DenseArrayBase.from_list(i64, held)} if held else {})
-
-
-def _parse_axis(parser: Parser, *, needed: bool = False) -> int:
-    """An axis in brackets; `WHOLE` where there is none, which may be an error."""
-    if needed:
-        parser.parse_punctuation("[", " of an axis, or sum")
-    elif not parser.parse_optional_punctuation("["):
-        return WHOLE
-    axis = parser.parse_integer(allow_boolean=False, allow_negative=False)
-    parser.parse_punctuation("]")
-    return axis

@@ -1,0 +1,1 @@
+"""Groups that walk rows of a sample: the rows that each operation needs and computes in a band, and its body."""
