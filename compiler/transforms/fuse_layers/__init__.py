@@ -6,6 +6,11 @@ Pass `fuse-layers`: neighbouring operations run by micro-batches, with what pass
       ->
     %y = npu.group micro 2 of 6 ins(%x[0], %w held) outs([0]) { … }
 
+Where not all that passes in one sample fits, a group walks bands of rows of it; rows that two bands read stay in SPM
+or are computed again, whatever is cheaper.
+
+    %y = npu.group micro 1 of 6 rows 4 of 56 axis 2 keep ins(%x[0], %w held) outs([0]) { … }
+
 A mapper chooses the groups and their micro-batches: `dp`, a dynamic program that is exact for the prices, `genetic`, a
 seeded search, or `learned`, a network that proposes groups and has only a few of them priced. Prices are those of the
 backend `cycle`, so that no program becomes worse. The search looks at all operations of a function.

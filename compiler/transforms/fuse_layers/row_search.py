@@ -7,7 +7,7 @@ from npuc.compiler.analysis.fusion.rows.bands import RowError, RowProgram
 from npuc.compiler.analysis.fusion.rows.program import program_of
 from npuc.compiler.transforms.fuse_layers.chain import ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame
-from npuc.compiler.transforms.fuse_layers.layout import Design
+from npuc.compiler.transforms.fuse_layers.layout import SHARES, Design
 from npuc.compiler.transforms.fuse_layers.rows import AXIS, RowCosts, RowLayout, walked_by
 from npuc.dialects.npu.groups.walk import HALOS, RowWalk
 from npuc.dialects.tensors import shape_of
@@ -56,11 +56,18 @@ class RowSearch:
         return best
 
     def _tallest(self, program: RowProgram, height: int, keep: bool) -> Iterator[RowLayout]:
-        """What is in SPM by the tallest bands that fit."""
+        """What is in SPM by the tallest bands that fit, and by the tallest beside which all weights may be held."""
         walks = [RowWalk(rows, height, AXIS, keep) for rows in heights(height)]
-        tallest = bisect_left(walks, True, key=lambda walk: any(one.free() > 0 for one in self._layouts(program, walk)))
-        for walk in walks[tallest : tallest + TALLEST]:
-            yield from self._layouts(program, walk)
+        weights = sum(value.bytes for value in self.frame.values if value.whole)
+        share, of = SHARES[-1]
+
+        def fits(walk: RowWalk, beside: int) -> bool:
+            return any(one.free > 0 and one.free * share // of >= beside for one in self._layouts(program, walk))
+
+        tallest = [bisect_left(walks, True, key=lambda walk: fits(walk, beside)) for beside in (0, weights)]
+        for number in dict.fromkeys([*range(tallest[0], tallest[0] + TALLEST), tallest[1]]):
+            for walk in walks[number : number + 1]:
+                yield from self._layouts(program, walk)
 
     def _layouts(self, program: RowProgram, walk: RowWalk) -> list[RowLayout]:
         """What is in SPM by a walk: with operands that stay, where two bands read one, and without."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -126,6 +127,7 @@ class RowLayout(Layout):
         assert isinstance(op, ContractOp | VectorOp)
         return (op.named_results() if access.defines else op.named_operands())[access.name]
 
+    @cached_property
     def free(self) -> int:
         """The bytes of SPM that are free during each member beside all residents but weights; may be negative."""
         used = max(self._used(band, number) for band, _ in self.kinds for number in self.frame.members)
@@ -135,7 +137,7 @@ class RowLayout(Layout):
         """The best of the shares of the room that may be held; None where none fits and scores below a limit."""
         best: Design | None = None
         wholes = sorted((v for v in self.frame.values if v.whole), key=lambda v: -v.bytes)
-        free = self.free()
+        free = self.free
         tried: set[tuple[FrameValue, ...]] = set()
         for share, of in SHARES if free > 0 else ():
             held = tuple(fitting_in(wholes, free * share // of))

@@ -67,6 +67,15 @@ network contractions(batch=2) {
   optimizer sgd(lr=0.1)
 }
 """
+IMAGE = """\
+network image(batch=1) {
+  input x: f32[batch, 1, 16, 16]
+  h = relu(conv2d(x, 2, kernel=[3, 1], padding=[1, 1, 0, 0]))
+  input t: f32[batch, 1, 16, 16]
+  loss mse(conv2d(h, 1, kernel=[3, 1], padding=[1, 1, 0, 0]), t)
+  optimizer sgd(lr=0.1)
+}
+"""
 NORMS = MLP.replace("sgd(lr=0.1, momentum=0.9)", "lamb(lr=0.1)")
 TARGET = "set-target{rows=4 cols=4 spm-bytes=%s clock-mhz=1000 gb-per-s=4 lanes=4 element-bytes=1%s}"
 ENERGIES = " mac-pj=0.5 spm-pj-per-byte=1 dram-pj-per-byte=40"
@@ -100,6 +109,7 @@ EFFECTS = {
     "fuse-layers mapper": Effect("mapper=genetic", SCHEDULED, spm=4096),
     "fuse-layers budget-kib": Effect("budget-kib=1", SCHEDULED, spm=2048),
     "fuse-layers objective": Effect("objective=traffic", SCHEDULED),
+    "fuse-layers rows": Effect("rows=recompute", SCHEDULED, network=IMAGE),
     "fuse-layers only": Effect('only="h*"', SCHEDULED, spm=2048),
     "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
     "bucket-gradients mib": Effect("mib=0", "parallelize{strategy=dp},autodiff", instead="mib=25"),
