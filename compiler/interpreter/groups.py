@@ -12,7 +12,7 @@ from npuc.compiler.interpreter.row_bands import RowWalker
 from npuc.compiler.layers.base import Array
 from npuc.dialects.npu.groups.batches import WHOLE, Batches
 from npuc.dialects.npu.groups.op import GroupOp
-from npuc.dialects.npu.groups.window import WindowOp
+from npuc.dialects.npu.groups.window import RowWindowOp
 from npuc.dialects.tensors import shape_of
 
 
@@ -67,8 +67,8 @@ class GroupFunctions(InterpreterFunctions):
         parts = zip(zip(*found, strict=True), op.joins, strict=True)
         return self.numbers.results(op, tuple(joined(own, axis) for own, axis in parts))
 
-    @impl(WindowOp)
-    def run_window(self, interpreter: Interpreter, op: WindowOp, args: PythonValues) -> PythonValues:
+    @impl(RowWindowOp)
+    def run_window(self, interpreter: Interpreter, op: RowWindowOp, args: PythonValues) -> PythonValues:
         rows = args[0] if len(args) == 1 else np.concatenate([args[1], args[0]], op.axis)
         stop = op.start + shape_of(op.out)[op.axis]
         return (rows[(slice(None),) * op.axis + (slice(op.start, stop),)],)

@@ -6,7 +6,7 @@ from npuc.dialects.blockfloat import BlockFloatType
 from npuc.dialects.npu.attrs import BlockType, BoxAttr, DimsAttr, MapAttr, NestAttr, Range, ScheduleAttr
 from npuc.dialects.npu.contract import ContractOp, operand_tensors
 from npuc.dialects.npu.groups.op import GroupOp
-from npuc.dialects.npu.groups.window import WindowOp
+from npuc.dialects.npu.groups.window import RowWindowOp
 from npuc.dialects.npu.im2col import Col2ImOp, Im2ColOp
 from npuc.dialects.npu.interleave import InterleaveOp, StreamsOp, YieldOp
 from npuc.dialects.npu.reread import Reread, RereadAttr
@@ -63,6 +63,7 @@ __all__ = [
     "RereadAttr",
     "Resident",
     "ResidentAttr",
+    "RowWindowOp",
     "ScheduleAttr",
     "SparseType",
     "StartOp",
@@ -72,7 +73,6 @@ __all__ = [
     "UnitsAttr",
     "VectorOp",
     "ViewOp",
-    "WindowOp",
     "ZeroOp",
     "operand_tensors",
 ]
@@ -83,7 +83,7 @@ NPU = Dialect(
         ContractOp,
         InterleaveOp,
         GroupOp,
-        WindowOp,
+        RowWindowOp,
         VectorOp,
         MoveOp,
         ViewOp,

@@ -30,9 +30,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from npuc.dialects.npu.groups.held import HoldsInSpm
-from npuc.dialects.npu.views import SameMemory as SameMemory
-from npuc.dialects.npu.views import memory_of as memory_of
-from npuc.dialects.npu.views import old_rows, unread_bytes
+from npuc.dialects.npu.groups.views import SameMemory as SameMemory
+from npuc.dialects.npu.groups.views import memory_of as memory_of
+from npuc.dialects.npu.groups.views import old_rows, unread_bytes
 from npuc.dialects.npu.widths import Widths, bytes_of, sum_bytes_of, widths_of
 from npuc.dialects.train.signature import writes_of
 

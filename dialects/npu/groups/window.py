@@ -23,7 +23,7 @@ from npuc.dialects.tensors import shape_of
 
 
 @irdl_op_definition
-class WindowOp(SameMemory, StructurallyComparable, IRDLOperation):
+class RowWindowOp(SameMemory, StructurallyComparable, IRDLOperation):
     """
     Rows of a value along an axis: of its new rows, behind the old ones where there are any, those from a first one on.
 
@@ -73,7 +73,7 @@ class WindowOp(SameMemory, StructurallyComparable, IRDLOperation):
             raise VerifyException(f"rows {self.start} to {self.start + shape[axis]} of {there}")
 
     @classmethod
-    def parse(cls, parser: Parser) -> "WindowOp":
+    def parse(cls, parser: Parser) -> "RowWindowOp":
         unresolved = [parser.parse_unresolved_operand()]
         if parser.parse_optional_keyword("after"):
             unresolved.append(parser.parse_unresolved_operand())

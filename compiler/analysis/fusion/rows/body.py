@@ -16,7 +16,7 @@ from npuc.compiler.analysis.fusion.rows.maps import RowMap, Span
 from npuc.compiler.analysis.fusion.rows.sized import extent_of, of_rows, on_rows
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of
-from npuc.dialects.npu import ContractOp, GroupOp, VectorOp, WindowOp
+from npuc.dialects.npu import ContractOp, GroupOp, RowWindowOp, VectorOp
 from npuc.dialects.npu.groups.batches import WHOLE, Batches
 from npuc.dialects.npu.interleave import YieldOp
 from npuc.dialects.npu.resident import memory_of
@@ -190,8 +190,8 @@ class BandWriter:
             raise SourceError(
                 f"'{op.name}' reads rows that stay, but does not find them resident", location=location_of(op)
             )
-        new = WindowOp([one for one, _ in there], type_, axis, start - first)
-        alike = (one for one in block.ops if isinstance(one, WindowOp) and one.is_structurally_equivalent(new))
+        new = RowWindowOp([one for one, _ in there], type_, axis, start - first)
+        alike = (one for one in block.ops if isinstance(one, RowWindowOp) and one.is_structurally_equivalent(new))
         same = next(alike, None)  # An operation that reads a value twice reads one window of it twice.
         if same is None:
             block.add_op(new)

@@ -18,7 +18,7 @@ POOLED = ("max_pool", "avg_pool")
 
 
 @dataclass(frozen=True)
-class Place:
+class RowsRead:
     """Rows of an operand that a band of an operation reads: how many, and how many of its window are padding before."""
 
     rows: int
@@ -31,17 +31,17 @@ class Extent:
     """How many rows an operation computes, and what it reads for them; equal for bands of equal work."""
 
     rows: int
-    places: tuple[Place | None, ...]
+    places: tuple[RowsRead | None, ...]
 
 
 def extent_of(step: RowStep, made: Span, read: Mapping[int, Span]) -> Extent:
     """The extent of an operation that computes some rows and reads those of its operands."""
 
-    def place(number: int, one: RowMap | None) -> Place | None:
+    def place(number: int, one: RowMap | None) -> RowsRead | None:
         if one is None:
             return None
         (low, high), (start, stop) = one.reach(made), read[number]
-        return Place(stop - start, start - low, high - stop)
+        return RowsRead(stop - start, start - low, high - stop)
 
     return Extent(made[1] - made[0], tuple(place(number, one) for number, one in enumerate(step.reads)))
 
