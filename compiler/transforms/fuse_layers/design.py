@@ -51,11 +51,11 @@ class Designs:
         self.costs: dict[object, Priced | None] = {}
         self.frames: dict[int, dict[int, list[Frame]]] = {}
         self.facts = [facts_of(step) for step in chain.steps]
-        self.designs: dict[object, Design] = {}
-        self.above: dict[object, float] = {}
+        self.designs: dict[tuple[int, int], Design] = {}
+        self.above: dict[tuple[int, int], float] = {}
         """By a frame and its micro-batch a score that no group of them is as good as."""
         self.fits: dict[tuple[Hashable, int, Placed], Placed | None] = {}
-        self.bounds: dict[object, ReportedCost] = {}
+        self.bounds: dict[tuple[int, int], ReportedCost] = {}
         self.single: dict[object, ReportedCost] = {}
         self.numbers: dict[object, int] = {}
 
@@ -82,7 +82,7 @@ class Designs:
         """What a range with a group in it costs at least, in each measure."""
         found: list[ReportedCost] = []
         for frame in self._frames(first).get(last, ()):
-            key = (frame.kinds, frame.members, frame.values, micro)
+            key = (frame.number, micro)
             if key not in self.bounds:
                 sized = {number: self.of(self.chain.steps[first + number], micro) for number in frame.members}
                 self.bounds[key] = least_cost(frame, sized, self.chain.samples // micro, self.machine)
@@ -123,7 +123,7 @@ class Designs:
 
     def _best(self, frame: Frame, first: int, micro: int, limit: float) -> Design | None:
         """The best group of a frame if it scores at most a limit."""
-        key = (frame.kinds, frame.members, frame.values, micro)
+        key = (frame.number, micro)
         if key not in self.designs and limit > self.above.get(key, -inf):
             found = self._designed(frame, first, micro, limit)
             if found is None:
@@ -143,8 +143,10 @@ class Designs:
         return self.frames[first]
 
     def _numbered(self, frame: Frame) -> Frame:
-        """A frame whose kinds are numbers, which compare fast."""
-        return replace(frame, kinds=tuple(self.numbers.setdefault(kind, len(self.numbers)) for kind in frame.kinds))
+        """A frame whose kinds are numbers, which compare fast, and that has a number itself."""
+        kinds = tuple(self.numbers.setdefault(kind, len(self.numbers)) for kind in frame.kinds)
+        number = self.numbers.setdefault((kinds, frame.members, frame.values), len(self.numbers))
+        return replace(frame, kinds=kinds, number=number)
 
     def _designed(self, frame: Frame, first: int, micro: int, limit: float) -> Design | None:
         """The best group of a frame, by micro-batches or, where not all that passes in a sample fits, by rows."""

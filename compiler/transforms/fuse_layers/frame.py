@@ -6,7 +6,7 @@ blocks of a transformer, have equal frames and are costed once.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 
@@ -50,6 +50,8 @@ class Frame:
     kinds: tuple[object, ...]
     late: tuple[int, ...]
     values: tuple[FrameValue, ...]
+    number: int = field(default=-1, compare=False)
+    """Equal for frames whose groups cost the same, once they are numbered."""
 
 
 @dataclass(frozen=True)
