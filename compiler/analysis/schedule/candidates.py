@@ -17,7 +17,6 @@ from typing import Protocol
 
 import numpy as np
 
-from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
@@ -119,7 +118,7 @@ class Space:
     def __init__(self, costs: CandidateCosts, order: tuple[str, ...]):
         self.costs, self.order, self.budget = costs, order, costs.machine.spm_bytes
         self._known: tuple[float, Candidates] | None = None
-        self._cycles: dict[int, int] = {}
+        self._priced: dict[tuple[int, int], tuple[Schedule, float, float]] = {}
 
     @cached_property
     def least(self) -> float:
@@ -146,27 +145,15 @@ class Space:
         self, found: Candidates, number: int, price: Price | None, limit: float
     ) -> tuple[Schedule, float, float]:
         """A candidate, its exact score, and the bits that move; of a price above `limit` a lower bound."""
-        costs = self.costs
-        schedule = self.schedule(found, number)
+        costs, key = self.costs, (int(found.row[number]), int(found.at[number]))
         if price is not None:
+            schedule = self.schedule(found, number)
             return schedule, *price.of(schedule, limit)
-        return schedule, *exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
-
-    def takes_more(self, found: Candidates, number: int, least: tuple[float, ...], rest: tuple[float, ...]) -> bool:
-        """Whether, by array cycles, a candidate takes more than the `least`, or as long with no less of the rest."""
-        if (found.floor(number, None), *rest) >= least:
-            return True
-        cycles = self._array_cycles(found, number)
-        return cycles is not None and (found.floor(number, cycles), *rest) >= least
-
-    def _array_cycles(self, found: Candidates, number: int) -> int | None:
-        """The exact array cycles of a candidate's tiles, where the costs are a lower bound; the same in all rows."""
-        array, at = self.costs.machine.array, int(found.at[number])
-        if array.row_stationary is None:
-            return None
-        if at not in self._cycles:
-            self._cycles[at] = compute(self.costs.nest, self.schedule(found, number), array).cycles
-        return self._cycles[at]
+        if key not in self._priced:
+            schedule = self.schedule(found, number)
+            cost = exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
+            self._priced[key] = schedule, *cost
+        return self._priced[key]
 
     def schedule(self, found: Candidates, number: int) -> Schedule:
         """The schedule of a candidate."""
@@ -263,7 +250,7 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
         for first in _least_by_edge(space.costs, found, numbers[equal]):
             # The whole of which a nest is a part may move less.
             rest = (float(moved[first]), float(room[first]), float(first)) if price is None else ()
-            if costs.objective == "time" and space.takes_more(found, first, least, rest):
+            if costs.objective == "time" and (found.floor(first), *rest) >= least:
                 continue
             schedule, exact, bits = space.priced(found, first, price, min(within, least[0]))
             entry = exact, float(bits), float(room[first]), float(first)

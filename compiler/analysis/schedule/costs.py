@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
@@ -79,6 +80,7 @@ class CandidateCosts:
         else:
             self.work = RowWork(nest, machine.array, self.groups, counted)
         self.maps: dict[tuple[int, ...], Grid] = {}
+        self._exact: dict[int, int] = {}
         self.every_edge = every_edge and machine.array.grouped
 
     @cached_property
@@ -197,6 +199,15 @@ class CandidateCosts:
         row, step = np.concatenate(rows), np.concatenate(columns)
         taken, sent, end, low = np.concatenate(costs, axis=1)
         worked, accessed = (values[numbers[choices.order[row]], step] for values in (cycles, accesses))
+        if isinstance(self.work, RowWork) and self.objective in ("time", "edp"):
+            # The table has bounds, as what is exact takes long: those left are few.
+            worked = self._exact_cycles(choices, row, place.at[step])
+            low = self._bound(worked, sent, end, accessed)
+            left = np.flatnonzero(low <= limit)
+            row, step = row[left], step[left]
+            taken, sent, end, low, worked, accessed = (
+                values[left] for values in (taken, sent, end, low, worked, accessed)
+            )
         time, uneven = self._time(choices, row, place, step, worked, sent, end, moved)
         score, joules = self._scale(time, sent, accessed), self._joules(sent, accessed)
         at, joule = place.at[step], [joules] if self.objective in ("energy", "edp") else []
@@ -210,15 +221,24 @@ class CandidateCosts:
             others = (values[some] for values in (taken, sent, end, uneven, *joule))
             return np.stack([*others, *works], dtype=np.float64)
 
-        def floor(number: int, cycles: int | None = None) -> float:
-            channel, known = self.machine.channel_bits * self.parts, int(worked[number]) if cycles is None else cycles
+        def floor(number: int) -> float:
+            channel, known = self.machine.channel_bits * self.parts, int(worked[number])
             last, transfer = int(end[number]) / channel, int(sent[number]) / channel
             return float(max(known + last, transfer) if self.machine.double_buffer else known + transfer)
 
         # Where cycles are a lower bound, only those of equal tiles compare.
-        kinds = at if self.work.bounds_cycles else None
+        kinds = at if isinstance(self.work, ArrayWork) and self.work.bounds_cycles else None
         bits = sent / self.parts
         return Candidates(row, at, score, time, low, bits, taken, joules, needs, kinds, on_edges, floor)
+
+    def _exact_cycles(self, choices: ResidencyChoices, row: Grid, at: Grid) -> Reals:
+        """The exact array cycles of candidates, which their tiles alone decide."""
+        kinds, first, which = np.unique(at, return_index=True, return_inverse=True)
+        for kind, number in zip(map(int, kinds), first, strict=True):
+            if kind not in self._exact:
+                schedule = self.schedule(choices, int(row[number]), kind)
+                self._exact[kind] = compute(self.nest, schedule, self.machine.array).cycles
+        return np.array([self._exact[int(kind)] for kind in kinds], dtype=np.float64)[which]
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """

@@ -27,8 +27,8 @@ class Candidates:
     what some candidates take on any machine with this array, a row each: SPM, traffic, array cycles, exposed bits, how
     uneven its loads are (the sum of their squares), energy where the objective has it. Where cycles are bounds, only
     those of equal tiles compare, whose numbers are `kinds`. `on_edges()` are the array cycles of some with each edge
-    that a search distinguishes, a row each. `floor` is the least time of a candidate with so many array cycles, by
-    default those that are known of it; no exact time is below, not even by rounding.
+    that a search distinguishes, a row each. `floor` is the least time of a candidate; no exact time is below, not even
+    by rounding.
     """
 
     row: Grid
@@ -42,7 +42,7 @@ class Candidates:
     needs: Callable[[Grid], Reals]
     kinds: Grid | None
     on_edges: Callable[[Grid], Reals]
-    floor: Callable[[int, int | None], float]
+    floor: Callable[[int], float]
 
     def compared(self, some: Grid) -> "LeastNeeds":
         """Some candidates, with numbers of their own, to be left out where others of them cover them."""

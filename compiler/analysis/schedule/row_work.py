@@ -35,8 +35,6 @@ ONE: Tiles = ((1, 1),)
 class RowWork:
     """The work for one nest. Its cycles are a lower bound."""
 
-    bounds_cycles = True
-
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits):
         self.nest, self.array, self.groups = nest, array, groups
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
