@@ -16,7 +16,6 @@ from typing import Literal
 
 import numpy as np
 
-from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
@@ -80,7 +79,6 @@ class CandidateCosts:
         else:
             self.work = RowWork(nest, machine.array, self.groups, counted)
         self.maps: dict[tuple[int, ...], Grid] = {}
-        self._exact: dict[int, int] = {}
         self.every_edge = every_edge and machine.array.grouped
 
     @cached_property
@@ -201,7 +199,8 @@ class CandidateCosts:
         worked, accessed = (values[numbers[choices.order[row]], step] for values in (cycles, accesses))
         if isinstance(self.work, RowWork) and self.objective in ("time", "edp"):
             # The table has bounds, as what is exact takes long: those left are few.
-            worked = self._exact_cycles(choices, row, place.at[step])
+            at = place.at[step]
+            worked = self.work.exact(at, lambda n: self.schedule(choices, int(row[n]), int(at[n])))
             low = self._bound(worked, sent, end, accessed)
             left = np.flatnonzero(low <= limit)
             row, step = row[left], step[left]
@@ -230,15 +229,6 @@ class CandidateCosts:
         kinds = at if isinstance(self.work, ArrayWork) and self.work.bounds_cycles else None
         bits = sent / self.parts
         return Candidates(row, at, score, time, low, bits, taken, joules, needs, kinds, on_edges, floor)
-
-    def _exact_cycles(self, choices: ResidencyChoices, row: Grid, at: Grid) -> Reals:
-        """The exact array cycles of candidates, which their tiles alone decide."""
-        kinds, first, which = np.unique(at, return_index=True, return_inverse=True)
-        for kind, number in zip(map(int, kinds), first, strict=True):
-            if kind not in self._exact:
-                schedule = self.schedule(choices, int(row[number]), kind)
-                self._exact[kind] = compute(self.nest, schedule, self.machine.array).cycles
-        return np.array([self._exact[int(kind)] for kind in kinds], dtype=np.float64)[which]
 
     def _work(self, work: ArrayWork | RowWork, choices: ResidencyChoices, place: Places) -> tuple[Reals, Reals, Grid]:
         """

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.row_choice import busiest, choices, moved_words, row_stationary
 from npuc.compiler.analysis.machine.row_factors import (
     Factors,
@@ -26,7 +27,7 @@ from npuc.compiler.analysis.machine.row_stationary import PassMapping
 from npuc.compiler.analysis.nest.blocks import lengths, touched
 from npuc.compiler.analysis.nest.elements import Bits, real
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along
-from npuc.dialects.npu.nest import Nest, Statement
+from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 Tiles: TypeAlias = tuple[tuple[int, int], ...]
 ONE: Tiles = ((1, 1),)
@@ -41,6 +42,7 @@ class RowWork:
         self.width = {name: real(width) for name, width in widths.with_sums(nest).items()}
         self.cycles: Reals = np.zeros((1,) * len(groups))
         self.accesses: Reals = self.cycles
+        self._exact: dict[int, int] = {}
         for statement in nest.statements:
             cycles, bits = self._statement(statement)
             self.cycles, self.accesses = self.cycles + cycles, self.accesses + bits
@@ -52,6 +54,17 @@ class RowWork:
     def least(self, order: tuple[int, ...]) -> Reals:
         """A lower bound of the cycles, as those of `of` are."""
         return self.cycles
+
+    def exact(self, at: Grid, schedule: Callable[[int], Schedule]) -> Reals:
+        """
+        The exact cycles of candidates at these positions of the grid, whose tiles alone decide; `schedule` gives that
+        of a candidate by its number.
+        """
+        kinds, first, which = np.unique(at, return_index=True, return_inverse=True)
+        for kind, number in zip(map(int, kinds), map(int, first), strict=True):
+            if kind not in self._exact:
+                self._exact[kind] = compute(self.nest, schedule(number), self.array).cycles
+        return np.array([self._exact[int(kind)] for kind in kinds], dtype=np.float64)[which]
 
     def _statement(self, statement: Statement) -> tuple[Grid, Reals]:
         own = row_stationary(self.array)
