@@ -67,7 +67,7 @@ def fused(text: str, kib: float, wide_sums: bool) -> tuple[ModuleOp, Hardware]:
     }
     source = text_source(text, "dsl", "f.dsl")
     module, machine = lowered_module(source, CycleBackend(), keywords, None, [])
-    FuseLayersPass(objective="traffic").apply(Context(), module)
+    FuseLayersPass(objective="traffic", rows="off").apply(Context(), module)
     return module, machine
 
 
