@@ -67,7 +67,7 @@ class Lessons:
 
 def described(one: PricedProblem) -> GroupCandidates:
     """The candidates of a problem."""
-    return candidates_of(one.problem, [one.prices.alone(step) for step in range(len(one.problem.steps))])
+    return candidates_of(one.problem, one.prices.alone)
 
 
 def random_lessons(problems: Sequence[PricedProblem], seed: int, priced: int = PRICED) -> Lessons:

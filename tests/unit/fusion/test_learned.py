@@ -14,7 +14,7 @@ from npuc.compiler.analysis.fusion.dynamic_program import best_plan
 from npuc.compiler.analysis.fusion.learned import learned_plan
 from npuc.compiler.analysis.fusion.learned.candidates import BASE, FEATURES, candidates_of
 from npuc.compiler.analysis.fusion.learned.estimate import estimate, step_work
-from npuc.compiler.analysis.fusion.learned.mapper import PRICED, RememberedPrices
+from npuc.compiler.analysis.fusion.learned.mapper import FEW, PRICED, RememberedPrices
 from npuc.compiler.analysis.fusion.learned.network import COMMAND, SHAPES, WEIGHTS, read_network, write_network
 from npuc.compiler.analysis.fusion.learned.ranges import REACH, is_move, possible_ranges, step_tables
 from npuc.compiler.analysis.fusion.problem import FusionProblem, FusionStep, FusionValue, plan_cost
@@ -44,7 +44,7 @@ def test_plans_are_possible_repeatable_and_never_worse_than_none(seed: int, coun
     assert all(one.last < other.first for one, other in itertools.pairwise(plan))
     assert all(chain.group(one.first, one.last, one.micro) is not None for one in plan)
     assert score(chain, problem, plan) <= score(chain, problem, ())
-    assert len(asked.groups) <= PRICED
+    assert len(asked.groups) <= max(PRICED, FEW) + count  # one of each kind, and those of the last plans
 
 
 def test_no_group_fits() -> None:
@@ -149,7 +149,7 @@ def test_the_estimate_of_the_least_traffic_is_what_crosses_the_borders(first: in
 def test_candidates_are_described_by_finite_numbers() -> None:
     chain = Chain(5, 12)
     problem = chain.problem("edp")
-    found = candidates_of(problem, [chain.alone(step) for step in range(12)])
+    found = candidates_of(problem, chain.alone)
     assert found.features.shape == (12 * 11 // 2 * len(problem.micro_batches), FEATURES)
     assert np.isfinite(found.features).all()
     assert set(found.micro.tolist()) <= set(range(1, SAMPLES + 1))

@@ -1,6 +1,6 @@
 """What the learned mapper sees of a group that may be proposed: logarithms and shares, one row of numbers each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from npuc.compiler.analysis.fusion.learned.ranges import (
     REACH,
     StepTables,
     Table,
+    covered,
     possible_ranges,
     step_tables,
 )
@@ -39,13 +40,22 @@ class GroupCandidates:
     features: Rows
     apart: Table
     """The cycles, bits and joules of the steps of each one, by themselves; joules 0 where they are unknown."""
+    choices: int
+    """How many rows each range has, one for each micro-batch."""
 
 
-def candidates_of(problem: FusionProblem, alone: Sequence[ReportedCost]) -> GroupCandidates:
-    """All candidates of a problem, by their lengths, then in the order of their first steps and micro-batches."""
+def candidates_of(problem: FusionProblem, alone: Callable[[int], ReportedCost]) -> GroupCandidates:
+    """
+    All candidates of a problem, by their lengths, then in the order of their first steps and micro-batches.
+
+    What a step costs by itself is asked of `alone` only for the steps of ranges that may be a group.
+    """
     tables, late = step_tables(problem), step_tables(problem, with_sums=False)
     possible = possible_ranges(problem, tables)
-    costs = np.array([(one.cycles, float(one.moved), one.joules or 0.0) for one in alone]).reshape(-1, 3)
+    costs = np.zeros((len(problem.steps), 3))
+    for step in np.nonzero(covered(possible))[0].tolist():
+        one = alone(step)
+        costs[step] = one.cycles, float(one.moved), one.joules or 0.0
     work, late_work = step_work(problem, tables, costs), step_work(problem, late, costs)
     micros = np.array(problem.micro_batches, dtype=np.int64)
     found: list[GroupCandidates] = []
@@ -60,13 +70,14 @@ def candidates_of(problem: FusionProblem, alone: Sequence[ReportedCost]) -> Grou
             found.append(_described(problem, tables, guess, costs, steps, micros))
     if not found:
         none = np.zeros(0, dtype=np.int64)
-        return GroupCandidates(none, none, none, np.zeros((0, FEATURES), np.float32), np.zeros((0, 3)))
+        return GroupCandidates(none, none, none, np.zeros((0, FEATURES), np.float32), np.zeros((0, 3)), len(micros))
     return GroupCandidates(
         np.concatenate([one.first for one in found]),
         np.concatenate([one.last for one in found]),
         np.concatenate([one.micro for one in found]),
         np.concatenate([one.features for one in found]),
         np.concatenate([one.apart for one in found]),
+        len(micros),
     )
 
 
@@ -85,6 +96,7 @@ def _described(
         np.tile(micros, len(first)),
         features.astype(np.float32),
         np.repeat(apart, many, axis=0),
+        many,
     )
 
 

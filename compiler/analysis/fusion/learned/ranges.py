@@ -173,6 +173,15 @@ def possible_ranges(problem: FusionProblem, tables: StepTables) -> Flags:
     return found
 
 
+def covered(possible: Flags) -> Flags:
+    """The steps of all ranges that may be a group."""
+    found = np.zeros(len(possible) + REACH, dtype=bool)
+    for first, lengths in enumerate(possible):
+        if lengths.any():
+            found[first : first + int(np.nonzero(lengths)[0][-1]) + 1] = True
+    return found[: len(possible)]
+
+
 def _lengths(
     steps: tuple[FusionStep, ...],
     reads: list[frozenset[int]],
