@@ -216,7 +216,7 @@ class Proposals:
         return self._chained(most, by_row[most])
 
     def _chained(self, rows: Integers, saves: Table) -> list[int]:
-        """Those of some rows, each with what it saves, that save most together without sharing a step, as few as will do."""
+        """The fewest of some rows, each with what it saves, that save most together without sharing a step."""
         last: list[int] = self.candidates.last[rows].tolist()
         values: list[float] = saves.tolist()
         ahead: dict[int, list[int]] = {}
