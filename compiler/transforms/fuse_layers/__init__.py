@@ -33,11 +33,14 @@ from npuc.compiler.analysis.fusion.genetic import genetic_plan
 from npuc.compiler.analysis.fusion.learned import learned_plan
 from npuc.compiler.analysis.fusion.problem import FusedGroup, Mapper, summed
 from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.analysis.programs.resident import refusal
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import remark
+from npuc.compiler.transforms.fuse_layers.again import in_groups, repeatable, run_again
 from npuc.compiler.transforms.fuse_layers.chain import Chain, chain_of
 from npuc.compiler.transforms.fuse_layers.design import Designs
+from npuc.compiler.transforms.fuse_layers.layout import Design
 from npuc.compiler.transforms.fuse_layers.write import write_group
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
@@ -72,6 +75,9 @@ class FuseLayersPass(ModulePass):
     rows: str = "any"
     """Whether groups walk rows of a sample, halos kept or recomputed: any of these, keep, recompute or off."""
 
+    recompute: bool = False
+    """Whether elementwise forward work may run again for the backward pass, where that is cheaper than a load."""
+
     def __post_init__(self) -> None:
         objective_named(self.objective)
         if self.mapper not in MAPPERS:
@@ -92,28 +98,63 @@ class FuseLayersPass(ModulePass):
             raise PassFailedException(
                 f"{self.name}: budget-kib is {self.budget_kib}, a schedule may use {machine.spm_bytes // 1024:,}"
             )
-        groups = 0
-        for func in [inner for inner in op.walk() if isinstance(inner, FuncOp)]:
+        best = self._best(op, machine, room) if self.recompute else None
+        if best is None:
+            self._remark(op, self._fuse_all(op, machine, room)[0])
+            return
+        for inner in reversed(list(op.body.block.ops)):
+            inner.detach()
+            inner.erase()
+        for inner in list(best.body.block.ops):
+            inner.detach()
+            op.body.block.add_op(inner)
+
+    def _best(self, module: ModuleOp, machine: Machine, room: int) -> ModuleOp | None:
+        """The program with forward work that runs again, where it is better fused than without; None where none is."""
+        objective = objective_named(self.objective)
+        numbers = frozenset(range(len(repeatable(module))))
+        best, found = None, self._fuse_all(module.clone(), machine, room)[1].score(objective)
+        while numbers:
+            copy = module.clone()
+            run_again(copy, numbers)
+            score = self._fuse_all(copy, machine, room)[1].score(objective)
+            useful = in_groups(copy)
+            if score < found:
+                best, found = copy, score
+            # Copies that are in no group move all that they read: once more without those.
+            numbers = useful if useful < numbers else frozenset[int]()
+        if best is None:
+            remark_idle(self, f"no forward work that runs again improves the {self.objective}")
+        return best
+
+    def _fuse_all(self, module: ModuleOp, machine: Machine, room: int) -> tuple[int, ReportedCost]:
+        """Fuse the layers of all functions: the number of groups, and what all operations cost then."""
+        found = [(0, ReportedCost(0, 0, 0.0))]
+        for func in [inner for inner in module.walk() if isinstance(inner, FuncOp)]:
             try:
-                groups += self._fuse(func, machine, room)
+                found.append(self._fuse(func, machine, room))
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
-        self._remark(op, groups)
+        return sum(count for count, _ in found), summed(cost for _, cost in found)
 
-    def _fuse(self, func: FuncOp, machine: Machine, room: int) -> int:
-        """Fuse the layers of a function, and count the groups."""
+    def _fuse(self, func: FuncOp, machine: Machine, room: int) -> tuple[int, ReportedCost]:
+        """Fuse the layers of a function: the number of groups, and what its operations cost then."""
         chain = chain_of(func.body.block, machine, least=1 if ROWS[self.rows] else 2)
         if chain is None:
-            return 0
+            return 0, ReportedCost(0, 0, 0.0)
         if self.only is not None:
             chain = _only(chain, self.only)
         objective = objective_named(self.objective)
         designs = Designs(chain, machine, room, objective, ROWS[self.rows])
         plan = MAPPERS[self.mapper](chain.problem(designs.machine, objective), designs)
+        costs: list[ReportedCost] = []
+        left = set(range(len(chain.steps)))
         # From the last to the first, so that a group still reads what the steps before it compute.
         for group in reversed(plan):
-            _write(chain, designs, group)
-        return len(plan)
+            design = _write(chain, designs, group)
+            left -= {group.first + number for number in design.frame.members}
+            costs.append(design.cost)
+        return len(plan), summed([*costs, *(designs.alone(number) for number in sorted(left))])
 
     def _remark(self, module: ModuleOp, groups: int) -> None:
         """Tell why there are no groups, where there are none."""
@@ -125,7 +166,7 @@ class FuseLayersPass(ModulePass):
             remark_idle(self, f"no group of layers improves the {self.objective} within its room")
 
 
-def _write(chain: Chain, designs: Designs, group: FusedGroup) -> None:
+def _write(chain: Chain, designs: Designs, group: FusedGroup) -> Design:
     """Write a group, with what it saves against its operations by themselves."""
     found = designs.design(group.first, group.last, group.micro)
     assert found is not None, "a plan has possible groups only"
@@ -135,6 +176,7 @@ def _write(chain: Chain, designs: Designs, group: FusedGroup) -> None:
     new = write_group(chain, group.first, group.last, group.micro, design, rewriter)
     new.attributes["saved_cycles"] = IntegerAttr(alone.cycles - design.cost.cycles, i64)
     new.attributes["saved_bytes"] = IntegerAttr(whole_bytes(alone.moved) - whole_bytes(design.cost.moved), i64)
+    return design
 
 
 def _only(chain: Chain, glob: str) -> Chain:

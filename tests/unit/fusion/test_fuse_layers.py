@@ -115,3 +115,31 @@ def test_before_schedule_it_says_so() -> None:
 def test_options() -> None:
     with pytest.raises(ValueError, match="objective is 'speed'"):
         FuseLayersPass(objective="speed")
+
+
+SMOOTH = """network smooth(batch=8) {
+  input x: f32[batch, 8, 12, 12]
+  input t: f32[batch, 8, 12, 12]
+  a = gelu(conv2d(x, 8, kernel=3, padding=1))
+  b = gelu(conv2d(a, 8, kernel=3, padding=1))
+  loss mse(conv2d(b, 8, kernel=3, padding=1), t)
+}
+"""
+
+
+def test_activations_run_again_instead_of_being_stored() -> None:
+    stored, again = (
+        compiled(SMOOTH, f"{BACKWARD},fuse-layers{{objective=traffic{option}}}", **{"memory.spm_kib": 24})
+        for option in ("", " recompute=true")
+    )
+    copies = [row for row in again.ops if row.native.get("recompute")]
+    assert {row.name for row in copies} <= {"a", "b"}
+    assert copies
+    assert all("group" in row.native for row in copies)
+    assert moved(again) < moved(stored)
+    assert (again.totals.vector_ops or 0) > (stored.totals.vector_ops or 0)
+
+
+def test_nothing_that_runs_again_is_said() -> None:
+    report = compiled(STEP, f"{BACKWARD},fuse-layers{{recompute=true}}")
+    assert any("no forward work that runs again improves the time" in line for line in report.warnings)

@@ -67,6 +67,16 @@ network contractions(batch=2) {
   optimizer sgd(lr=0.1)
 }
 """
+SMOOTH = """\
+network smooth(batch=16) {
+  input x: f32[batch, 16]
+  input t: f32[batch, 16]
+  h = gelu(linear(x, 16))
+  g = gelu(linear(h, 16))
+  loss mse(linear(g, 16), t)
+  optimizer sgd(lr=0.1)
+}
+"""
 IMAGE = """\
 network image(batch=1) {
   input x: f32[batch, 1, 16, 16]
@@ -110,6 +120,7 @@ EFFECTS = {
     "fuse-layers budget-kib": Effect("budget-kib=1", SCHEDULED, spm=2048),
     "fuse-layers objective": Effect("objective=traffic", SCHEDULED),
     "fuse-layers rows": Effect("rows=recompute", SCHEDULED, network=IMAGE),
+    "fuse-layers recompute": Effect("recompute=true", SCHEDULED, beside="objective=traffic", network=SMOOTH, spm=2048),
     "fuse-layers only": Effect('only="h*"', SCHEDULED, spm=2048),
     "fuse-vector what": Effect("what=updates", f"{NPU},schedule"),
     "bucket-gradients mib": Effect("mib=0", "parallelize{strategy=dp},autodiff", instead="mib=25"),
