@@ -50,6 +50,13 @@ class LayerGroup:
     saved_cycles: int | None
     saved_bytes: int | None
     bound_bytes: int | None
+    bands: int = 1
+    """The bands of rows in which it walks a micro-batch."""
+
+    @property
+    def runs(self) -> int:
+        """How often each of its operations runs: in every micro-batch, for every band of rows."""
+        return self.micro_batches * self.bands
 
     @property
     def title(self) -> str:
@@ -104,4 +111,5 @@ def _group(number: int, rows: list[OpRow]) -> LayerGroup:
         facts.saved_cycles,
         facts.saved_bytes,
         None if bound is None else bound.group_bound_bytes,
+        facts.bands or 1,
     )

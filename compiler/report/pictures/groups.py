@@ -73,8 +73,8 @@ def _panel(axes: Axes, group: LayerGroup, *, double_buffer: bool) -> None:
     batch, once = batch_slices(group, double_buffer=double_buffer), batch_cycles(group)
     first = max((one.end for one in loads), default=0.0)
     last = max((one.end for one in stores), default=0.0)
-    is_whole = group.micro_batches <= WHOLE
-    drawn = group.micro_batches if is_whole else FIRST
+    is_whole = group.runs <= WHOLE
+    drawn = group.runs if is_whole else FIRST
     gap = 0.0 if is_whole else GAP * (first + (drawn + 1) * once + last)
     begins = [first + number * once for number in range(drawn)]
     begins += [] if is_whole else [begins[-1] + once + gap]
@@ -87,7 +87,7 @@ def _panel(axes: Axes, group: LayerGroup, *, double_buffer: bool) -> None:
     _batches(axes, group, begins, once, scale)
     _legend(axes, group)
     if not is_whole:
-        _left_out(axes, group.micro_batches - drawn - 1, first + drawn * once, gap, scale)
+        _left_out(axes, group.runs - drawn - 1, first + drawn * once, gap, scale)
     ticks = [at for at in axes.get_xticks() if 0 <= at <= scale.at(first + drawn * once)]
     axes.set_xlim(0, scale.at(end))
     if not is_whole:
@@ -154,7 +154,7 @@ def _legend(axes: Axes, group: LayerGroup) -> None:
 def _batches(axes: Axes, group: LayerGroup, begins: Sequence[float], once: float, scale: _Scale) -> None:
     """The micro-batches as numbers above the tracks, with a line where each begins."""
     for number, begin in enumerate(begins):
-        shown = group.micro_batches if number == len(begins) - 1 else number + 1
+        shown = group.runs if number == len(begins) - 1 else number + 1
         axes.axvline(scale.at(begin), color=RIM, linewidth=0.6, zorder=0)
         axes.text(
             scale.at(begin + once / 2), -0.72, f"{shown:,}", ha="center", va="center", fontsize=SMALL, color=QUIET
@@ -180,6 +180,8 @@ def _title(group: LayerGroup) -> str:
     runs = "1 micro-batch" if group.micro_batches == 1 else f"{group.micro_batches:,} micro-batches"
     samples = "1 sample" if group.micro_batch == 1 else f"{group.micro_batch:,} samples"
     text = f"group {group.number}, {group.title}: {runs} of {samples}"
+    if group.bands > 1:
+        text += f" in {group.bands:,} bands (mean shown)"
     if group.saved_seconds is None:
         return text
     return f"{text}; saves {time_text(group.saved_seconds)} and {bytes_cell(group.saved_bytes)}"

@@ -52,6 +52,8 @@ def _columns(shown: Sequence[LayerGroup], every: Sequence[LayerGroup]) -> Iterat
     counts = [len(group.rows) for group in every]
     yield column("ops", [str(len(group.rows)) for group in shown], 4, f"{sum(counts):,}")
     yield column("micro\nbatches", [f"{group.micro_batches:,} x {group.micro_batch:,}" for group in shown], 0)
+    if any(group.bands > 1 for group in every):
+        yield column("bands", [f"{group.bands:,}" if group.bands > 1 else "" for group in shown], 1)
     yield amounts("time", lambda group: group.seconds, 3, time_cells)
     yield amounts("time\nsaved", lambda group: group.saved_seconds, 0, time_cells)
     yield column("%", [percent_cell(_share(group)) for group in shown], 3)

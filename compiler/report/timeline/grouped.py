@@ -2,7 +2,8 @@
 A group of layers over time: held operands are loaded, micro-batches follow one another, sums are stored.
 
 A micro-batch is each operation of the group once, one after another, on the resources that it uses. All of a group are
-alike: an operation's part of one is its row, without what moves once, over their number.
+alike: an operation's part of one is its row, without what moves once, over their number. Where a group walks rows it is
+a band of rows that is run, and what is shown is the mean of all bands.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ def batch_slices(group: LayerGroup, *, double_buffer: bool) -> list[GroupSlice]:
     found: list[GroupSlice] = []
     begin = 0.0
     for place, row in enumerate(group.rows):
-        own = _of_one(row, group.micro_batches)
+        own = _of_one(row, group.runs)
         for part in work_slices(own, double_buffer=double_buffer):
             first = begin + part.begin
             last = min(first + part.duration, begin + (own.cycles or 0))
@@ -54,7 +55,7 @@ def batch_slices(group: LayerGroup, *, double_buffer: bool) -> list[GroupSlice]:
 
 def batch_cycles(group: LayerGroup) -> float:
     """The cycles of one micro-batch."""
-    return sum(_of_one(row, group.micro_batches).cycles or 0 for row in group.rows)
+    return sum(_of_one(row, group.runs).cycles or 0 for row in group.rows)
 
 
 def _in_a_row(group: LayerGroup, track: int) -> list[GroupSlice]:

@@ -7,13 +7,37 @@ from xml.etree import ElementTree
 
 import pytest
 
+from npuc.compiler import compile_source
 from npuc.compiler.cli import run_command
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.report.groups import layer_groups
 from npuc.compiler.report.pictures.groups import draw_groups
 from npuc.compiler.report.timeline.grouped import batch_cycles, batch_slices, load_slices, store_slices
 from npuc.compiler.report.timeline.parts import TRACKS
-from tests.unit.fusion.test_group_report import CHAIN, STEP, compiled
+from tests.unit.fusion.test_group_report import CHAIN, STEP, compiled, table
+
+WALKED = """network walked(batch=2) {
+  input x: f32[batch, 16, 56, 56]
+  input t: f32[batch, 16, 56, 56]
+  a = relu(conv2d(x, 16, kernel=3, padding=1))
+  b = relu(conv2d(a, 16, kernel=3, padding=1))
+  y = conv2d(b, 16, kernel=3, padding=1)
+  loss mse(y, t)
+}
+"""
+
+
+def test_of_a_group_that_walks_rows_the_mean_band_is_drawn() -> None:
+    report = compile_source(
+        WALKED, hardware="igo-small", overrides={"memory.spm_kib": 72}, opt_level=0, fuse_layers="dp"
+    )
+    groups = layer_groups(report)
+    assert any(group.bands > 1 for group in groups)
+    for group in groups:
+        assert (group.bound_bytes or 0) <= group.dram_bytes
+        before, after = (max((one.end for one in part(group)), default=0.0) for part in (load_slices, store_slices))
+        assert before + group.micro_batches * group.bands * batch_cycles(group) + after == pytest.approx(group.cycles)
+    assert "bands" in table(report)
 
 
 @pytest.mark.parametrize("source", [CHAIN, STEP])
@@ -21,7 +45,7 @@ def test_loads_micro_batches_and_stores_are_the_time_of_a_group(source: str) -> 
     for group in layer_groups(compiled(source)):
         loads, stores = load_slices(group), store_slices(group)
         before, after = (max((one.end for one in part), default=0.0) for part in (loads, stores))
-        assert before + group.micro_batches * batch_cycles(group) + after == pytest.approx(group.cycles)
+        assert before + group.runs * batch_cycles(group) + after == pytest.approx(group.cycles)
 
 
 @pytest.mark.parametrize("source", [CHAIN, STEP])
@@ -40,7 +64,7 @@ def test_an_array_works_in_a_micro_batch_its_part_of_all() -> None:
     slices = batch_slices(group, double_buffer=True)
     for place, row in enumerate(group.rows):
         (work,) = (one for one in slices if one.place == place and TRACKS[one.track - 1] in ("array", "vector unit"))
-        assert (work.end - work.begin) * group.micro_batches == pytest.approx(row.compute_cycles)
+        assert (work.end - work.begin) * group.runs == pytest.approx(row.compute_cycles)
 
 
 def test_a_report_without_groups_has_no_picture() -> None:
