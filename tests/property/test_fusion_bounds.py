@@ -19,6 +19,8 @@ from npuc.compiler.transforms.fuse_layers.design import Designs
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.compiler.transforms.schedule.searches import known_machine
+from npuc.dialects.npu.groups.walk import HALOS
+from npuc.frontends import read_source
 from npuc.hardware import load_hardware, machine_target
 from tests.networks import integer_networks
 
@@ -100,3 +102,32 @@ def check_what_fits(designs: Designs) -> None:
             assert sized.cost(placed, objective) is None
         elif sized.without_search(fitting, objective) is None:
             assert sized.cost(fitting, objective) is not None
+
+
+STRIDED = """network strided(batch=1) {
+  input x: f32[batch, 4, 17, 16]
+  a = relu(conv2d(x, 4, kernel=3, padding=1))
+  b = conv2d(a, 4, kernel=1, stride=2)
+  output y = max_pool(relu(b), kernel=2, stride=2)
+}"""
+
+
+def test_bounds_hold_where_bands_leave_rows_out() -> None:
+    """Between the strides of a window of one, and the last row of an odd number before a pooling."""
+    module = read_source(STRIDED, filename="strided.dsl", training=False)
+    sizes = {"array.rows": 4, "array.cols": 4, "memory.spm_kib": 4}
+    module.attributes[TARGET] = target_attr(machine_target(load_hardware("igo-small", sizes)))
+    for step in (LowerToNpuPass(), SchedulePass(objective="traffic")):
+        step.apply(Context(), module)
+    machine = known_machine(module, "the test")
+    chain = chain_of(next(op for op in module.walk() if isinstance(op, FuncOp)).body.block, machine, 1)
+    assert chain is not None
+    designs = Designs(chain, machine, machine.spm_bytes, "traffic", HALOS)
+    walked = 0
+    for first in range(len(chain.steps)):
+        for last in designs.ends(first):
+            design = designs.design(first, last, 1)
+            walked += design is not None and design.walk is not None
+            price, least = designs.group(first, last, 1), designs.least(first, last, 1)
+            assert price is None or (least.cycles <= price.cycles and least.moved <= price.moved)
+    assert walked > 0

@@ -25,7 +25,7 @@ from npuc.compiler.transforms.fuse_layers.bounds import SLACK, least_cost, least
 from npuc.compiler.transforms.fuse_layers.chain import Chain, ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame, facts_of, frames_from
 from npuc.compiler.transforms.fuse_layers.layout import Design, Layout
-from npuc.compiler.transforms.fuse_layers.row_search import RowSearch, row_program
+from npuc.compiler.transforms.fuse_layers.row_search import RowSearch, leaves_rows_out, row_program
 from npuc.compiler.transforms.fuse_layers.rows import BandSized, RowLayout, walked_by
 from npuc.compiler.transforms.fuse_layers.sized import NOTHING, Placed, Priced, Sized, alone_cost
 from npuc.dialects.npu import ContractOp
@@ -84,10 +84,17 @@ class Designs:
         for frame in self._frames(first).get(last, ()):
             key = (frame.number, micro)
             if key not in self.bounds:
-                sized = {number: self.of(self.chain.steps[first + number], micro) for number in frame.members}
-                self.bounds[key] = least_cost(frame, sized, self.chain.samples // micro, self.machine)
+                self.bounds[key] = self._least(frame, first, micro)
             found.append(self._in_range(self.bounds[key], frame, first, last))
         return least_of(found)
+
+    def _least(self, frame: Frame, first: int, micro: int) -> ReportedCost:
+        """What a group costs at least; nothing is known of one whose bands may leave rows out."""
+        steps = {number: self.chain.steps[first + number] for number in frame.members}
+        if self.halos and micro == 1 and leaves_rows_out(frame, steps):
+            return NOTHING
+        sized = {number: self.of(step, micro) for number, step in steps.items()}
+        return least_cost(frame, sized, self.chain.samples // micro, self.machine)
 
     def _in_range(self, cost: ReportedCost, frame: Frame, first: int, last: int) -> ReportedCost:
         """The cost of a range whose group costs this much: with the steps in between that are no members."""

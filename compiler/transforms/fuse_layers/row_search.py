@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from npuc.compiler.analysis.fusion.rows.bands import RowError, RowProgram
+from npuc.compiler.analysis.fusion.rows.bands import RowError, RowProgram, bands_of
 from npuc.compiler.analysis.fusion.rows.program import program_of
 from npuc.compiler.transforms.fuse_layers.chain import ChainStep
 from npuc.compiler.transforms.fuse_layers.frame import Frame
@@ -28,6 +28,18 @@ def heights(height: int) -> Iterator[int]:
     """The rows of bands that are tried, the tallest first: a half, a third, a quarter, a sixth and so on of all."""
     parts = sorted(part for power in range(1, height.bit_length()) for part in (2**power, 3 * 2 ** (power - 1)))
     yield from dict.fromkeys(-(-height // part) for part in parts if part <= height)
+
+
+def leaves_rows_out(frame: Frame, steps: Mapping[int, ChainStep]) -> bool:
+    """Whether walks of a frame's rows may leave out some that no member reads: between strides, or at the end."""
+    try:
+        program = row_program(frame, steps)
+        height = shape_of(steps[frame.members[-1]].op.results[0])[AXIS]
+        (band,) = bands_of(program, RowWalk(height, height, AXIS, keep=True))
+    except (RowError, IndexError):
+        return False
+    apart = any(one is not None and one.stride > one.span for step in program.steps.values() for one in step.reads)
+    return apart or any(band.made.get(op) != (0, one.height) for op, one in program.steps.items())
 
 
 class RowSearch:
