@@ -43,18 +43,22 @@ class PricedProblem:
 def random_problems(seed: int) -> list[PricedProblem]:
     """The problems of a random network on a random machine, for a few rooms and objectives."""
     random = Random(seed)
-    options: CompileKeywords = {**_random_machine(random), "inference": random.random() < INFERENCE}
+    machine = _random_machine(random)
+    inference = random.random() < INFERENCE
     source = text_source(random_network(random), "dsl", "<random>")
     found: list[PricedProblem] = []
     for share in random.sample((1, 2, 4, 8), ROOMS):
-        found += problems_of(source, options, share, random.choice(OBJECTIVES))
+        found += problems_of(source, machine, share, random.choice(OBJECTIVES), inference=inference)
     return found
 
 
-def problems_of(source: Source, options: CompileKeywords, share: int, objective: Objective) -> Iterator[PricedProblem]:
+def problems_of(
+    source: Source, options: CompileKeywords, share: int, objective: Objective, *, inference: bool = False
+) -> Iterator[PricedProblem]:
     """The problems of the functions of a program, with one part in `share` of SPM as the room."""
-    passes = PASSES if options.get("inference") else f"autodiff,{PASSES}"
-    module, _ = lowered_module(source, get_backend("cycle"), {**options, "pipeline": passes}, None, [])
+    passes = PASSES if inference else f"autodiff,{PASSES}"
+    keywords: CompileKeywords = {**options, "inference": inference, "pipeline": passes}
+    module, _ = lowered_module(source, get_backend("cycle"), keywords, None, [])
     machine = known_machine(module, "the fusion of layers depends on it")
     for func in [inner for inner in module.walk() if isinstance(inner, FuncOp)]:
         chain = chain_of(func.body.block, machine)
