@@ -13,6 +13,7 @@ from npuc.compiler.driver.check import run_results
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.fuse_layers import FuseLayersPass
+from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
 from npuc.dialects.npu import GroupOp
@@ -27,13 +28,16 @@ from tests.networks import integer_data, integer_networks
     objective=st.sampled_from(("time", "traffic", "energy", "edp")),
     mapper=st.sampled_from(("dp", "genetic", "learned")),
     seed=st.integers(0, 9),
+    mode=st.sampled_from((None, None, "zip", "best")),
 )
 def test_groups_keep_the_results_and_save_what_they_say(
-    module: ModuleOp, spm: float, objective: str, mapper: str, seed: int
+    module: ModuleOp, spm: float, objective: str, mapper: str, seed: int, mode: str | None
 ) -> None:
+    """Also beside contractions that run in turn, whose region reads what is around it, and fused ones."""
     hardware = load_hardware("igo-small", {"array.rows": 4, "array.cols": 4, "memory.spm_kib": spm})
     module.attributes[TARGET] = target_attr(machine_target(hardware))
-    for step in (AutodiffPass(), LowerToNpuPass(), SchedulePass(objective=objective)):
+    together = () if mode is None else (InterleavePass(mode=mode),)
+    for step in (AutodiffPass(), LowerToNpuPass(), *together, SchedulePass(objective=objective)):
         step.apply(Context(), module)
     data = integer_data(module, seed)
     results, before = run_results(module, data), CycleBackend().score(module, hardware).totals

@@ -59,7 +59,7 @@ class StepFacts:
     """What frames ask of a step again and again, so that it is looked up once."""
 
     read: frozenset[SSAValue]
-    """The memories of its operands."""
+    """The memories of its operands, and of those in its regions."""
     made: tuple[SSAValue, ...]
     """The memories of its results."""
     sums: tuple[SSAValue, ...]
@@ -79,7 +79,8 @@ def facts_of(step: ChainStep) -> StepFacts:
     sums = tuple(v for v, axis in zip(op.results, _results(step), strict=False) if axis == WHOLE)
     write = writable(op) if isinstance(op, ContractOp | VectorOp) else {}
     return StepFacts(
-        frozenset(memory_of(value) for value in op.operands),
+        # Contractions that run in turn are in a region, which reads what is around it.
+        frozenset(memory_of(value) for inner in op.walk() for value in inner.operands),
         tuple(memory_of(value) for value in op.results),
         sums,
         named and all(value in write.values() for value in sums),

@@ -3,7 +3,7 @@
 import pytest
 from xdsl.utils.exceptions import PassFailedException
 
-from npuc.compiler import Report, compile_source
+from npuc.compiler import Report, compile_file, compile_source
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import ResidencyFacts
@@ -143,3 +143,11 @@ def test_activations_run_again_instead_of_being_stored() -> None:
 def test_nothing_that_runs_again_is_said() -> None:
     report = compiled(STEP, f"{BACKWARD},fuse-layers{{recompute=true}}")
     assert any("no forward work that runs again improves the time" in line for line in report.warnings)
+
+
+def test_what_runs_in_turn_comes_behind_the_group_whose_results_it_reads() -> None:
+    """A region reads what is around it, which are no operands of its operation."""
+    passes = "autodiff,lower-to-npu,interleave{mode=zip},schedule,fuse-layers"
+    report = compile_file("samples:lenet", defines={"batch": 8}, pipeline=passes)
+    assert any("group" in row.native for row in report.ops)
+    assert any(row.schedule is not None and row.schedule.program == "zip" for row in report.ops)
