@@ -3,15 +3,19 @@ What the rows of groups say beside their costs: what a group moves at least, and
 
 The bound of a group is what enters, what leaves and weights once. Of an operand from outside, that is what its reader
 that uses most of it uses: convolutions with strides, or embeddings, do not use all. Of a sliced operand each
-micro-batch uses as much; what of a whole one is used is counted once.
+micro-batch uses as much; what of a whole one is used is counted once. A group that walks rows may leave out those that
+its results do not need.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from msgspec.structs import replace
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from npuc.backends.cycle.groups.rows import groups_of, moved_once
+from npuc.compiler.analysis.fusion.rows.least import needed_rows
+from npuc.compiler.analysis.fusion.rows.program import row_program
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import compulsory
 from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes, whole_bytes
@@ -22,6 +26,8 @@ from npuc.dialects.npu import ContractOp, GroupOp, MoveOp, VectorOp
 from npuc.dialects.npu.groups.batches import WHOLE
 from npuc.dialects.npu.resident import memory_of
 from npuc.dialects.npu.widths import elements_of
+
+_Operand: TypeAlias = tuple[Operation, int]
 
 
 def with_bounds(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine) -> list[OpRow]:
@@ -47,11 +53,14 @@ def with_bounds(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machin
 def least_bytes(group: GroupOp, machine: Machine) -> int:
     """The bytes that a group moves at least, whatever its micro-batches and schedules are."""
     block, runs = group.body.block, group.batches.full
+    needed = dict(needed_rows(row_program(group))) if group.row_walk is not None else dict[_Operand, tuple[int, int]]()
     read: dict[SSAValue, int] = {}
     for op in block.ops:
-        for value, size in _used(op, machine):
-            arg = memory_of(value)
+        for number, used in _used(op, machine):
+            arg = memory_of(op.operands[number])
             if isinstance(arg, BlockArgument) and arg.block is block:
+                rows, of = needed.get((op, number), (1, 1))
+                size = used * rows // of
                 all_runs = size if group.slices[arg.index] == WHOLE else runs * size
                 whole = memory_of(group.operands[arg.index])
                 read[whole] = max(read.get(whole, 0), all_runs)
@@ -62,16 +71,16 @@ def least_bytes(group: GroupOp, machine: Machine) -> int:
     return sum(read.values()) + sum(written.values())
 
 
-def _used(op: Operation, machine: Machine) -> Iterator[tuple[SSAValue, int]]:
-    """The operands of an operation, with the bytes of each that it uses."""
+def _used(op: Operation, machine: Machine) -> Iterator[tuple[int, int]]:
+    """The numbers of an operation's operands, with the bytes of each that it uses."""
     if isinstance(op, ContractOp):
         widths, elements = contract_widths(op, machine).by_name(op.nest), compulsory(op.nest)
         starts = [start for start in op.nest.starts if start is not None]
-        for tensor, value in zip((*op.nest.ins, *starts), op.operands, strict=True):
-            yield value, whole_bytes(widths[tensor.name] * elements[tensor.name])
+        for number, tensor in enumerate((*op.nest.ins, *starts)):
+            yield number, whole_bytes(widths[tensor.name] * elements[tensor.name])
     elif isinstance(op, VectorOp | MoveOp):
         moving = streamed(op, machine)
-        for number, value in enumerate(op.operands):
+        for number in range(len(op.operands)):
             name = f"in{number}"
             if name in moving.reads:
-                yield value, moving.reads[name] - moving.reread.get(name, 0)
+                yield number, moving.reads[name] - moving.reread.get(name, 0)

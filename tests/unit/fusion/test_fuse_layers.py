@@ -9,24 +9,7 @@ from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import ResidencyFacts
 from npuc.compiler.report.sparse import GroupFacts
 from npuc.compiler.transforms.fuse_layers import FuseLayersPass
-
-NETWORK = """network chain(batch=8) {
-  input x: f32[batch, 3, 8, 8]
-  a = relu(conv2d(x, 8, kernel=3, padding=1))
-  b = relu(conv2d(a, 8, kernel=3, padding=1))
-  output y = conv2d(b, 8, kernel=3, padding=1)
-}
-"""
-STEP = """network step(batch=8) {
-  input x: f32[batch, 64]
-  labels y: i32[batch]
-  h = relu(linear(x, 64))
-  g = relu(linear(h, 64))
-  loss cross_entropy(linear(g, 8), y)
-  optimizer sgd(lr=0.1)
-}
-"""
-HARDWARE = {"array.rows": 8, "array.cols": 8, "memory.spm_kib": 12}
+from tests.fused_networks import CHAIN, HARDWARE, STEP
 
 
 def compiled(source: str, passes: str, **changes: object) -> Report:
@@ -53,7 +36,7 @@ BACKWARD = "autodiff,lower-to-npu,schedule"
 
 @pytest.mark.parametrize("mapper", ["dp", "genetic", "learned"])
 def test_a_chain_of_convolutions_runs_by_micro_batches(mapper: str) -> None:
-    plain, fused = compiled(NETWORK, FORWARD), compiled(NETWORK, f"{FORWARD},fuse-layers{{mapper={mapper}}}")
+    plain, fused = compiled(CHAIN, FORWARD), compiled(CHAIN, f"{FORWARD},fuse-layers{{mapper={mapper}}}")
     rows = in_groups(fused)
     facts = [one for row in rows if (one := GroupFacts.found_in(row)) is not None]
     assert any(one.micro_batches > 1 for one in facts)
@@ -66,7 +49,7 @@ def test_a_chain_of_convolutions_runs_by_micro_batches(mapper: str) -> None:
 
 
 def test_traffic_is_what_crosses_the_borders_of_groups() -> None:
-    fused = compiled(NETWORK, f"{FORWARD},fuse-layers{{objective=traffic}}")
+    fused = compiled(CHAIN, f"{FORWARD},fuse-layers{{objective=traffic}}")
     for row in in_groups(fused):
         residency = ResidencyFacts.found_in(row)
         for name in (residency and residency.resident_in) or []:
@@ -78,7 +61,7 @@ def test_traffic_is_what_crosses_the_borders_of_groups() -> None:
 
 
 def test_a_budget_that_no_group_fits() -> None:
-    report = compiled(NETWORK, f"{FORWARD},fuse-layers{{budget-kib=1 only=a}}")
+    report = compiled(CHAIN, f"{FORWARD},fuse-layers{{budget-kib=1 only=a}}")
     assert not in_groups(report)
     assert any("no group of layers improves the time within its room" in line for line in report.warnings)
 
@@ -104,11 +87,11 @@ def test_backward_groups_hold_sums_and_weights() -> None:
 )
 def test_what_is_refused(passes: str, changes: dict[str, object], message: str) -> None:
     with pytest.raises((NpucError, PassFailedException), match=message):
-        compiled(NETWORK, passes, **changes)
+        compiled(CHAIN, passes, **changes)
 
 
 def test_before_schedule_it_says_so() -> None:
-    report = compiled(NETWORK, "lower-to-npu,fuse-layers,schedule")
+    report = compiled(CHAIN, "lower-to-npu,fuse-layers,schedule")
     assert any("none has a schedule yet" in line for line in report.warnings)
 
 

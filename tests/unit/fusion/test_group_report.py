@@ -13,29 +13,20 @@ from npuc.compiler import Report, compile_source
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.report.groups import LayerGroup, OnceFacts, layer_groups
 from npuc.compiler.report.text.groups import SHOWN, print_groups
+from tests.fused_networks import CHAIN, HARDWARE, STEP
 
-CHAIN = """network chain(batch=8) {
-  input x: f32[batch, 3, 8, 8]
-  a = relu(conv2d(x, 8, kernel=3, padding=1))
-  b = relu(conv2d(a, 8, kernel=3, padding=1))
-  output y = conv2d(b, 8, kernel=3, padding=1)
-}
-"""
 STRIDED = """network strided(batch=8) {
   input x: f32[batch, 8, 16, 16]
   output y = relu(conv2d(x, 8, kernel=1, stride=4))
 }
 """
-STEP = """network step(batch=8) {
-  input x: f32[batch, 64]
-  labels y: i32[batch]
-  h = relu(linear(x, 64))
-  g = relu(linear(h, 64))
-  loss cross_entropy(linear(g, 8), y)
-  optimizer sgd(lr=0.1)
+APART = """network apart(batch=1) {
+  input x: f32[batch, 4, HEIGHT, 16]
+  a = relu(conv2d(x, 4, kernel=KERNEL, padding=PADDING))
+  b = conv2d(a, 4, kernel=1, stride=STRIDE)
+  output y = max_pool(relu(b), kernel=2, stride=2)
 }
 """
-HARDWARE = {"array.rows": 8, "array.cols": 8, "memory.spm_kib": 12}
 BYTES = 2
 
 
@@ -91,6 +82,33 @@ def test_held_operands_are_loaded_once() -> None:
 def test_groups_are_the_same_in_a_report_that_was_read_back() -> None:
     report = compiled(STEP)
     assert layer_groups(msgspec.json.decode(report.to_json(), type=Report)) == layer_groups(report)
+
+
+def walking(height: int, kernel: int, stride: int, spm_kib: float) -> list[LayerGroup]:
+    """The groups of a network on so little SPM that they walk rows, of which strides and pooling leave some out."""
+    text = APART.replace("HEIGHT", str(height)).replace("KERNEL", str(kernel)).replace("PADDING", str(kernel // 2))
+    machine = {"array.rows": 4, "array.cols": 4, "memory.spm_kib": spm_kib}
+    passes = "lower-to-npu,schedule{objective=traffic},fuse-layers{objective=traffic}"
+    source = text.replace("STRIDE", str(stride))
+    report = compile_source(source, hardware="igo-small", overrides=machine, inference=True, pipeline=passes)
+    found = layer_groups(report)
+    assert any(group.rows[0].native.get("bands") for group in found)
+    return found
+
+
+def test_rows_that_nothing_needs_are_not_in_the_bound() -> None:
+    (group,) = walking(17, 1, 3, 1)
+    rows = 6  # of 17: 0, 3, … 15
+    assert group.bound_bytes == BYTES * (4 * rows * 16 + 2 * (4 * 4 + 4) + 4 * rows * 6)
+
+
+@pytest.mark.parametrize(("height", "kernel", "stride", "spm_kib"), [(17, 3, 2, 1), (17, 1, 4, 3), (19, 1, 2, 2)])
+def test_groups_that_leave_rows_out_move_no_less_than_their_bound(
+    height: int, kernel: int, stride: int, spm_kib: float
+) -> None:
+    for group in walking(height, kernel, stride, spm_kib):
+        moved = sum((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) for row in group.rows)
+        assert group.bound_bytes <= moved
 
 
 def test_a_report_without_groups_has_no_table() -> None:
