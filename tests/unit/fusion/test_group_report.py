@@ -108,6 +108,7 @@ def test_groups_that_leave_rows_out_move_no_less_than_their_bound(
 ) -> None:
     for group in walking(height, kernel, stride, spm_kib):
         moved = sum((row.dram_read_bytes or 0) + (row.dram_write_bytes or 0) for row in group.rows)
+        assert group.bound_bytes is not None
         assert group.bound_bytes <= moved
 
 
