@@ -106,7 +106,11 @@ class Pool(Generic[Request, Answer]):
 
     def answers(self, requests: Sequence[Request]) -> list[Answer]:
         """The answers to requests, in order; each process gets the next one when it has answered. Raises as they do."""
-        left, found = list(enumerate(requests))[::-1], dict[int, Answer]()
+        return list(self.each(requests))
+
+    def each(self, requests: Sequence[Request]) -> Iterator[Answer]:
+        """The same, each as soon as it and all before it are known. The caller takes them all, or leaves the pool."""
+        left, found, given = list(enumerate(requests))[::-1], dict[int, Answer](), 0
         busy: dict[Connection, tuple[Worker[Request, Answer], int]] = {}
         for worker in self._workers[: len(left)]:
             self._next(worker, left, busy)
@@ -117,7 +121,9 @@ class Pool(Generic[Request, Answer]):
                 found[number] = worker.answer()
                 if left:
                     self._next(worker, left, busy)
-        return [found[number] for number in range(len(requests))]
+            while given in found:
+                yield found.pop(given)
+                given += 1
 
     @staticmethod
     def _next(

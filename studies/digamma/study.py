@@ -24,8 +24,8 @@ from npuc.compiler.explore.design.goal import Goal
 from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.search import FoundDesign
 from npuc.compiler.explore.design.task import DesignTask, task_of
-from npuc.compiler.explore.mapping.mappers.random import generator
 from npuc.compiler.explore.mapping.record import RecordFile, RecordKind, append_costs
+from npuc.compiler.explore.seeds import generator
 from npuc.compiler.explore.workers import answers
 from npuc.frontends.source import Source, open_source
 from npuc.hardware import Hardware, load_hardware, machine_constraints

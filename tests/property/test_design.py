@@ -15,14 +15,16 @@ from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.compiler.explore.design.archive import Elites
 from npuc.compiler.explore.design.budget import AreaModel, Budget
 from npuc.compiler.explore.design.clusters import least_times, neighbours
-from npuc.compiler.explore.design.combine import Machines, designs, pareto, totals
+from npuc.compiler.explore.design.combine import Machines, designs, totals
 from npuc.compiler.explore.design.costs import Needs, Work, needs_of
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.mapping.best import exact_costs
 from npuc.compiler.explore.mapping.candidates import Candidates
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.pareto.front import pareto
+from npuc.compiler.explore.seeds import generator
 from npuc.dialects.mapping import Problem
 
 ARRAYS = st.builds(

@@ -24,7 +24,8 @@ from npuc.compiler.explore.design.machine_file import designed
 from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.task import DesignTask, task_of
 from npuc.compiler.explore.flexibility.machine import flexible_machine
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
+from npuc.compiler.explore.seeds import generator
 from npuc.dialects.mapping import shared_mapping
 from npuc.dialects.npu import ContractOp
 from npuc.frontends.source import text_source

@@ -13,9 +13,10 @@ from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.estimate import energy_estimate
 from npuc.compiler.explore.mapping.genomes import Expression
 from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
 from npuc.compiler.explore.mapping.received import ElementBuffers
 from npuc.compiler.explore.mapping.space import MapSpace, fanouts_of
+from npuc.compiler.explore.seeds import generator
 from npuc.dialects.mapping import Problem
 from tests.property.test_mapping_exact import draw_work
 

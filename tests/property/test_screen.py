@@ -11,9 +11,10 @@ from npuc.compiler.explore.mapping.best import Limits, Objective, exact_costs
 from npuc.compiler.explore.mapping.bounds import CostBound
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
 from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.seeds import generator
 from tests.property.test_mapping_exact import draw_work
 
 COUNT = 64

@@ -188,15 +188,3 @@ def _sizes(needs: Sequence[Floats]) -> Floats:
     if len(known) > MOST_SIZES:
         known = known[np.unique(np.linspace(0, len(known) - 1, MOST_SIZES).astype(int))]
     return known
-
-
-def pareto(points: Floats) -> Ints:
-    """The rows of points [row, measure], each to be small, that no other row dominates; of equal rows the first."""
-    order = np.lexsort(points.T[::-1])
-    kept: list[int] = []
-    front = np.zeros((0, points.shape[1]))
-    for row in map(int, order):
-        if not len(front) or not (front <= points[row]).all(axis=1).any():
-            kept.append(row)
-            front = np.concatenate([front, points[row][None]])
-    return np.array(sorted(kept), np.int64)

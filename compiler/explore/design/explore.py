@@ -20,14 +20,15 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.explore.design.budget import Budget
 from npuc.compiler.explore.design.classes import DEFAULT_CLASS, class_space, class_spreads, is_free, of_any_shape
 from npuc.compiler.explore.design.clusters import ClusterTimes
-from npuc.compiler.explore.design.combine import Design, designs, pareto
+from npuc.compiler.explore.design.combine import Design, designs
 from npuc.compiler.explore.design.energy import AccessEnergy
 from npuc.compiler.explore.design.evaluation import Evaluation, evaluating, recorded
 from npuc.compiler.explore.design.goal import Goal, GoalName
 from npuc.compiler.explore.design.population import Population
 from npuc.compiler.explore.design.search import DesignSearch, FoundDesign, Shared, mappings_of
 from npuc.compiler.explore.design.task import DesignTask
-from npuc.compiler.explore.mapping.mappers.random import generator
+from npuc.compiler.explore.pareto.front import pareto
+from npuc.compiler.explore.seeds import generator
 
 HALVES = 5
 """The halves of the area under which machines are searched where the area is a goal."""

@@ -87,9 +87,11 @@ def read_vary(items: Sequence[str]) -> dict[str, str]:
     return result
 
 
-def make_grid(source: Source, vary: Vary, options: CompileKeywords, backends: Sequence[str]) -> Grid:
+def make_grid(
+    source: Source, vary: Vary, options: CompileKeywords, backends: Sequence[str], most: int = MOST_POINTS
+) -> Grid:
     """
-    The points that `vary` means for a source, given the other options.
+    The points that `vary` means for a source, given the other options; `most` is how many there may be.
 
     Raises `UsageError` for an unknown key (with the nearest known), a key that is set besides, values that the key
     does not take, and too many points; `SourceError` for a network that does not parse.
@@ -105,8 +107,8 @@ def make_grid(source: Source, vary: Vary, options: CompileKeywords, backends: Se
         if same is not None:
             raise UsageError(f"--vary {key}: the key is varied twice, also as {same.key}")
         axes.append(_axis(key, place, target, given))
-    if (count := prod(len(axis.values) for axis in axes)) > MOST_POINTS:
-        raise too_many(count)
+    if (count := prod(len(axis.values) for axis in axes)) > most:
+        raise too_many(count, most)
     for axis in axes:
         check_unset(axis, axes, options, backends)
         if axis.pipelines:

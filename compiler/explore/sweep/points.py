@@ -4,15 +4,15 @@ Scores the points of a sweep: each program is read once for each set of network 
     points = Points(source, grid, "cycle", options)
     for point in points.score(range(grid.count)): ...
 
-A program is read once for all machines. A backend of level `train` gets it lowered once and a run of machines at a
-time; one of level `npu` gets schedules for each machine.
+A backend of level `train` gets a lowered program and a run of machines, one of level `npu` schedules for each machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
 from npuc.backends.base import Backend
@@ -97,6 +97,11 @@ class Points:
         """The points of those numbers, as `score` has them."""
         return list(self.score(indices))
 
+    def score_some(self, indices: Sequence[int]) -> Iterator[SweepPoint]:
+        """The points of any numbers, in their order; neighbours that differ in the machine alone as in `score`."""
+        for _, together in groupby(indices, lambda index: index // self.grid.run):
+            yield from self._score_run([*together])
+
     def models_of(self, index: int) -> Models:
         """The models of the backends of all points, for the pipeline of one."""
         chosen = {**self.options, **self._chosen(index)}
@@ -145,12 +150,10 @@ class Points:
         options: CompileKeywords = {**self.options, **own, "overrides": overrides, "defines": defines}
         return Options(**fields_of(shared(options, strategies="parallel" in chosen)))
 
-    def _score_run(self, indices: range) -> Iterator[SweepPoint]:
+    def _score_run(self, indices: Sequence[int]) -> Iterator[SweepPoint]:
         """Points that differ in the machine alone."""
-        if self.backend_of(indices.start).level == "train":
-            yield from self._score_together(indices)
-        else:
-            yield from map(self._score_once, indices)
+        together = self.backend_of(indices[0]).level == "train"
+        yield from self._score_together(indices) if together else map(self._score_once, indices)
 
     def _score_once(self, index: int) -> SweepPoint:
         """A point; those of one device differ in no option of several devices, so that one is scored for all."""
@@ -195,23 +198,23 @@ class Points:
             self._together = {key: (Together(program.module, sessions), said)}
         return self._together[key]
 
-    def _score_together(self, indices: range) -> Iterator[SweepPoint]:
+    def _score_together(self, indices: Sequence[int]) -> Iterator[SweepPoint]:
         """A run of points on a program that is lowered once."""
         self._collect()
-        model, messages = self.backend_of(indices.start), Said()
+        model, messages = self.backend_of(indices[0]), Said()
         try:
             format = self.source.format
             machines = [machine_for(model, self.options_of(index), format) for index in indices]
         except NpucError as error:
             yield from (self._failed(index, error, messages) for index in indices)
             return
-        if self._is_lowered_for_machines(indices.start, machines):
+        if self._is_lowered_for_machines(indices[0], machines):
             yield from map(self._score_once, indices)
             return
         try:
             with without_cycle_collection():
-                options = self.options_of(indices.start)
-                program = self._program(machines[0], options, indices.start)
+                options = self.options_of(indices[0])
+                program = self._program(machines[0], options, indices[0])
                 session = self._session(options, model, machines[0], program, messages)
                 module = program.module.clone()
                 lowered = lower_program(module, session)

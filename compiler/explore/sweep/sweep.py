@@ -23,6 +23,7 @@ from npuc.compiler.explore.sweep.compare import Comparison, compare
 from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.points import Points
+from npuc.compiler.explore.sweep.values import MOST_POINTS
 from npuc.frontends.source import Source
 from npuc.hardware import load_hardware
 
@@ -38,8 +39,8 @@ class Sweep:
     """
     The points that `vary` spans over a source.
 
-    Everything that needs no scored point is checked here: raises `UsageError`, and `SourceError` for a network that
-    does not parse.
+    There are at most so many points (`most`). Everything that needs no scored point is checked here: raises
+    `UsageError`, and `SourceError` for a network that does not parse.
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class Sweep:
         vary: Vary,
         backend: str | Sequence[str] | None,
         options: CompileKeywords,
+        *,
+        most: int = MOST_POINTS,
     ):
         argument("vary", vary, Vary)
         argument("backend", backend, Sequence[str] | str | None)
@@ -67,7 +70,7 @@ class Sweep:
             get_backend(name)
         self.source = source
         self.options: CompileKeywords = options.copy()
-        self.grid: Grid = make_grid(source, vary, options, backends)
+        self.grid: Grid = make_grid(source, vary, options, backends, most)
         if self.options.get("objective") is None:
             self.options["objective"] = "time"
         self.backend = backends[0] if backends else backend_for(source)
@@ -110,6 +113,11 @@ class Sweep:
         parts += [] if fixed is None else [f"precision {fixed}"]
         parts += [f"{self.grid.devices:,} devices"] if self.grid.devices > 1 else []
         return ", ".join([" ".join([self.source.shown, *parts[:1]]), *parts[1:]])
+
+    @property
+    def scorer(self) -> Points:
+        """What scores any of the points, in this process or, copied, in others."""
+        return self._points
 
     def compare(self, points: Sequence[SweepPoint]) -> Comparison:
         """All points, compared by the objective; by time where that is varied."""

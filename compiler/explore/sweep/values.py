@@ -36,10 +36,10 @@ def read_values(key: str, text: str, *, words: bool = False) -> list[int | float
     return result
 
 
-def too_many(count: int) -> UsageError:
+def too_many(count: int, most: int = MOST_POINTS) -> UsageError:
     """The error of a sweep that has too many points."""
     return UsageError(
-        f"the sweep has {count:,} points, the most is {MOST_POINTS:,}", hint="fewer values, or larger steps of ranges"
+        f"the sweep has {count:,} points, the most is {most:,}", hint="fewer values, or larger steps of ranges"
     )
 
 

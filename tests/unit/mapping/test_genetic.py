@@ -15,8 +15,9 @@ from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes, mapping_hashes
 from npuc.compiler.explore.mapping.mappers.exhaustive import ExhaustiveMapper, count_mappings
 from npuc.compiler.explore.mapping.mappers.genetic import GeneticMapper, Operators
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, RandomMapper, content_of, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, RandomMapper, content_of
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.seeds import generator
 from npuc.dialects.mapping import Problem
 from tests.unit.mapping.test_search import ARRAY, SPACES, canonical, plain_mappings, space
 

@@ -8,9 +8,10 @@ from hypothesis.extra.numpy import arrays
 
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of
 from npuc.compiler.explore.mapping.genomes import Expression, mapping_hashes
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of
 from npuc.compiler.explore.mapping.space import MapSpace
 from npuc.compiler.explore.mapping.vectors import VectorCode, reflected
+from npuc.compiler.explore.seeds import generator
 from npuc.dialects.mapping import Problem
 from tests.unit.mapping.test_genetic import LAYER, assert_legal
 from tests.unit.mapping.test_search import space

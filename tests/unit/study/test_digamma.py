@@ -23,8 +23,9 @@ from npuc.compiler.explore.design.explore import Searched
 from npuc.compiler.explore.design.scored import designed_machines
 from npuc.compiler.explore.design.task import DesignTask, task_of
 from npuc.compiler.explore.mapping.capacity import BufferCapacity, Drawn, cut_to_fit, cut_to_sizes
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.seeds import generator
 from npuc.frontends.source import open_source
 from npuc.hardware import Hardware
 from npuc.studies.base import Asked

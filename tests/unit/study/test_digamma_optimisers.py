@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats
-from npuc.compiler.explore.mapping.mappers.random import generator
+from npuc.compiler.explore.seeds import generator
 from npuc.studies.digamma.optimisers import OPTIMISERS, OnePlusOne
 
 SIZE, CENTRE = 6, 0.3

@@ -21,8 +21,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.mapping.candidates import Candidates, Portions, are_working
 from npuc.compiler.explore.mapping.genomes import Expression, Hashes, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest, Refusal
-from npuc.compiler.explore.mapping.mappers.random import content_of, generator
+from npuc.compiler.explore.mapping.mappers.random import content_of
 from npuc.compiler.explore.mapping.vectors import VectorCode
+from npuc.compiler.explore.seeds import generator
 
 POPULATION, LARGEST = 64, 512
 """The vectors of a generation at first, and the most to which they are doubled."""

@@ -24,9 +24,10 @@ from npuc.compiler.explore.mapping.candidates import Candidates, are_working
 from npuc.compiler.explore.mapping.capacity import BufferCapacity
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes, Hashes, hashes_of, mapping_hashes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
-from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of, generator
+from npuc.compiler.explore.mapping.mappers.random import RandomGenomes, content_of
 from npuc.compiler.explore.mapping.screen import Screen
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.seeds import generator
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,8 @@ not fit into the buffers are cut smaller.
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
-from numpy.random import PCG64, Generator, SeedSequence
+from numpy.random import Generator
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.explore.mapping.candidates import Candidates, working
@@ -20,15 +18,10 @@ from npuc.compiler.explore.mapping.constrained.legal import divisors
 from npuc.compiler.explore.mapping.genomes import Expression, Genomes
 from npuc.compiler.explore.mapping.mapper import Algorithm, MapRequest
 from npuc.compiler.explore.mapping.space import MapSpace
+from npuc.compiler.explore.seeds import generator
 
 BLOCK = 2048
 """The number of candidates drawn at once, whatever the number requested."""
-
-
-def generator(seed: int, *content: object) -> Generator:
-    """Random numbers that depend only on a seed and the text of their purpose."""
-    digest = hashlib.sha256("\n".join(map(repr, content)).encode()).digest()
-    return Generator(PCG64(SeedSequence([seed, int.from_bytes(digest[:16], "big")])))
 
 
 def content_of(space: MapSpace) -> tuple[object, ...]:
