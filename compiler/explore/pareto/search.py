@@ -35,7 +35,7 @@ Price = Callable[[Sequence[int]], Iterable[Priced]]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FrontOutcome:
     """
     What a search found: the numbers of the front, in the order of their goals, and all priced points, in the order in
     which they were priced.
@@ -74,7 +74,7 @@ class FrontSearch:
     priced: dict[int, Priced] = field(default_factory=dict[int, Priced])
     front: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
-    def run(self) -> Outcome:
+    def run(self) -> FrontOutcome:
         """Search until the budget is spent or nothing is open, or until it is interrupted."""
         self._random = generator(self.seed, "optimize", self.space.sizes)
         self._open = OpenPoints(self.space, self.goals, self.floors)
@@ -90,7 +90,7 @@ class FrontSearch:
         except KeyboardInterrupt as raised:
             interrupt = raised
         order = np.lexsort((self.front, *self._values.T[::-1]))
-        return Outcome(
+        return FrontOutcome(
             tuple(self.front[order].tolist()),
             self.priced,
             self._open.excluded,
