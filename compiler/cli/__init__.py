@@ -14,35 +14,13 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from typing import Annotated, cast
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from npuc.compiler.cli import (
-    check,
-    compile,
-    design,
-    explain,
-    flexibility,
-    fmt,
-    import_,
-    lint,
-    listing,
-    machine,
-    map,
-    network,
-    new,
-    opt,
-    plot,
-    reuse,
-    run,
-    study,
-    sweep,
-    training,
-)
-from npuc.compiler.cli.complete.line import candidates
 from npuc.compiler.cli.complete.shells import Typed, answer, typed_in
 from npuc.compiler.cli.shared import flush, forget_asides, prepare_streams, report_error
 from npuc.compiler.cli.verbs.absent import absence
@@ -50,38 +28,29 @@ from npuc.compiler.cli.verbs.command import VerbCommand, Verbs, verbs_with
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 
-app = typer.Typer(
-    name="npuc",
-    cls=Verbs,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for verb in (
-    compile,
-    explain,
-    run,
-    check,
-    import_,
-    fmt,
-    lint,
-    opt,
-    reuse,
-    sweep,
-    map,
-    flexibility,
-    design,
-    network,
-    training,
-    study,
-    plot,
-    machine,
-    listing,
-    new,
-):
-    verb.register(app)
-for registered in app.registered_commands:
-    registered.cls = VerbCommand
+VERBS = {
+    "compile": "compile",
+    "explain": "explain",
+    "run": "run",
+    "check": "check",
+    "import": "import_",
+    "fmt": "fmt",
+    "lint": "lint",
+    "opt": "opt",
+    "reuse": "reuse",
+    "sweep": "sweep",
+    "map": "map",
+    "flexibility": "flexibility",
+    "design": "design",
+    "network": "network",
+    "training": "training",
+    "study": "study",
+    "plot": "plot",
+    "machine": "machine",
+    "list": "listing",
+    "new": "new",
+}
+"""Each verb, in the order of the help, with the module of this package that registers it."""
 
 # What typer raises for a wrong command line. It has no public name of its own: BadParameter is one kind of it.
 WrongCommandLine = cast("type[Exception]", typer.BadParameter.__mro__[1])
@@ -95,8 +64,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit(0)
 
 
-@app.callback()
-def npuc(
+def _npuc(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
@@ -118,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def complete(typed: Typed) -> int:
     """Print what may stand for the word that is being typed, as its shell reads it; returns the exit status."""
-    text, status = answer(typed, candidates(typed.words, typed.word, _parser()), os.environ)
+    from npuc.compiler.cli.complete.line import candidates
+
+    text, status = answer(typed, candidates(typed.words, typed.word, _parser(_verb_in(typed.words))), os.environ)
     with suppress(OSError):
         print(text, end="\n" if text else "", flush=True)
     return status
@@ -129,7 +99,7 @@ def run_command(arguments: list[str]) -> int:
     prepare_streams()
     forget_asides()
     try:
-        status = _parser().main(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
+        status = _parser(_verb_in(arguments)).main(arguments or ["--help"], prog_name="npuc", standalone_mode=False)
     except WrongCommandLine as e:
         return report_error(_usage_error(e))
     except UsageError as e:
@@ -144,10 +114,32 @@ def run_command(arguments: list[str]) -> int:
     return flush(status if isinstance(status, int) else 0)
 
 
+def _verb_in(arguments: Sequence[str]) -> str | None:
+    """The verb of a command line, which begins with it; None where all verbs are wanted."""
+    return arguments[0] if arguments and arguments[0] in VERBS else None
+
+
+def app(verb: str | None = None) -> typer.Typer:
+    """The command line with all verbs, or with one alone: the others are not imported."""
+    made = typer.Typer(
+        name="npuc",
+        cls=Verbs,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    made.callback()(_npuc)
+    for name in VERBS if verb is None else (verb,):
+        import_module(f"{__name__}.{VERBS[name]}").register(made)
+    for registered in made.registered_commands:
+        registered.cls = VerbCommand
+    return made
+
+
 @cache
-def _parser() -> TyperGroup:
-    """The command line, which typer makes of the signatures of all verbs; a process that runs several makes it once."""
-    return cast("TyperGroup", get_command(app))
+def _parser(verb: str | None) -> TyperGroup:
+    """The command line, which typer makes of the signatures of verbs; a process of several commands makes it once."""
+    return cast("TyperGroup", get_command(app(verb)))
 
 
 def _usage_error(error: Exception) -> UsageError:
@@ -157,7 +149,7 @@ def _usage_error(error: Exception) -> UsageError:
     text = str(cast("object", getattr(error, "format_message", error.__str__)()))
     option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
     if isinstance(option, str) and text.startswith("No such option"):
-        others = verbs_with(option, {**_parser().commands, "opt": opt_command()})
+        others = verbs_with(option, {**_parser(None).commands, "opt": opt_command()})
         reason = absence(str(getattr(context, "info_name", "")), option)
         if others:
             listed = ", ".join(others[:-1]) + (" and " if others[1:] else "") + others[-1]

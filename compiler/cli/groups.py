@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
 from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
 from typer.models import OptionInfo, ParameterInfo
@@ -53,7 +54,7 @@ class Group:
     @classmethod
     def names(cls) -> dict[str, list[str]]:
         """The options of the group, each with how it is spelt on the command line."""
-        hints = get_type_hints(cls, include_extras=True)
+        hints = _hints_of(cls)
         found: dict[str, list[str]] = {}
         for option in fields(cls):
             _, info = get_args(hints[option.name])
@@ -117,6 +118,12 @@ def expanded(verb: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+@cache
+def _hints_of(group: type[Group]) -> Mapping[str, Any]:
+    """What the options of a group are annotated with: many verbs take a group, and its annotations are text."""
+    return get_type_hints(group, include_extras=True)
+
+
 def _group_of(annotation: Any) -> tuple[type[Group] | None, Takes]:
     """The group that a parameter is, and how it is taken; None for an option or argument of its own."""
     kind, takes = annotation, Takes()
@@ -128,7 +135,7 @@ def _group_of(annotation: Any) -> tuple[type[Group] | None, Takes]:
 
 def _parameters(group: type[Group], takes: Takes) -> list[inspect.Parameter]:
     """The options of a group that a verb takes, in their order."""
-    hints, found = get_type_hints(group, include_extras=True), list[inspect.Parameter]()
+    hints, found = _hints_of(group), list[inspect.Parameter]()
     names = [option.name for option in fields(group)]
     for name in (*takes.without, *takes.help, *takes.metavar, *takes.default):
         assert name in names, f"{group.__name__} has no option {name}"

@@ -117,7 +117,7 @@ def test_every_word_of_a_report_is_there(command: str) -> None:
 
 
 def test_what_is_named_is_there() -> None:
-    passes, known = own_passes(), options(app)
+    passes, known = own_passes(), options(app())
     keys = [
         span for span in SPANS if re.fullmatch(r"[a-z]+\.[a-z_]+", span) and span.split(".")[0] not in ("npu", "dist")
     ]

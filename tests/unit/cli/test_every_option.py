@@ -24,7 +24,7 @@ Observed = tuple[int, str, str, dict[str, bytes]]
 Observe = Callable[[str], Observed]
 OPTIONS = [
     f"{verb} {max(option.opts, key=len)}"
-    for verb, command in cast("TyperGroup", get_command(app)).commands.items()
+    for verb, command in cast("TyperGroup", get_command(app())).commands.items()
     for option in command.params
     if option.param_type_name == "option"
 ] + [f"opt {max(group.names()[name], key=len)}" for group, names in TAKEN.items() for name in names]

@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from npuc.compiler.cli import VERBS as MODULES
 from npuc.compiler.cli import app
 from npuc.compiler.cli.examples import EXAMPLES
 from npuc.compiler.cli.options import Devices, Machine, Optimisation, Output, Program
 from tests.unit.cli.conftest import MLP, Npuc
 
 SLOW = ("samples:res", "samples:bert", "samples:gpt2", "igo", "hypar")
-VERBS = sorted(str(info.name) for info in app.registered_commands)
+VERBS = sorted(MODULES)
+
+
+def test_each_verb_is_registered_by_the_module_of_its_name() -> None:
+    """One alone is what the command line of that verb needs, and all come in the order of the table."""
+    assert [str(info.name) for info in app().registered_commands] == [*MODULES]
+    for verb in MODULES:
+        assert [str(info.name) for info in app(verb).registered_commands] == [verb]
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -18,7 +18,7 @@ from tests.docs.verbs import with_verbs
 from tests.unit.cli.conftest import Npuc
 
 GROUPS: tuple[type[Group], ...] = (Program, Machine, Optimisation, Devices, Output)
-COMMANDS = cast("TyperGroup", get_command(app)).commands
+COMMANDS = cast("TyperGroup", get_command(app())).commands
 TYPER_VERBS = [verb for verb in ABSENT if verb != "opt"]
 FIELDS = [option.name for group in GROUPS for option in fields(group) if option.name != "source"]
 Said = Mapping[str, Mapping[str, str]]
