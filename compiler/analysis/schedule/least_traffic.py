@@ -17,18 +17,16 @@ The candidates of `candidates.py` tile no dimension twice: with 7 words of SPM a
 there, and 80 here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import permutations
-from math import ceil, gcd, inf, lcm, prod
-
-import numpy as np
+from math import ceil, gcd, inf, lcm
 
 from npuc.compiler.analysis.nest.blocks import is_plain
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
 from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor, NestedTilings
-from npuc.compiler.analysis.schedule.space import SMALL, DimGroup, Grid
+from npuc.compiler.analysis.schedule.space import SMALL, DimGroup
+from npuc.compiler.analysis.schedule.tiling_choices import OrderedCuts, TilingChoices
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 RATIO = 1.25
@@ -42,43 +40,55 @@ def least_traffic(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, 
     None if there is none. Also None for nests other than one product, or two that share an operand, with plain axes and
     sums that start from zero.
     """
-    found = least_tilings(nest, spm_bytes, widths, limit, edge)
-    return None if found is None else found.coarsened(nest, spm_bytes, widths)[0]
+    search = tilings_search(nest, widths, edge)
+    found = None if search is None else search.least(spm_bytes, limit)
+    return None if found is None else found.coarsened(nest, spm_bytes)[0]
 
 
-@lru_cache(maxsize=4096)
-def least_tilings(nest: Nest, spm_bytes: int, widths: Bits, limit: float = inf, edge: int = 1) -> NestedTilings | None:
-    """The tilings of `least_traffic`."""
+@lru_cache(maxsize=512)
+def tilings_search(nest: Nest, widths: Bits, edge: int) -> "TilingsSearch | None":
+    """The search of the nested tilings of a nest, in tiles no smaller than `edge`; None where `least_traffic` is."""
     # Counted in such parts of a bit that all widths are integers.
     scale = lcm(*(width.denominator for width in (*widths.stored, *widths.sums, *widths.room)))
-    problem, byte = _problem(nest, widths, scale), BYTE * scale
+    problem = _problem(nest, widths, scale)
     if problem is None:
         return None
     groups, tensors = problem
-    # Blocks take whole bytes.
-    rounding = sum(byte - gcd(byte, t.width) for t in tensors)
-    budget = byte * spm_bytes - rounding
-    finest = tuple(_finest(group, edge) for group in groups)
-    once = sum(t.once for t in tensors)
-    best: tuple[_Cuts, tuple[MovedTensor, ...]] | None = None
-    for order in _orders(tensors):
-        found = _best_cuts(order, groups, finest, budget, best[0].weight if best else limit * scale + once)
-        if found is not None:
-            best = found, order
-    if best is None:
-        return None
-    cuts, order = best
-    needs = -(-(cuts.room + rounding) // byte)
-    return NestedTilings(groups, order, cuts.places, finest, (cuts.weight - once) / scale, needs)
+    return TilingsSearch(groups, tensors, tuple(_finest(group, edge) for group in groups), scale)
 
 
-@dataclass(frozen=True)
-class _Cuts:
-    """What tensors move, the tiling of each one's missing group, and the SPM that all blocks take, in parts of bits."""
+class TilingsSearch:
+    """
+    The nested tilings of three groups, of which those of the least traffic are sought with several sizes of SPM.
 
-    weight: float
-    places: tuple[int, ...]
-    room: int
+    Widths of tensors are counted in parts, `scale` of them a bit.
+    """
+
+    def __init__(
+        self, groups: tuple[DimGroup, ...], tensors: tuple[MovedTensor, ...], finest: tuple[int, ...], scale: int
+    ):
+        self._groups, self._finest, self._scale = groups, finest, scale
+        self._byte = BYTE * scale
+        # Blocks take whole bytes.
+        self._rounding = sum(self._byte - gcd(self._byte, t.width) for t in tensors)
+        self._once = sum(t.once for t in tensors)
+        self._choices = TilingChoices(groups, [OrderedCuts(order, groups, finest) for order in _orders(tensors)])
+        self._found: dict[tuple[int, float], NestedTilings | None] = {}
+
+    def least(self, spm_bytes: int, limit: float = inf) -> NestedTilings | None:
+        """The tilings that move the least, below `limit` bits, in so many bytes of SPM; None if there are none."""
+        key = spm_bytes, limit
+        if key not in self._found:
+            self._found[key] = self._least(self._byte * spm_bytes - self._rounding, limit * self._scale + self._once)
+        return self._found[key]
+
+    def _least(self, budget: int, limit: float) -> NestedTilings | None:
+        cuts = self._choices.best(budget, limit)
+        if cuts is None:
+            return None
+        needs = -(-(cuts.room + self._rounding) // self._byte)
+        weight = (cuts.weight - self._once) / self._scale
+        return NestedTilings(self._groups, cuts.order, cuts.places, self._finest, weight, needs, self._byte)
 
 
 def _problem(nest: Nest, widths: Bits, scale: int) -> tuple[tuple[DimGroup, ...], tuple[MovedTensor, ...]] | None:
@@ -146,26 +156,8 @@ def _steps(size: int) -> list[int]:
 
 def _finest(group: DimGroup, edge: int) -> int:
     """The index of the finest tiling of a group whose tile is no smaller than `edge`."""
-    sizes = _sizes(group)
-    return int(np.flatnonzero(sizes >= min(edge, int(sizes[0])))[-1])
-
-
-@lru_cache(maxsize=4096)
-def _sizes(group: DimGroup) -> Grid:
-    """The tile size of each tiling of a group."""
-    sizes = dict(zip(group.dims, group.sizes, strict=True))
-    return np.array([prod((sizes | group.steps(p)).values()) for p in range(len(group.tilings))], dtype=np.int64)
-
-
-@lru_cache(maxsize=4096)
-def _nested(group: DimGroup) -> Grid:
-    """The number of tiles of tiling j nested in those of tiling i, as a matrix over (i, j)."""
-    count = np.ones((len(group.tilings), len(group.tilings)), dtype=np.int64)
-    for dim, size in zip(group.dims, group.sizes, strict=True):
-        steps = np.array([group.steps(p).get(dim, size) for p in range(len(group.tilings))])
-        outer, inner = steps[:, None], np.minimum(steps[:, None], steps[None, :])
-        count = count * (size // outer * -(-outer // inner) + -(-(size % outer) // inner))
-    return count
+    least = min(edge, group.tile_sizes[0])
+    return max(n for n, size in enumerate(group.tile_sizes) if size >= least)
 
 
 def _orders(tensors: Sequence[MovedTensor]) -> Iterator[tuple[MovedTensor, ...]]:
@@ -179,90 +171,3 @@ def _orders(tensors: Sequence[MovedTensor]) -> Iterator[tuple[MovedTensor, ...]]
             if one.missing == other.missing
         ):
             yield order
-
-
-def _best_cuts(
-    order: tuple[MovedTensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], budget: int, limit: float
-) -> _Cuts | None:
-    """The least weight below `limit`, the first of equal ones; None if none fits."""
-    users = [tuple(t for t in order if t.missing == g) for g in range(len(groups))]
-    # The group that one tensor misses comes last: its tiling follows from the remaining room.
-    last = min(range(len(groups)), key=lambda g: (len(users[g]), -g))
-    free = [g for g in range(len(groups)) if g != last]
-    (alone,) = users[last]
-    choices = [_tiling_choices(users[g], groups[g], finest[g]) for g in free]
-    least = [float(choice.weight.min()) for choice in choices]
-    slack = limit - alone.weight - sum(least)
-    choices = [choice.below(slack + own) for choice, own in zip(choices, least, strict=True)]
-    cost = choices[0].weight[:, None] + choices[1].weight[None, :]
-    chosen = np.nonzero(cost + alone.weight < limit)
-    if not len(chosen[0]):
-        return None
-    at = {
-        t.name: _sizes(groups[g])[place[which]]
-        for which, g, choice in zip(chosen, free, choices, strict=True)
-        for t, place in zip(users[g], choice.places, strict=True)
-    }
-    fixed, scaled = _rooms(order, groups, finest, at, last)
-    sizes = _sizes(groups[last])[: finest[last] + 1]
-    room = np.where(fixed <= budget, (budget - fixed) // np.maximum(scaled, 1), 0)
-    # The coarsest tiling whose tile fits the room.
-    place = np.where(scaled == 0, 0, len(sizes) - np.searchsorted(sizes[::-1], room, side="right"))
-    fits = (fixed <= budget) & (place < len(sizes))
-    total = cost[chosen] + alone.weight * groups[last].trips[np.minimum(place, len(sizes) - 1)]
-    total = np.where(fits, total, np.inf)
-    best = int(total.argmin())
-    if not total[best] < limit:
-        return None
-    cuts = {alone.name: int(place[best])}
-    for which, g, choice in zip(chosen, free, choices, strict=True):
-        cuts |= {t.name: int(own[which[best]]) for t, own in zip(users[g], choice.places, strict=True)}
-    taken = int(fixed[best] + scaled[best] * sizes[place[best]])
-    return _Cuts(float(total[best]), tuple(cuts[t.name] for t in order), taken)
-
-
-@dataclass(frozen=True, eq=False)
-class _TilingChoices:
-    """Tilings of a group for the one or two tensors that miss it, outer first, and the bits that these then move."""
-
-    places: tuple[Grid, ...]
-    weight: Grid
-
-    def below(self, limit: float) -> "_TilingChoices":
-        """The choices that move less than `limit` bits."""
-        few = self.weight < limit
-        return _TilingChoices(tuple(place[few] for place in self.places), self.weight[few])
-
-
-@lru_cache(maxsize=256)
-def _tiling_choices(users: tuple[MovedTensor, ...], group: DimGroup, finest: int) -> _TilingChoices:
-    """All tilings of a group for the tensors that miss it."""
-    if len(users) == 1:
-        place = np.arange(finest + 1)
-        return _TilingChoices((place,), users[0].weight * group.trips[place])
-    outer, inner = np.triu_indices(finest + 1)
-    weight = users[0].weight * group.trips[outer] + users[1].weight * _nested(group)[outer, inner]
-    return _TilingChoices((outer, inner), weight)
-
-
-def _rooms(
-    order: tuple[MovedTensor, ...], groups: Sequence[DimGroup], finest: Sequence[int], at: Mapping[str, Grid], last: int
-) -> tuple[Grid, Grid]:
-    """The room of all blocks in bits: a fixed part, and a part that is multiplied by the tile of the group `last`."""
-    count = len(next(iter(at.values())))
-    fixed, scaled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    for level, tensor in enumerate(order):
-        room, open_ = np.full(count, tensor.width, dtype=np.int64), False
-        for g in tensor.has:
-            later = next((t for t in order[level + 1 :] if t.missing == g), None)
-            if later is None:
-                room = room * _sizes(groups[g])[finest[g]]
-            elif g == last:
-                open_ = True
-            else:
-                room = room * at[later.name]
-        if open_:
-            scaled = scaled + room
-        else:
-            fixed = fixed + room
-    return fixed, scaled

@@ -58,7 +58,7 @@ from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost
-from npuc.compiler.analysis.schedule.least_traffic import least_tilings
+from npuc.compiler.analysis.schedule.least_traffic import tilings_search
 from npuc.compiler.analysis.schedule.nested_tilings import NestedTilings
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -125,13 +125,16 @@ def with_less_room(
     nest: Nest, machine: Machine, objective: Objective, widths: Bits, edge: int, most: Callable[[], float]
 ) -> Iterator[Schedule]:
     """The schedules of the least traffic with each SPM up to the machine's, while they may score less than `most`."""
+    search = tilings_search(nest, widths, edge)
+    if search is None:
+        return
     room = _budget(machine.spm_bytes, objective)
     while room > 0 and _least(nest, machine, objective, widths, room) < most():
-        tilings = least_tilings(nest, room, widths, edge=edge)
+        tilings = search.least(room)
         if tilings is None:
             return
         if _least_work(nest, tilings, machine, objective) < most():
-            schedule, needs = tilings.coarsened(nest, room, widths)
+            schedule, needs = tilings.coarsened(nest, room)
             yield replace(schedule, spm=machine.spm_bytes)
             room = _budget(needs - 1, objective)
         else:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.schedule.space import DimGroup
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
@@ -12,7 +12,8 @@ from npuc.dialects.npu.nest import Loop, Nest, Schedule
 class MovedTensor:
     """
     A tensor: the group it does not use (`missing`), the two it has, and the bits of moving it (`weight`) and of an
-    element in SPM (`width`). An output moves twice, less `once` for its first read and narrower last write.
+    element in SPM (`width`), both in parts of a bit. An output moves twice, less `once` for its first read and narrower
+    last write.
     """
 
     name: str
@@ -27,7 +28,7 @@ class MovedTensor:
 class NestedTilings:
     """
     Groups, tensors in the order of their refetch levels, and for each the tiling of the group that it misses; `finest`
-    are the finest tilings.
+    are the finest tilings, and `byte` is a byte in the parts of a bit in which tensors are counted.
 
     All schedules of these move `weight` bits, less some savings at ragged edges, and those that fit in `needs` bytes of
     SPM are the ones of the least traffic from there up to the SPM that they were found for.
@@ -39,6 +40,7 @@ class NestedTilings:
     finest: tuple[int, ...]
     weight: float
     needs: int
+    byte: int
 
     @property
     def coarsest(self) -> tuple[int, ...]:
@@ -46,7 +48,7 @@ class NestedTilings:
         pairs = list(zip(self.order, self.cuts, strict=True))
         return tuple(max((cut for t, cut in pairs if t.missing == g), default=0) for g in range(len(self.groups)))
 
-    def coarsened(self, nest: Nest, spm_bytes: int, widths: Bits) -> tuple[Schedule, int]:
+    def coarsened(self, nest: Nest, spm_bytes: int) -> tuple[Schedule, int]:
         """
         The schedule with the innermost tiles as large as fit at equal traffic, one group after another; and the least
         SPM with which it is the same.
@@ -56,8 +58,7 @@ class NestedTilings:
             low, high = lowest, places[g]
             while low < high:
                 middle = (low + high) // 2
-                tried = self.schedule(nest, [*places[:g], middle, *places[g + 1 :]], spm_bytes)
-                room = footprint_bytes(nest, tried, widths)
+                room = self.room([*places[:g], middle, *places[g + 1 :]])
                 if room <= spm_bytes:
                     high, needs = middle, max(needs, room)
                 else:
@@ -65,20 +66,37 @@ class NestedTilings:
             places[g] = high
         return self.schedule(nest, places, spm_bytes), needs
 
+    def room(self, finest: Sequence[int]) -> int:
+        """The bytes of SPM that the blocks of `schedule` occupy, each in whole bytes."""
+        total = 0
+        for tensor, targets in zip(self.order, self._targets, strict=True):
+            parts = tensor.width
+            for g, cut in zip(tensor.has, targets, strict=True):
+                parts *= self.groups[g].tile_sizes[finest[g] if cut is None else cut]
+            total += -(-parts // self.byte)
+        return total
+
+    @cached_property
+    def _targets(self) -> tuple[tuple[int | None, ...], ...]:
+        """For each tensor the tilings of its groups in its block: that which the next tensor needs, None the finest."""
+        return tuple(
+            tuple(next((cut for t, cut in self._after(level) if t.missing == g), None) for g in tensor.has)
+            for level, tensor in enumerate(self.order)
+        )
+
+    def _after(self, level: int) -> list[tuple[MovedTensor, int]]:
+        """The tensors after one, and the tiling of the group that each misses."""
+        return list(zip(self.order, self.cuts, strict=True))[level + 1 :]
+
     def schedule(self, nest: Nest, finest: Sequence[int], spm_bytes: int) -> Schedule:
         """The schedule; a group that no later tensor misses is tiled as in `finest`."""
         inner = {dim for group in self.groups for dim in group.dims}
         loops = [Loop(dim, 1) for dim, size in nest.dims if dim not in inner and size > 1]
         place = [group.full for group in self.groups]
         depths: list[int] = []
-        for level, tensor in enumerate(self.order):
-            for g in tensor.has:
-                later = (
-                    cut
-                    for t, cut in zip(self.order, self.cuts, strict=True)
-                    if t in self.order[level + 1 :] and t.missing == g
-                )
-                target = next(later, finest[g])
+        for tensor, targets in zip(self.order, self._targets, strict=True):
+            for g, cut in zip(tensor.has, targets, strict=True):
+                target = finest[g] if cut is None else cut
                 loops += self._between(g, place[g], target)
                 place[g] = target
             depths.append(len(loops))

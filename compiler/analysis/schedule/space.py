@@ -62,6 +62,12 @@ class DimGroup:
         return np.array([prod(ceil(sizes[lo.dim] / lo.step) for lo in loops) for loops in self.tilings], dtype=np.int64)
 
     @cached_property
+    def tile_sizes(self) -> tuple[int, ...]:
+        """The elements of a whole tile of each tiling."""
+        sizes = dict(zip(self.dims, self.sizes, strict=True))
+        return tuple(prod((sizes | self.steps(position)).values()) for position in range(len(self.tilings)))
+
+    @cached_property
     def shorter(self) -> tuple[Grid, ...]:
         """For 0, 1, … up to `depth` loops, the index of each tiling without that many innermost loops."""
         number = {loops: n for n, loops in enumerate(self.tilings)}

@@ -1,0 +1,56 @@
+"""The room that nested tilings count is that of their schedule; all orders at once find what each in turn does."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
+from npuc.compiler.analysis.schedule import tiling_choices
+from npuc.compiler.analysis.schedule.least_traffic import tilings_search
+from npuc.dialects.npu.nest import Nest
+from tests.schedules import fused, gemm
+
+SIZES = st.tuples(*[st.integers(1, 40)] * 3)
+WIDTHS = st.sampled_from([4, 8, 12, 16, 32])
+
+
+def widths_of(nest: Nest, stored: int, sums: int) -> Bits:
+    return Bits((stored,) * len(nest.tensors), (max(stored, sums),) * len(nest.outs))
+
+
+@settings(max_examples=60)
+@given(SIZES, st.booleans(), WIDTHS, WIDTHS, st.integers(8, 4000), st.sampled_from([1, 4]))
+def test_room_is_that_of_the_schedule(
+    sizes: tuple[int, int, int], pair: bool, stored: int, sums: int, spm: int, edge: int
+) -> None:
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    widths = widths_of(nest, stored, sums)
+    search = tilings_search(nest, widths, edge)
+    tilings = None if search is None else search.least(spm)
+    if tilings is None:
+        return
+    for finest in (tilings.coarsest, tilings.finest):
+        assert tilings.room(finest) == footprint_bytes(nest, tilings.schedule(nest, finest, spm), widths)
+    schedule, needs = tilings.coarsened(nest, spm)
+    assert footprint_bytes(nest, schedule, widths) <= spm
+    assert tilings.coarsened(nest, needs)[0].loops == schedule.loops
+
+
+@settings(max_examples=40)
+@given(SIZES, st.booleans(), WIDTHS, st.integers(8, 4000), st.floats(1.0, 4.0))
+def test_orders_at_once_find_what_each_in_turn_does(
+    sizes: tuple[int, int, int], pair: bool, stored: int, spm: int, more: float
+) -> None:
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    widths = widths_of(nest, stored, 32)
+    once = tilings_search(nest, widths, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiling_choices, "JOINED", 0)
+        turn = tilings_search.__wrapped__(nest, widths, 1)
+        assert (once is None) == (turn is None)
+        if once is None or turn is None:
+            return
+        found = turn.least(spm)
+        limit = float("inf") if found is None else more * found.weight
+        assert once.least(spm) == found
+        assert once.least(spm, limit) == turn.least(spm, limit)
