@@ -18,6 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from npuc.backends.knobs import Knob
@@ -163,6 +164,10 @@ class Backend(ABC):
                 yield self.score(module, machine)
             except NpucError as error:
                 yield error
+
+    def scorer(self, module: ModuleOp) -> Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]:
+        """`score_many` of a program that is scored in several calls, which may keep what they share."""
+        return partial(self.score_many, module)
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""

@@ -18,10 +18,11 @@ from npuc.backends.roofline.keys import KEYS
 from npuc.backends.roofline.knobs import KNOBS, time_parts
 from npuc.backends.roofline.lowered.steps import lowered_iteration_of
 from npuc.backends.roofline.lowered.units import WORK
+from npuc.backends.roofline.many import ManyMachines, Scores
 from npuc.backends.roofline.options import NAME, RooflineOptions, check_rows, peak_remarks, read_options, resolved
 from npuc.backends.roofline.planning import Planner
 from npuc.backends.roofline.rows import plan_rows
-from npuc.backends.roofline.summary import iteration_facts, lane_totals
+from npuc.backends.roofline.summary import iteration_facts
 from npuc.backends.roofline.words import WORDS
 from npuc.backends.sparse import skip_warnings, without_array
 from npuc.compiler.core.errors import CapacityError
@@ -116,8 +117,8 @@ class RooflineBackend(Backend):
         options, planner = read_options(hardware), Planner(module, self.read)
         trace = planner.trace(options.conventions)
         check_rows(*least_rows(trace.iteration), options.capacity, hardware.name)
-        ((plan, times),) = planner.planned(options, [options.capacity])
-        (facts,) = iteration_facts(plan, times, options)
+        ((plan, times),) = planner.planned([options])
+        (facts,) = iteration_facts(plan, times, [options])
         nearness = planner.nearness(options.conventions)
         bound = nearness.facts(plan, times, 0, options.capacity, options) if options.bound else None
         warnings = [*nearness.remarks(options.capacity)] if options.optimal else []
@@ -134,51 +135,11 @@ class RooflineBackend(Backend):
 
         A machine whose cache is too small yields the error. Raises as `score` otherwise.
         """
-        planner = Planner(module, self.read)
-        choices = [read_options(machine) for machine in machines]
-        groups: dict[RooflineOptions, list[int]] = {}
-        for number, options in enumerate(choices):
-            groups.setdefault(options.without_capacity(), []).append(number)
-        answers = {
-            options: self._group(planner, options, numbers, machines, choices) for options, numbers in groups.items()
-        }
-        found: dict[int, Report | CapacityError] = {}
-        for number, options in enumerate(choices):
-            while number not in found:
-                found.update([next(answers[options.without_capacity()])])
-            yield found.pop(number)
+        yield from self.scorer(module)(machines)
 
-    def _group(
-        self,
-        planner: Planner,
-        options: RooflineOptions,
-        numbers: Sequence[int],
-        machines: Sequence[Hardware],
-        choices: Sequence[RooflineOptions],
-    ) -> Iterator[tuple[int, Report | CapacityError]]:
-        """The answers for machines that differ only in capacity, each with the machine's number."""
-        rows, layer = least_rows(planner.trace(options.conventions).iteration)
-        fitting: list[int] = []
-        for number in numbers:
-            try:
-                check_rows(rows, layer, choices[number].capacity, machines[number].name)
-                fitting.append(number)
-            except CapacityError as error:
-                yield number, error
-        waiting, nearness = iter(fitting), planner.nearness(options.conventions)
-        sparse = sparsity_warnings(planner.module.walk(), DENSE)
-        for plan, times in planner.planned(options, [choices[number].capacity for number in fitting]):
-            totals, every = lane_totals(plan, times, options), iteration_facts(plan, times, options)
-            for lane, (one, facts) in enumerate(zip(totals, every, strict=True)):
-                number = next(waiting)
-                hardware, capacity = resolved(machines[number]).as_dict(), choices[number].capacity
-                bound = nearness.facts(plan, times, lane, capacity, options) if options.bound else None
-                native = columns(ProgramFacts(program=self.program), facts, bound)
-                warnings = [*nearness.remarks(capacity)] if options.optimal else []
-                warnings += [*sparse, *self.remarks(machines[number])]
-                warnings += self.skipped(planner.module, machines[number], options)
-                report = Report(backend=NAME, hardware=hardware, totals=one, ops=[], native=native, warnings=warnings)
-                yield number, report
+    def scorer(self, module: ModuleOp) -> Scores:
+        """`score_many` of a program, which keeps the iteration and its plans from call to call."""
+        return ManyMachines(self, Planner(module, self.read), DENSE).scores
 
 
 class LoweredRoofline(RooflineBackend):

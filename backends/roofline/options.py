@@ -74,9 +74,9 @@ class RooflineOptions:
     bound: bool
     conventions: Conventions
 
-    def without_capacity(self) -> RooflineOptions:
-        """The options without the capacity: equal for machines that differ in it alone."""
-        return replace(self, capacity=0)
+    def without_sizes(self) -> RooflineOptions:
+        """The options without the capacity and the speeds: equal for machines that differ in these alone."""
+        return replace(self, capacity=0, tflops=1.0, gb_per_s=1.0)
 
     @property
     def optimal(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import get_args
 
 import numpy as np
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan
+from npuc.backends.roofline.iteration.prefetch import Rates
 from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.options import RooflineOptions
 from npuc.backends.roofline.rows import compulsory_bytes
@@ -16,8 +18,8 @@ from npuc.compiler.report import Kind, Phase, Totals
 from npuc.compiler.report.sections import IterationFacts
 
 
-def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOptions) -> list[Totals]:
-    """The totals of each lane: the sums over the rows of its report."""
+def lane_totals(plan: CachePlan, times: IterationTimeline, machines: Sequence[RooflineOptions]) -> list[Totals]:
+    """The totals of each lane, a machine each: the sums over the rows of its report."""
     trace = plan.trace
     steps = trace.iteration.steps
     seconds = times.end - times.start
@@ -27,10 +29,11 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOpti
     matrix = np.array([step.matrix for step in steps], dtype=np.bool_)
     kinds = {kind: matrix if kind == "matrix" else ~matrix & (kind == "vector") for kind in get_args(Kind)}
     macs, vector = sum(step.macs for step in steps), sum(step.vector_ops for step in steps)
-    compute = np.array([step.ops / (options.tflops * 1e12) for step in steps], dtype=np.float64)
-    seconds = np.maximum(seconds, compute[:, None])  # as the rows have them
+    compute = Rates.of(np.array([one.tflops for one in machines]), 1.0)
+    compute = compute.compute(trace)[:, compute.kind]
+    seconds = np.maximum(seconds, compute)  # as the rows have them
     # a row's share first, as the totals of rows are made
-    busy = seconds * np.divide(compute[:, None], seconds, out=np.zeros_like(seconds), where=seconds > 0)
+    busy = seconds * np.divide(compute, seconds, out=np.zeros_like(seconds), where=seconds > 0)
     least = int(compulsory_bytes(trace).sum())
     read, written = plan.bytes_in.tolist(), plan.bytes_out.tolist()
     found: list[Totals] = []
@@ -47,7 +50,7 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOpti
                 dram_write_bytes=written[lane],
                 energy_j=None,
                 utilization=math.fsum(busy[:, lane]) / total if total > 0 else None,
-                lower_bound_seconds=math.fsum(compute),
+                lower_bound_seconds=math.fsum(compute[:, lane]),
                 lower_bound_bytes=least,
                 seconds_by_phase={name: math.fsum(column[mask]) for name, mask in masks.items()},
                 seconds_by_kind={name: math.fsum(column[mask]) for name, mask in kinds.items()},
@@ -56,9 +59,11 @@ def lane_totals(plan: CachePlan, times: IterationTimeline, options: RooflineOpti
     return found
 
 
-def iteration_facts(plan: CachePlan, times: IterationTimeline, options: RooflineOptions) -> list[IterationFacts]:
-    """The facts of the model besides the totals, for each lane."""
-    iteration = plan.trace.iteration
+def iteration_facts(
+    plan: CachePlan, times: IterationTimeline, machines: Sequence[RooflineOptions]
+) -> list[IterationFacts]:
+    """The facts of the model besides the totals, for each lane, a machine each."""
+    iteration, footprint = plan.trace.iteration, int(plan.trace.footprint.max(initial=0))
     moved = (plan.bytes_in + plan.bytes_out).tolist()
     streamed = plan.streams.sum(axis=0).tolist()
     found: list[IterationFacts] = []
@@ -68,13 +73,13 @@ def iteration_facts(plan: CachePlan, times: IterationTimeline, options: Roofline
             IterationFacts(
                 ops=iteration.ops,
                 average_gb_per_s=bandwidth,
-                active_time=bandwidth / options.gb_per_s,
+                active_time=bandwidth / machines[lane].gb_per_s,
                 samples_per_second=iteration.samples / total if total > 0 else 0.0,
                 plan_mib=int(plan.capacity[lane]) / MIB,
                 peak_bytes=int(plan.peak[lane]),
-                largest_footprint_bytes=int(plan.trace.footprint.max(initial=0)),
+                largest_footprint_bytes=footprint,
                 streamed_steps=streamed[lane],
-                ridge_ops_per_byte=options.ridge,
+                ridge_ops_per_byte=machines[lane].ridge,
             )
         )
     return found

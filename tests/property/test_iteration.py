@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.roofline.backend import RooflineBackend
-from npuc.backends.roofline.iteration.best import capacity_without_eviction, choose, ladder_of
+from npuc.backends.roofline.iteration.best import capacity_without_eviction, ladder_of
 from npuc.backends.roofline.iteration.bounds import time_bound
 from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
+from npuc.backends.roofline.iteration.climb import choose
 from npuc.backends.roofline.iteration.intervals import intervals_of
 from npuc.backends.roofline.iteration.steps import Iteration, Transfers, least_rows
 from npuc.backends.roofline.iteration.timeline import timeline

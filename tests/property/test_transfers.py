@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from npuc.backends.roofline.iteration.cache_plan import belady_plan
 from npuc.backends.roofline.iteration.lru_plan import lru_plan
 from npuc.backends.roofline.iteration.offload import leaving
-from npuc.backends.roofline.iteration.prefetch import prefetches
+from npuc.backends.roofline.iteration.prefetch import Rates, prefetches
 from npuc.backends.roofline.iteration.steps import Iteration, IterationStep, IterationTensor, Transfers
 from npuc.backends.roofline.iteration.timeline import timeline
 from npuc.backends.roofline.iteration.trace import Trace, trace_of
@@ -110,7 +110,7 @@ def test_what_just_fits_is_loaded_ahead() -> None:
     transfers = Transfers(True, "next-layer", "look-ahead")
     for capacity, issued in ((2, 0), (1, -1)):
         plan = lru_plan(_reads([0, 1]), np.array([capacity]))
-        assert prefetches(plan, np.ones(2), 1.0, transfers, None)[:, 0].tolist()[1] == issued
+        assert prefetches(plan, Rates.of(1.0, 1.0), transfers, None)[:, 0].tolist()[1] == issued
 
 
 def _reads(tensors: list[int], dirty: bool = False) -> Trace:

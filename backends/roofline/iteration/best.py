@@ -4,20 +4,20 @@ The best plan of any capacity up to the given one.
 Belady's plan for whole tensors can be worse with more capacity. Here each rule makes a plan for every rung of a fixed
 ladder of capacities. A rung takes one of its own plans only if that moves no more bytes and takes no more time than the
 plan of the rung below, which is feasible there as well; so neither bytes nor time ever rise with the capacity. A
-capacity between two rungs uses the lower one. The ladder depends on the network alone; its rungs are within 1.6 % of
-each other, or within 6.3 % for iterations of many thousand accesses.
+capacity between two rungs uses the lower one (`climb.py`). The ladder depends on the network alone; its rungs are
+within 1.6 % of each other, or within 6.3 % for iterations of many thousand accesses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
-from npuc.backends.roofline.iteration.steps import Transfers, least_rows
-from npuc.backends.roofline.iteration.timeline import timeline
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan, joined
+from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 
 RUNGS = ((4096, 64, 8), (16384, 32, 7))
@@ -45,26 +45,37 @@ class Ladder:
     rules: tuple[bool, ...]
     plans: tuple[CachePlan, ...]
 
-    @property
+    @cached_property
     def moved(self) -> Ints:
         """Bytes that each plan moves; a row per rule."""
         found = np.concatenate([plan.bytes_in + plan.bytes_out for plan in self.plans])
         return found.reshape(len(self.rules), -1)
 
+    def lanes(self, numbers: Ints) -> CachePlan:
+        """The plans of some numbers: rule by rule, of each its rungs."""
+        if len(self.plans) == 1:
+            return self.plans[0].lanes(numbers)
+        ends = np.cumsum([len(plan.capacity) for plan in self.plans])
+        part = np.searchsorted(ends, numbers, side="right")
+        parts = [plan.lanes(numbers[part == n] - (ends[n] - len(plan.capacity))) for n, plan in enumerate(self.plans)]
+        return joined(parts, np.argsort(np.argsort(part, kind="stable"), kind="stable"))
+
 
 @dataclass(frozen=True)
 class PlanChoice:
     """
-    The plan chosen for each of several capacities: the capacity it was made for, and whether steps that fit may stream.
+    The plan chosen for each of several capacities: the capacity it was made for, whether steps that fit may stream, and
+    its number among the plans of the ladder; -1 where it is none of them.
     """
 
     capacity: Ints
     bypass: Bools
+    number: Ints
 
 
-def in_chunks(trace: Trace, count: int) -> Iterator[slice]:
-    """Slices of `count` capacities, each small enough for one walk."""
-    size = max(1, ENTRIES // max(trace.slots, 1))
+def in_chunks(trace: Trace, count: int, entries: int = ENTRIES) -> Iterator[slice]:
+    """Slices of `count` capacities, each small enough for one walk: of so many accesses times capacities at most."""
+    size = max(1, entries // max(trace.slots, 1))
     return (slice(first, min(first + size, count)) for first in range(0, count, size))
 
 
@@ -118,21 +129,3 @@ def ladder_of(trace: Trace, most: int, *, retain: bool) -> Ladder:
     capacity, bypass = np.tile(rungs, len(rules)), np.repeat(rules, len(rungs))
     plans = tuple(belady_plan(trace, capacity[c], retain, bypass[c]) for c in in_chunks(trace, len(capacity)))
     return Ladder(rungs, rules, plans)
-
-
-def choose(
-    ladder: Ladder, capacities: Ints, tflops: float, gb_per_s: float, transfers: Transfers = Transfers()
-) -> PlanChoice:
-    """The best plans for capacities in bytes on a machine; with more capacity neither bytes nor time increase."""
-    moved = ladder.moved
-    times = [timeline(plan, tflops, gb_per_s, transfers).total for plan in ladder.plans]
-    seconds = np.concatenate(times).reshape(moved.shape)
-    chosen: list[tuple[int, int]] = []
-    for rung in range(len(ladder.rungs)):
-        own = [(rule, rung) for rule in range(len(ladder.rules))]
-        if chosen:
-            own = [one for one in own if moved[one] <= moved[chosen[-1]] and seconds[one] <= seconds[chosen[-1]]]
-        chosen.append(min(own, key=lambda one: (seconds[one], moved[one])) if own else chosen[-1])
-    place = np.maximum(np.searchsorted(ladder.rungs, capacities, side="right") - 1, 0)
-    rule, rung = np.array(chosen, dtype=np.int64)[place].T
-    return PlanChoice(np.minimum(ladder.rungs[rung], capacities), np.array(ladder.rules)[rule])

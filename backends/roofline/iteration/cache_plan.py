@@ -13,6 +13,7 @@ a last axis of lanes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -66,6 +67,17 @@ class CachePlan:
             self.peak[chosen],
             self.oldest,
         )
+
+
+def joined(plans: Sequence[CachePlan], order: Ints) -> CachePlan:
+    """The lanes of several plans of one trace as one, in an order of their numbers one after another."""
+    first = plans[0]
+    cached, offload, streams = (
+        np.concatenate([getattr(plan, name) for plan in plans], axis=1)[:, order]
+        for name in ("cached", "offload", "streams")
+    )
+    capacity, peak = (np.concatenate([getattr(plan, name) for plan in plans])[order] for name in ("capacity", "peak"))
+    return CachePlan(first.trace, capacity, cached, offload, streams, peak, first.oldest)
 
 
 def _weighted(size: Ints, chosen: Bools) -> Ints:

@@ -11,6 +11,8 @@ next use is evicted right after its last one, so it takes no capacity in between
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -23,12 +25,38 @@ Floats = npt.NDArray[np.float64]
 ON_DEMAND = -1
 
 
-def prefetches(plan: CachePlan, compute: Floats, gb_per_s: float, transfers: Transfers, leaves: Ints | None) -> Ints:
+@dataclass(frozen=True)
+class Rates:
+    """
+    The speeds of machines: 10^12 operations and 10^9 bytes a second of each kind, and the kind of each lane, or of all.
+    """
+
+    tflops: Floats
+    gb_per_s: Floats
+    kind: Ints
+
+    @classmethod
+    def of(cls, tflops: float | Floats, gb_per_s: float | Floats) -> Rates:
+        """The speeds of all lanes, or of each."""
+        pairs = np.stack(np.broadcast_arrays(np.atleast_1d(tflops), np.atleast_1d(gb_per_s)))
+        kinds, kind = np.unique(pairs, axis=1, return_inverse=True)
+        return cls(kinds[0], kinds[1], kind.reshape(-1))
+
+    def compute(self, trace: Trace) -> Floats:
+        """The compute time of each step in seconds, [step, kind]."""
+        ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
+        return ops[:, None] / (self.tflops * 1e12)
+
+    def moving(self, bytes: Ints | Floats) -> Floats:
+        """The seconds that bytes take on the bus, [slot or step, lane], of [slot or step, lane or one for all]."""
+        return bytes / (self.gb_per_s[self.kind] * 1e9)
+
+
+def prefetches(plan: CachePlan, rates: Rates, transfers: Transfers, leaves: Ints | None) -> Ints:
     """
     The step at which the load of each slot is issued, by lane; -1 for loads on demand and slots without a load.
 
-    `compute` is the compute time of each step in seconds; `gb_per_s` the bandwidth in 10^9 bytes a second. `leaves` is
-    that of `leaving`, None with look-ahead offload.
+    `leaves` is that of `leaving`, None with look-ahead offload.
     """
     trace, capacity = plan.trace, plan.capacity
     issue = np.full(plan.cached.shape, ON_DEMAND, dtype=np.int64)
@@ -37,20 +65,23 @@ def prefetches(plan: CachePlan, compute: Floats, gb_per_s: float, transfers: Tra
     room = capacity - occupancy(plan)
     if leaves is not None:
         room -= lingering(plan, leaves)
-    earliest = _earliest(trace, compute, gb_per_s) if transfers.prefetch == "latency" else _step_before(trace)
+    by_time = transfers.prefetch == "latency"
+    earliest = _earliest(trace, rates)[:, rates.kind] if by_time else _step_before(trace)[:, None]
     fitting = ~plan.streams
-    missed = (trace.read[:, None] & ~plan.cached & fitting[trace.step]).any(axis=1)
-    missed &= earliest < trace.step
-    steps, size = trace.step.tolist(), trace.size.tolist()
-    for slot in trace.listed[missed[trace.listed]].tolist():
-        step, low, bytes = steps[slot], int(earliest[slot]), size[slot]
+    missed = trace.read[:, None] & ~plan.cached & fitting[trace.step] & (earliest < trace.step[:, None])
+    soonest, alike = earliest.min(axis=1).tolist(), (earliest == earliest[:, :1]).all(axis=1).tolist()
+    steps, size, some = trace.step.tolist(), trace.size.tolist(), missed.any(axis=1)
+    for slot in trace.listed[some[trace.listed]].tolist():
+        step, low, bytes = steps[slot], int(soonest[slot]), size[slot]
         window = room[low:step]
         fits: Bools = window >= bytes
+        if not alike[slot]:
+            fits &= np.arange(low, step)[:, None] >= earliest[slot]
         if leaves is not None and trace.previous[slot] >= 0:
             fits = np.logical_and(fits, np.arange(low, step)[:, None] >= leaves[trace.previous[slot]])
         # from the step back, as long as the tensor fits
         reached = np.logical_and.accumulate(fits[::-1], axis=0)[::-1]
-        reached &= ~plan.cached[slot] & fitting[step]
+        reached &= missed[slot]
         window -= reached * bytes
         count = reached.sum(axis=0)
         issue[slot] = np.where(count > 0, step - count, ON_DEMAND)
@@ -71,15 +102,19 @@ def occupancy(plan: CachePlan) -> Ints:
     return across + own
 
 
-def _earliest(trace: Trace, compute: Floats, gb_per_s: float) -> Ints:
+def _earliest(trace: Trace, rates: Rates) -> Ints:
     """
-    The latest step that still hides the load of each slot, at the earliest the one after the tensor's last access.
+    The latest step that still hides the load of each slot, at the earliest the one after the tensor's last access,
+    [slot, kind].
     """
-    before = np.concatenate(([0.0], np.cumsum(compute)))
-    start = before[trace.step] - trace.size / (gb_per_s * 1e9)
-    # the last step from which on the compute time is enough
-    step = np.searchsorted(before, start, side="right") - 1
-    return np.maximum(np.maximum(step, 0), _last(trace) + 1)
+    compute = rates.compute(trace)
+    found = np.empty((trace.slots, compute.shape[1]), dtype=np.int64)
+    for kind, gb_per_s in enumerate(rates.gb_per_s.tolist()):
+        before = np.concatenate(([0.0], np.cumsum(compute[:, kind])))
+        start = before[trace.step] - trace.size / (gb_per_s * 1e9)
+        # the last step from which on the compute time is enough
+        found[:, kind] = np.searchsorted(before, start, side="right") - 1
+    return np.maximum(np.maximum(found, 0), (_last(trace) + 1)[:, None])
 
 
 def _step_before(trace: Trace) -> Ints:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.offload import leaving
-from npuc.backends.roofline.iteration.prefetch import ON_DEMAND, Floats, prefetches
+from npuc.backends.roofline.iteration.prefetch import ON_DEMAND, Floats, Rates, prefetches
 from npuc.backends.roofline.iteration.steps import Transfers
 from npuc.backends.roofline.iteration.trace import Bools, Ints
 
@@ -47,7 +47,7 @@ class _Load:
 
     slot: int
     lanes: Bools
-    seconds: float
+    seconds: Floats
 
 
 @dataclass
@@ -62,20 +62,23 @@ class _Bus:
         self.free = np.where(seconds > 0, np.maximum(self.free, at) + seconds, self.free)
 
 
-def timeline(plan: CachePlan, tflops: float, gb_per_s: float, transfers: Transfers = Transfers()) -> IterationTimeline:
-    """The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes."""
-    trace, lanes, overlap = plan.trace, len(plan.capacity), transfers.overlap
-    ops = np.array([step.ops for step in trace.iteration.steps], dtype=np.float64)
-    compute = ops / (tflops * 1e12)
+def timeline(
+    plan: CachePlan, tflops: float | Floats, gb_per_s: float | Floats, transfers: Transfers = Transfers()
+) -> IterationTimeline:
+    """
+    The timeline of a plan on a machine of so many 10^12 operations and 10^9 bytes a second, in all its lanes, or of
+    each lane on one of its own.
+    """
+    trace, lanes, overlap, rates = plan.trace, len(plan.capacity), transfers.overlap, Rates.of(tflops, gb_per_s)
+    compute = rates.compute(trace)[:, rates.kind]
     leaves = leaving(plan) if transfers.offload == "when-full" else None
-    issue = prefetches(plan, compute, gb_per_s, transfers, leaves)
-    seconds = trace.size / (gb_per_s * 1e9)
-    loads = _loads(issue, seconds, trace.steps)
+    issue = prefetches(plan, rates, transfers, leaves)
+    loads = _loads(issue, rates.moving(trace.size[:, None]), trace.steps)
     missed = trace.read[:, None] & ~plan.cached
-    demanded = _by_step(plan, missed & (issue == ON_DEMAND)) / (gb_per_s * 1e9)
+    demanded = rates.moving(bytes_by_step(plan, missed & (issue == ON_DEMAND)))
     at_once = plan.offload if leaves is None else plan.offload & (leaves == trace.step[:, None])
-    written = _by_step(plan, at_once) / (gb_per_s * 1e9)
-    later = None if leaves is None else _left_before(plan, leaves) / (gb_per_s * 1e9)
+    written = rates.moving(bytes_by_step(plan, at_once))
+    later = None if leaves is None else rates.moving(_left_before(plan, leaves))
     shape = (trace.steps, lanes)
     start, ready, end = np.empty(shape), np.empty(shape), np.empty(shape)
     bus, now = _Bus(np.zeros(lanes)), np.zeros(lanes)
@@ -119,10 +122,10 @@ def _loads(issue: Ints, seconds: Floats, steps: int) -> list[list[_Load]]:
     """The prefetches issued at each step, in the order of their slots."""
     found = [list[_Load]() for _ in range(steps)]
     for slot in np.flatnonzero((issue != ON_DEMAND).any(axis=1)).tolist():
-        issued: list[int] = np.unique(issue[slot]).tolist()
-        for step in issued:
-            if step != ON_DEMAND:
-                found[step].append(_Load(slot, issue[slot] == step, float(seconds[slot])))
+        at = np.zeros(steps - ON_DEMAND, dtype=np.bool_)
+        at[issue[slot] - ON_DEMAND] = True
+        for step in (np.flatnonzero(at[1:])).tolist():
+            found[step].append(_Load(slot, issue[slot] == step, seconds[slot]))
     return found
 
 
@@ -135,7 +138,7 @@ def _left_before(plan: CachePlan, leaves: Ints) -> Floats:
     return found
 
 
-def _by_step(plan: CachePlan, chosen: Bools) -> npt.NDArray[np.float64]:
+def bytes_by_step(plan: CachePlan, chosen: Bools) -> npt.NDArray[np.float64]:
     """Bytes of the chosen slots, [step, lane]."""
     trace = plan.trace
     bytes_of = np.where(chosen, trace.size[:, None], 0)
