@@ -98,6 +98,14 @@ class MachineView:
         return self.operations / self.bytes_per_second
 
 
+@dataclass(frozen=True)
+class Variant:
+    """A machine, and what writes the mappings for it into a module."""
+
+    hardware: Hardware
+    write: Callable[[], None]
+
+
 class Backend(ABC):
     """
     A cost model.
@@ -168,6 +176,19 @@ class Backend(ABC):
     def scorer(self, module: ModuleOp) -> Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]:
         """`score_many` of a program that is scored in several calls, which may keep what they share."""
         return partial(self.score_many, module)
+
+    def costs_of_variants(self, module: ModuleOp, variants: Sequence[Variant]) -> list[Report]:
+        """
+        What `costs` says of one program on several machines, each with mappings that its variant writes. Raises as
+        `score` of any of them.
+
+        For models where many cost less together; names and places of rows need not be told.
+        """
+        reports: list[Report] = []
+        for one in variants:
+            one.write()
+            reports.append(self.costs(module, one.hardware))
+        return reports
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""

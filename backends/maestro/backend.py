@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -10,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation
 
-from npuc.backends.base import Answer, Backend, MachineView, Question
+from npuc.backends.base import Answer, Backend, MachineView, Question, Variant
 from npuc.backends.maestro.keys import KEYS
 from npuc.backends.maestro.knobs import KNOBS, time_parts
 from npuc.backends.maestro.machine import NAME, array_of, mapped_machine, mode_of
-from npuc.backends.maestro.scorer import OTHERS, score_module
+from npuc.backends.maestro.scorer import OTHERS, score_module, score_variants
 from npuc.backends.maestro.words import WORDS
 from npuc.backends.operations import shared_over_units
 from npuc.compiler.analysis.mapping.named.templates import DEFAULT, template_named
@@ -126,6 +127,10 @@ class MaestroBackend(Backend):
         mapping and one that cannot be analysed, `CapacityError` for clusters larger than the machine.
         """
         return score_module(module, hardware)
+
+    def costs_of_variants(self, module: ModuleOp, variants: Sequence[Variant]) -> list[Report]:
+        """The mappings of a statement are costed together, and equal rows are one object."""
+        return score_variants(module, variants, named=False)
 
 
 BACKEND = MaestroBackend()

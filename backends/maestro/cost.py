@@ -17,8 +17,9 @@ from npuc.backends.maestro.machine import UNLIMITED, MappedMachine
 from npuc.compiler.analysis.mapping.columns import columns
 from npuc.compiler.analysis.mapping.coverage import coverage
 from npuc.compiler.analysis.mapping.exact.arrays import cluster_arrays
-from npuc.compiler.analysis.mapping.exact.columns import counts_of, priced, run_exact, runtime_of
+from npuc.compiler.analysis.mapping.exact.columns import counts_of, priced, run_at, runtime_of
 from npuc.compiler.analysis.mapping.exact.contraction import contraction_of_statement
+from npuc.compiler.analysis.mapping.exact.rates import Rates
 from npuc.compiler.analysis.mapping.exact.refetch import refetches_of
 from npuc.compiler.analysis.mapping.levels import Unmappable
 from npuc.compiler.analysis.mapping.parity import PeArray, analyse
@@ -122,11 +123,8 @@ def costs_of_clusters(
     nest: Nest, statement: Statement, mappings: Sequence[Clusters], machines: Sequence[MappedMachine]
 ) -> list[StatementCost]:
     """
-    The same for mappings of as many levels, each on its machine; all machines have the same bandwidths and sums.
-
-    Raises `Unmappable`.
+    The same for mappings of as many levels, each on its machine. Raises `Unmappable`.
     """
-    array = machines[0].array
     for mapping, machine in zip(mappings, machines, strict=True):
         needed, has = mapping.processing_elements, machine.array.num_pes
         if needed > has:
@@ -134,18 +132,20 @@ def costs_of_clusters(
             raise Unmappable(message, fits=False)
     work = contraction_of_statement(nest, statement)
     levels = cluster_arrays(work, mappings)
-    run = run_exact(work, levels, array)
-    counts = counts_of(work, levels, run, array)
+    arrays = [one.array for one in machines]
+    rates, near, *others = (Rates.of(some) for some in (arrays, *zip(*map(_freed, arrays), strict=True)))
+    run = run_at(work, levels, rates)
+    counts = counts_of(work, levels, run, rates)
     inside = np.array([one.processing_elements // one.levels[0].fanout for one in mappings])
     sizes = np.array([np.inf if one.l1_size is None else float(one.l1_size) for one in machines])
-    held = refetches_of(work, levels, run, array, inside, float(machines[0].l1_sum_size)).with_capacities(sizes)
-    near, *others = _freed(array)
+    sums = np.array([float(one.l1_sum_size) for one in machines])
+    held = refetches_of(work, levels, run, rates, inside, sums).with_capacities(sizes)
     times = [counts["runtime_cycles"], runtime_of(run, near)]
-    times += [runtime_of(run_exact(work, levels, one), one) for one in others]
+    times += [runtime_of(run_at(work, levels, one), one) for one in others]
     incomplete, costs = run.by_entry(run.steps.brought["O"]), list[StatementCost]()
-    for at, (mapping, machine) in enumerate(zip(mappings, machines, strict=True)):
-        table = priced({name: values[at : at + 1] for name, values in counts.items()}, machine.array)
-        found: Columns = {name: _number(name, float(values[0])) for name, values in table.items()}
+    table = {name: values.tolist() for name, values in priced(counts, arrays).items()}
+    for at, mapping in enumerate(mappings):
+        found: Columns = {name: _number(name, values[at]) for name, values in table.items()}
         network, runtime = int(held.network[at]), counts["runtime_cycles"][at]
         remarks = (f"{TOO_FAST}: {network:,} cycles of transfers",) if network > runtime else ()
         breakdown = _breakdown(*(int(one[at]) for one in times))

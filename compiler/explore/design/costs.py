@@ -17,6 +17,7 @@ from npuc.compiler.analysis.mapping.columns import accesses, offchip_accesses
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints
 from npuc.compiler.analysis.mapping.exact.columns import columns_of, run_exact
 from npuc.compiler.analysis.mapping.exact.contraction import Contraction
+from npuc.compiler.analysis.mapping.exact.rates import Rates
 from npuc.compiler.analysis.mapping.exact.refetch import refetches_of
 from npuc.compiler.analysis.mapping.exact.steps import Bools
 from npuc.compiler.analysis.mapping.exact.volumes import tile
@@ -115,7 +116,9 @@ def needs_of(work: Work, candidates: Candidates, energy: AccessEnergy, *, buffer
             run = run_exact(one, levels, work.array)
             table = columns_of(one, levels, run, work.array)
             runtime = table["runtime_cycles"]
-            kept = refetches_of(one, levels, run, work.array, inside, sums).least_l1(runtime, buffered=buffered)
+            kept = refetches_of(one, levels, run, Rates.of([work.array]), inside, sums).least_l1(
+                runtime, buffered=buffered
+            )
             own = with_sums(table["l1_size_req"], table["output_l1_size_req"], sums)
             l1 = np.maximum(l1, width * np.maximum(own, kept))
             l2 = np.maximum(l2, width * with_sums(table["l2_size_req"], table["output_l2_size_req"], sums))

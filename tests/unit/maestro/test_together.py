@@ -4,8 +4,9 @@ from functools import partial
 
 import pytest
 
+from npuc.backends.base import Variant
 from npuc.backends.maestro.backend import BACKEND
-from npuc.backends.maestro.scorer import Variant, score_variants
+from npuc.backends.maestro.scorer import score_variants
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.driver.compile import lowered_module
 from npuc.compiler.explore.design.budget import Budget, area_model
@@ -68,7 +69,7 @@ WIDER = {**SMALL, "maestro": {"num_pes": 32, "noc_bw": 64, "l1_size": 16}}
 MAPPED = "4 [n : 3 / 3, k : 32 / 16, m : 16 / 16], 8 [k : 1 / 1, n : 1 / 1, m : 8 / 1]"  # its clusters buffer k over m
 
 
-def test_machines_that_differ_in_rates_or_in_sums_are_not_costed_together() -> None:
+def test_machines_that_differ_in_rates_or_in_sums_are_costed_each_by_its_own() -> None:
     """Of one mapping: a slower network takes longer, and where sums take more of a buffer less else stays in it."""
     module, _ = lowered_module(text_source(PRODUCT, "dsl", "n.dsl"), BACKEND, {"hardware": SMALL}, print, [])
     first = next(op for op in module.walk() if isinstance(op, ContractOp))

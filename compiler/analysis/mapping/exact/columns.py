@@ -15,6 +15,8 @@ Inputs and weights enter L2 once and outputs leave it once, as in MAESTRO. The t
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from npuc.compiler.analysis.mapping.batch.groups import EntryReductions
@@ -28,8 +30,9 @@ from npuc.compiler.analysis.mapping.columns import (
     offchip_accesses,
     power,
 )
-from npuc.compiler.analysis.mapping.exact.arrays import Floats, LevelTiles
+from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
+from npuc.compiler.analysis.mapping.exact.rates import Rates
 from npuc.compiler.analysis.mapping.exact.run import ExactRun, run_level
 from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.analysis.mapping.parity import PeArray
@@ -42,8 +45,13 @@ def evaluate_exact(work: Contraction, levels: list[LevelTiles], array: PeArray) 
 
 def run_exact(work: Contraction, levels: list[LevelTiles], array: PeArray) -> ExactRun:
     """Run legal mappings, given by their levels, on a whole contraction."""
+    return run_at(work, levels, Rates.of([array]))
+
+
+def run_at(work: Contraction, levels: list[LevelTiles], rates: Rates) -> ExactRun:
+    """The same where the mappings have machines of their own."""
     count = len(levels[0])
-    return run_level(work, levels, 0, np.arange(count), _whole(work, count), array)
+    return run_level(work, levels, 0, np.arange(count), _whole(work, count), rates)
 
 
 def _whole(work: Contraction, count: int) -> Floats:
@@ -52,26 +60,37 @@ def _whole(work: Contraction, count: int) -> Floats:
 
 def columns_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray) -> dict[str, Floats]:
     """The columns of mappings that were run."""
-    return priced(counts_of(work, levels, run, array), array)
+    return priced(counts_of(work, levels, run, Rates.of([array])), [array] * len(levels[0]))
 
 
-def counts_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray) -> dict[str, Floats]:
+def counts_of(work: Contraction, levels: list[LevelTiles], run: ExactRun, rates: Rates) -> dict[str, Floats]:
     """What of mappings that were run depends on bandwidths alone, not on the machine's size or the cost of accesses."""
-    return _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, array)
+    return _traffic(work, levels, run, _whole(work, len(levels[0]))) | _times(run, rates)
 
 
-def priced(counts: dict[str, Floats], array: PeArray) -> dict[str, Floats]:
-    """The columns of mappings by their counts."""
+def priced(counts: dict[str, Floats], arrays: Sequence[PeArray]) -> dict[str, Floats]:
+    """The columns of mappings by their counts, each on a machine of its own."""
     table = dict(counts)
     l2, l1 = accesses(table, "l2"), accesses(table, "l1")
     table["arithmetic_intensity"] = table["num_macs"] / table["loaded"]
     table["throughput_macs_per_cycle"] = table["num_macs"] / table["runtime_cycles"]
     offchip = offchip_accesses(table, table["incomplete"])
-    table["energy_total_mac_units"] = energy(l2, l1, table["mac_passes"], offchip, array.costs)
-    table["energy_nj_csv"] = NANOJOULES * table["energy_total_mac_units"]
-    table["area_csv"] = area(table["l2_size_req"], table["l1_size_req"], array)
-    table["power_csv"] = power(table["l2_size_req"], table["l1_size_req"], array)
+    units, areas, powers = (np.zeros(len(l2)) for _ in range(3))
+    for array, rows in _alike(arrays):
+        units[rows] = energy(l2[rows], l1[rows], table["mac_passes"][rows], offchip[rows], array.costs)
+        sizes = table["l2_size_req"][rows], table["l1_size_req"][rows]
+        areas[rows], powers[rows] = area(*sizes, array), power(*sizes, array)
+    table["energy_total_mac_units"], table["energy_nj_csv"] = units, NANOJOULES * units
+    table["area_csv"], table["power_csv"] = areas, powers
     return {name: table[name] for name in COLUMNS}
+
+
+def _alike(arrays: Sequence[PeArray]) -> Iterator[tuple[PeArray, Ints]]:
+    """The machines, each with the numbers of its mappings."""
+    found: dict[int, list[int]] = {}
+    for number, array in enumerate(arrays):
+        found.setdefault(id(array), []).append(number)
+    return ((arrays[rows[0]], np.array(rows)) for rows in found.values())
 
 
 def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: Floats) -> dict[str, Floats]:
@@ -98,9 +117,10 @@ def _traffic(work: Contraction, levels: list[LevelTiles], run: ExactRun, given: 
     return table
 
 
-def runtime_of(run: ExactRun, array: PeArray) -> Floats:
+def runtime_of(run: ExactRun, rates: Rates) -> Floats:
     """The cycles of mappings that were run on an array with the same network, whatever its bandwidth off chip."""
-    offchip = np.ceil(_moved(run) * array.offchip_cycles / array.offchip_bw)
+    own = rates.at(run.entry)
+    offchip = np.ceil(_moved(run) * own.offchip_cycles / own.offchip_bw)
     return run.by_entry(np.maximum(run.delay, offchip))
 
 
@@ -110,11 +130,11 @@ def _moved(run: ExactRun) -> Floats:
     return np.maximum(brought["I"] + brought["W"] + brought["O"], run.steps.left)
 
 
-def _times(run: ExactRun, array: PeArray) -> dict[str, Floats]:
+def _times(run: ExactRun, rates: Rates) -> dict[str, Floats]:
     """Cycles, bandwidths and who takes part."""
     steps, count = run.steps, len(run.entries)
     groups, total = EntryReductions.of(run.entry, count), run.by_entry(np.ones(len(run.entry)))
-    table = {"runtime_cycles": runtime_of(run, array)}
+    table = {"runtime_cycles": runtime_of(run, rates)}
     need = _moved(run) / run.compute
     table["noc_bw_req_peak"] = table["offchip_bw_req"] = groups.most(need)
     table["noc_bw_req_avg"] = run.by_entry(need) / total

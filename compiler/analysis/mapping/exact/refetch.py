@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
+from npuc.compiler.analysis.mapping.exact.rates import Rates
 from npuc.compiler.analysis.mapping.exact.run import ExactRun
 from npuc.compiler.analysis.mapping.exact.volumes import tile
 from npuc.compiler.analysis.mapping.parity import PeArray
@@ -92,13 +93,18 @@ def refetched(
     `elements` is the number of processing elements in each sub-cluster of a mapping's outermost level, each with a
     buffer of `l1_size` elements, or of any size, where a partial sum takes `sum_size` elements.
     """
-    return refetches_of(work, levels, run, array, elements, sum_size).with_buffers(l1_size)
+    return refetches_of(work, levels, run, Rates.of([array]), elements, sum_size).with_buffers(l1_size)
 
 
 def refetches_of(
-    work: Contraction, levels: list[LevelTiles], run: ExactRun, array: PeArray, elements: Ints, sum_size: float = 1.0
+    work: Contraction,
+    levels: list[LevelTiles],
+    run: ExactRun,
+    rates: Rates,
+    elements: Ints,
+    sum_size: float | Floats = 1.0,
 ) -> Refetches:
-    """The same for buffers of any size."""
+    """The same for buffers of any size, and machines of one speed or of one for each mapping."""
     once = {role: run.by_entry(run.steps.brought[role]) for role in ROLES}
     out_once = run.by_entry(run.steps.left) + run.final
     refetches = {role: run.streams[role] > once[role] for role in ROLES}
@@ -112,7 +118,7 @@ def refetches_of(
         need = sum((tiles[role] for role in ROLES if kept[role]), start=none)
         into = sum((once[role] if kept[role] else run.streams[role] for role in ROLES), start=none)
         out = out_once if kept["O"] else run.streams_out
-        choices.append((need, np.ceil(np.maximum(into, out) / array.noc_bw)))
-    offchip = np.ceil(out_once * array.offchip_cycles / array.offchip_bw)
+        choices.append((need, np.ceil(np.maximum(into, out) / rates.noc_bw)))
+    offchip = np.ceil(out_once * rates.offchip_cycles / rates.offchip_bw)
     refetch = sum((tiles[role] * refetches[role] for role in ROLES), start=none)
     return Refetches(tuple(choices), offchip, refetch, elements)

@@ -15,9 +15,9 @@ import numpy as np
 from npuc.compiler.analysis.mapping.batch.groups import sum_by
 from npuc.compiler.analysis.mapping.exact.arrays import Floats, Ints, LevelTiles
 from npuc.compiler.analysis.mapping.exact.contraction import ROLES, Contraction
+from npuc.compiler.analysis.mapping.exact.rates import Rates
 from npuc.compiler.analysis.mapping.exact.steps import LevelEntries, StepNodes, enter, make_nodes
 from npuc.compiler.analysis.mapping.exact.volumes import Turn, any_parts, change, spread_tiles, tile
-from npuc.compiler.analysis.mapping.parity import PeArray
 from npuc.dialects.mapping import Role
 
 INPUTS: tuple[Role, ...] = ("I", "W")
@@ -64,16 +64,17 @@ class ExactRun:
 
 
 def run_level(
-    work: Contraction, levels: list[LevelTiles], number: int, rows: Ints, given: Floats, array: PeArray
+    work: Contraction, levels: list[LevelTiles], number: int, rows: Ints, given: Floats, rates: Rates
 ) -> ExactRun:
     """Run a level that is given tiles, [dimension, entry], one for each of `rows`, which are those of mappings."""
     e = enter(levels[number].at(rows), rows, given)
     nodes = make_nodes(work, e)
     steps = _steps(work, e, nodes, innermost=number + 1 == len(levels))
-    inside = _inside(work, levels, number, e, nodes, array)
+    inside = _inside(work, levels, number, e, nodes, rates)
     node = steps.node
-    into = _transfer(array, sum(steps.brought.values(), start=np.zeros(len(node))))
-    out = _transfer(array, steps.left)
+    own = rates.at(rows[nodes.entry[node]])
+    into = _transfer(own, sum(steps.brought.values(), start=np.zeros(len(node))))
+    out = _transfer(own, steps.left)
     compute = inside.compute[node]
     delay = np.maximum(np.maximum(compute, into), out)
     delay[: len(e)] = compute[: len(e)] + into[: len(e)]
@@ -98,9 +99,9 @@ def run_level(
     return ExactRun(e, nodes, steps, entry, compute, into, out, delay, part, final, received, streams, streams_out)
 
 
-def _transfer(array: PeArray, volume: Floats) -> Floats:
+def _transfer(rates: Rates, volume: Floats) -> Floats:
     """Cycles of a transfer; none for nothing."""
-    return np.where(volume > 0, np.maximum(array.noc_latency + np.ceil(volume / array.noc_bw) - 1, 0), 0.0)
+    return np.where(volume > 0, np.maximum(rates.noc_latency + np.ceil(volume / rates.noc_bw) - 1, 0), 0.0)
 
 
 def _steps(work: Contraction, e: LevelEntries, nodes: StepNodes, *, innermost: bool) -> ExactSteps:
@@ -149,13 +150,13 @@ class _Inside:
 
 
 def _inside(
-    work: Contraction, levels: list[LevelTiles], number: int, e: LevelEntries, nodes: StepNodes, array: PeArray
+    work: Contraction, levels: list[LevelTiles], number: int, e: LevelEntries, nodes: StepNodes, rates: Rates
 ) -> _Inside:
     spatial = e.spatial.take(nodes.entry, axis=1)
     largest = np.minimum(spatial, nodes.sizes)
     parts = np.ceil(nodes.sizes / spatial)
     if number + 1 == len(levels):
-        return _Inside(work.cycles(largest.prod(axis=0), array.lanes), parts.prod(axis=0), None)
+        return _Inside(work.cycles(largest.prod(axis=0), rates.at(e.rows[nodes.entry]).lanes), parts.prod(axis=0), None)
     spread = any_parts(e).take(nodes.entry, axis=1)
     rank = np.cumsum(spread, axis=0) * spread
     last = nodes.sizes - (parts - 1) * spatial
@@ -177,7 +178,7 @@ def _inside(
         if not len(some):
             continue
         given = np.where(is_last, last, largest).take(some, axis=1)
-        run = run_level(work, levels, number + 1, e.rows[nodes.entry[some]], given, array)
+        run = run_level(work, levels, number + 1, e.rows[nodes.entry[some]], given, rates)
         steps = run.by_entry(np.ones(len(run.entry)))
         compute[some] = np.maximum(compute[some], run.by_entry(run.delay))
         taking_part[some] += copies[some] * run.by_entry(run.taking_part) / steps
