@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from npuc.backends.operations import sparsity_warnings
 from npuc.backends.roofline.iteration.steps import Conventions, least_rows
@@ -21,18 +21,32 @@ from npuc.compiler.report.sections import ProgramFacts, columns
 from npuc.hardware import Hardware
 
 if TYPE_CHECKING:
-    from npuc.backends.roofline.backend import RooflineBackend
+    from xdsl.dialects.builtin import ModuleOp
 
 Found = Report | CapacityError
 TOGETHER = 256
 """The most machines whose timelines are made at once: others wait for them."""
 
 
+class Model(Protocol):
+    """What a model says of a program on a machine besides its costs."""
+
+    program: Literal["forward", "lowered"]
+
+    def remarks(self, hardware: Hardware) -> list[str]:
+        """Of keys of the machine."""
+        ...
+
+    def skipped(self, module: ModuleOp, hardware: Hardware, options: RooflineOptions) -> list[str]:
+        """Of zeros that are not skipped."""
+        ...
+
+
 @dataclass
 class ManyMachines:
     """A program that is scored on many machines, by `model`; what they share is kept from call to call."""
 
-    model: RooflineBackend
+    model: Model
     planner: Planner
     dense: str
     _least: dict[Conventions, tuple[int, str]] = field(default_factory=dict[Conventions, tuple[int, str]])
