@@ -74,9 +74,11 @@ def counted(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> Count
     return found
 
 
-@pytest.mark.parametrize("roles", ["forward", "dx", "dw", "dxdw"])
+@pytest.mark.parametrize(("roles", "classes"), [("forward", 1), ("dx", 3), ("dw", 3), ("dxdw", 9)])
 @pytest.mark.parametrize("reduction", ["dram", "on-chip"])
-def test_work_does_not_grow_with_cores(monkeypatch: pytest.MonkeyPatch, roles: str, reduction: str) -> None:
+def test_work_does_not_grow_with_cores(
+    monkeypatch: pytest.MonkeyPatch, roles: str, classes: int, reduction: str
+) -> None:
     """A nest on 4 x 3 cores and on 512 x 3 takes as many timings, volumes and parts: those of the classes."""
     nest = gemm(HUGE, roles, (), "none")
     widths = of_bytes(nest, 2)
@@ -92,8 +94,22 @@ def test_work_does_not_grow_with_cores(monkeypatch: pytest.MonkeyPatch, roles: s
         exact_costs(nest, schedule, replace(ONE, cores=3 * number, reduction=reduction), widths)
         after = timings.calls, volumes.calls, parts.calls
         found.append((after[0] - before[0], after[1] - before[1], after[2] - before[2]))
-    assert all(0 < timed <= made == 9 for timed, _, made in found)
+    assert all(0 < timed <= made == classes for timed, _, made in found)
     assert found[0][1] == found[1][1]
+
+
+def test_a_cut_has_two_sizes_and_sums_have_ends() -> None:
+    """Parts of outputs differ by their sizes alone, those that add up to one also as the first and the last of them."""
+    sizes = {"m": 1000, "n": 100, "k": 64}
+
+    def classes(roles: str, *loops: Loop) -> list[tuple[int, ...]]:
+        return [part.counts for part in core_parts(gemm(sizes, roles, (), "none"), Schedule(loops))]
+
+    m, n, k = (Loop(dim, step, cores=True) for dim, step in (("m", 30), ("n", 25), ("k", 10)))
+    assert classes("forward", m, n) == [(33, 4), (1, 4)]
+    assert classes("forward", m, replace(n, step=30)) == [(33, 3), (33, 1), (1, 3), (1, 1)]
+    assert classes("forward", k) == [(1,), (5,), (1,)]
+    assert classes("dw", m) == [(1,), (32,), (1,)]
 
 
 def test_parts_of_a_window_are_as_many_as_its_borders_need() -> None:
@@ -267,7 +283,8 @@ def test_the_least_traffic_over_cores_in_closed_form(seed: int, draw: Draw) -> N
             moves = core_traffic(nest, Schedule(loops), multicast, reduction)
             context = f"{loops} {machine}\n{nest}"
             assert bounds.channel(loops) == moved_bits(nest, moves.channel, widths), context
-            first, *others = (moved_bits(nest, rows, widths) for rows in moves.moved)
+            of_classes = [moved_bits(nest, rows, widths) for rows in moves.moved]
+            first, *others = on_cores(nest, Schedule(loops), of_classes)
             least, *of_others = bounds.of_cores(loops)
             assert least <= first - bounds.untouched, context
             assert max(of_others, default=0) <= max(others, default=0), context

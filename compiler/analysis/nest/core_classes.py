@@ -1,20 +1,23 @@
 """
 The iterations of loops over cores, in classes of those whose parts of the nest are alike.
 
-Two iterations of a loop are alike when their parts have the same size, both or neither of them is the first one and the
-last one, and for every axis with a window, stride or border the part has the same positions inside the tensor, counted
-from its own first one, and shares the same of them with the parts before and after it. So one dimension of plain axes
-has at most three classes, however many cores it is split among; near a border, parts of an axis with a window differ.
-A core is an iteration of every loop over cores, and cores of the same classes are alike.
+Two iterations of a loop are alike when their parts have the same size, and for every axis with a window, stride or
+border the part has the same positions inside the tensor, counted from its own first one, and shares the same of them
+with the parts before and after it. Where iterations add up to one output, the first one and the last one differ from
+others too: it begins the sums, or completes them; and where an output has elements that no statement touches, which
+belong to the first core. So one dimension of plain axes has at most two classes, or three, however many cores it is
+split among; near a border, parts of an axis with a window differ. A core is an iteration of every loop over cores, and
+cores of the same classes are alike.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
+from itertools import groupby, product
 from math import prod
 
-from npuc.compiler.analysis.nest.blocks import inside, is_plain
+from npuc.compiler.analysis.nest.blocks import inside, is_plain, touched
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest
 
@@ -33,11 +36,24 @@ class LikeIterations:
 
 @dataclass(frozen=True)
 class LoopClasses:
-    """The classes of a loop's iterations, by their first ones; `of` is the class of every iteration."""
+    """
+    The classes of a loop's iterations, by their first ones; `runs` are the classes of iterations one after another, with
+    the number of each.
+    """
 
     dim: str
     classes: tuple[LikeIterations, ...]
-    of: Sequence[int]
+    runs: tuple[tuple[int, int], ...]
+
+    @property
+    def iterations(self) -> int:
+        """The number of iterations."""
+        return sum(one.count for one in self.classes)
+
+    @property
+    def of(self) -> list[int]:
+        """The class of every iteration."""
+        return [number for number, count in self.runs for _ in range(count)]
 
 
 def loop_classes(nest: Nest, loops: tuple[Loop, ...]) -> tuple[LoopClasses, ...]:
@@ -47,35 +63,54 @@ def loop_classes(nest: Nest, loops: tuple[Loop, ...]) -> tuple[LoopClasses, ...]
 
 def _classes(nest: Nest, loops: tuple[Loop, ...], number: int) -> LoopClasses:
     loop = loops[number]
-    ranges = _ranges(nest.sizes[loop.dim], loop.step)
+    size, ends = nest.sizes[loop.dim], _ends_differ(nest, loop.dim)
     windows = list(_windows(nest, loops, loop.dim))
     if not windows:
-        return _of_plain_axes(loop.dim, ranges)
+        return _of_plain_axes(loop.dim, size, loop.step, ends=ends)
+    ranges = _ranges(size, loop.step)
     known: dict[object, int] = {}
     of: list[int] = []
     firsts: list[int] = []
     for at, (_, extent) in enumerate(ranges):
-        key = at == 0, at == len(ranges) - 1, extent, tuple(shapes[at] for shapes in windows)
+        place = (at == 0, at == len(ranges) - 1) if ends else ()
+        key = place, extent, tuple(shapes[at] for shapes in windows)
         if key not in known:
             known[key] = len(firsts)
             firsts.append(at)
         of.append(known[key])
-    counts = [0] * len(firsts)
-    for one in of:
-        counts[one] += 1
-    found = tuple(LikeIterations(at, ranges[at], count) for at, count in zip(firsts, counts, strict=True))
-    return LoopClasses(loop.dim, found, of)
+    counts = Counter(of)
+    found = tuple(LikeIterations(at, ranges[at], counts[one]) for one, at in enumerate(firsts))
+    return LoopClasses(loop.dim, found, tuple((one, len(list(run))) for one, run in groupby(of)))
 
 
-def _of_plain_axes(dim: str, ranges: Sequence[Range]) -> LoopClasses:
-    """The first iteration, those between, and the last."""
-    last = len(ranges) - 1
-    found = [LikeIterations(0, ranges[0], 1)]
-    if last > 1:
-        found.append(LikeIterations(1, ranges[1], last - 1))
-    if last > 0:
-        found.append(LikeIterations(last, ranges[last], 1))
-    return LoopClasses(dim, tuple(found), [0, *[1] * (last - 1), len(found) - 1] if last else [0])
+@lru_cache(maxsize=4096)
+def _ends_differ(nest: Nest, dim: str) -> bool:
+    """
+    Whether the first and the last iteration of a loop over cores differ from others of their size: iterations add up to
+    an output, or the first core has elements of one that no statement touches.
+    """
+    moved = (*nest.outs, *(start for start in nest.starts if start is not None))
+    return any(dim not in out.dims for out in nest.outs) or any(
+        touched(tensor, nest.sizes) < tensor.elements for tensor in moved
+    )
+
+
+def _of_plain_axes(dim: str, size: int, step: int, *, ends: bool) -> LoopClasses:
+    """Whole iterations and the last one; if the `ends` differ, the first iteration, those between, and the last."""
+    step = min(step, size)
+    last = (size - 1) // step
+    if not last:
+        firsts = [0]
+    elif ends:
+        firsts = [0, last] if last == 1 else [0, 1, last]
+    else:
+        firsts = [0] if size % step == 0 else [0, last]
+    counts = [end - first for first, end in zip(firsts, [*firsts[1:], last + 1], strict=True)]
+    found = tuple(
+        LikeIterations(at, (at * step, min(step, size - at * step)), count)
+        for at, count in zip(firsts, counts, strict=True)
+    )
+    return LoopClasses(dim, found, tuple(enumerate(counts)))
 
 
 def _ranges(size: int, step: int) -> list[Range]:

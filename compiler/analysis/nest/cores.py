@@ -156,7 +156,7 @@ def core_traffic(nest: Nest, schedule: Schedule, multicast: bool = False, reduct
                 for part, row in zip(cores, rows, strict=True)
             ]
         missed = tensor.elements - touched(tensor, nest.sizes)
-        # The first core is a class of its own.
+        # Where there are any, the first core is a class of its own.
         if stream.kind == "accumulator":
             rows[0] = replace(rows[0], write=rows[0].write + missed)
         elif stream.kind == "start":

@@ -107,12 +107,12 @@ class TileBuilder(Blocks):
         later = self._later(level, place.first)
         if on_chip_reduction:
             later = tuple(first or m.stream.kind == "accumulator" for first, m in zip(later, self.moved, strict=True))
-        cores = [inner for inner, count in self._iterations(level, place) for _ in range(count)]
+        runs, end = list(self._iterations(level, place)), loops[0].iterations - 1
         earlier = self._earlier(level, place.last)
         for like in loops[0].classes:
             first = later if like.first else place.first
-            last = place.last if like.first == len(cores) - 1 else earlier
-            inner = replace(cores[like.first], first=first, last=last)
+            last = place.last if like.first == end else earlier
+            inner = replace(_iteration(runs, like.first), first=first, last=last)
             yield from self._cores(loops[1:], inner, on_chip_reduction)
 
     def _node(self, level: int, place: Place) -> SequenceNode:
@@ -259,3 +259,12 @@ class TileBuilder(Blocks):
             if stream.kind == "accumulator":
                 total += self._written(number, moved, level, previous, finished=dim in stream.tensor.dims)
         return total
+
+
+def _iteration(runs: Sequence[tuple[Place, int]], number: int) -> Place:
+    """The place of one iteration of a loop, whose equal ones are counted."""
+    for place, count in runs:
+        if number < count:
+            return place
+        number -= count
+    raise IndexError(f"a loop has no iteration {number} beyond its last one")
