@@ -37,8 +37,8 @@ class LikeIterations:
 @dataclass(frozen=True)
 class LoopClasses:
     """
-    The classes of a loop's iterations, by their first ones; `runs` are the classes of iterations one after another, with
-    the number of each.
+    The classes of a loop's iterations, by their first ones; `runs` are the classes of iterations one after another,
+    with the number of each.
     """
 
     dim: str
