@@ -1,4 +1,7 @@
-"""The program `npuc`: takes over signals before anything else is loaded, then runs the command line."""
+"""
+The program `npuc`: takes over signals before anything else is loaded, then answers a command whose result it has, or
+runs the command line.
+"""
 
 
 def main() -> None:
@@ -13,6 +16,15 @@ def main() -> None:
     interrupts.install()
     if hold is not None:
         hold(signal.SIG_SETMASK, before)
+    import os
+    import sys
+
+    from npuc.compiler.core.cache.command import Command
+
+    command = Command(sys.argv[1:], os.environ)
+    status = command.replayed()
+    if status is not None:
+        sys.exit(status)
     from npuc.compiler.cli import main as run
 
-    run()
+    run(command=command)

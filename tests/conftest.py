@@ -10,6 +10,7 @@ from hypothesis import settings
 # Tests run side by side, a worker a core: linear algebra on several threads would only get in their way.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+os.environ["NPUC_NO_CACHE"] = "1"  # nothing of a user's is touched, and nothing is answered from an earlier test
 os.environ.pop("COLUMNS", None)  # workers are told a width: piped output is to be as wide as it needs to be
 
 # One profile for all: how long an example takes depends on what else the machine does. It is loaded before any test is

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache as cached
 from importlib import import_module
 from typing import Annotated, cast
 
@@ -22,9 +22,11 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from npuc.compiler.cli.complete.shells import Typed, answer, typed_in
-from npuc.compiler.cli.shared import flush, forget_asides, prepare_streams, report_error
+from npuc.compiler.cli.shared import flush, forget_asides, report_error
 from npuc.compiler.cli.verbs.absent import absence
 from npuc.compiler.cli.verbs.command import VerbCommand, Verbs, verbs_with
+from npuc.compiler.core.cache.command import Command
+from npuc.compiler.core.cache.streams import prepare_streams
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 
@@ -48,6 +50,7 @@ VERBS = {
     "plot": "plot",
     "machine": "machine",
     "list": "listing",
+    "cache": "cache",
     "new": "new",
 }
 """Each verb, in the order of the help, with the module of this package that registers it."""
@@ -72,14 +75,19 @@ def _npuc(
     """Compile training steps for NPUs: derive the backward pass, schedule it, and report what one iteration costs."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] | None = None, command: Command | None = None) -> None:
     """
     Run the command line and exit: 0 done, 1 wrong source, 2 wrong usage, 3 does not fit, 70 defect, 130 interrupted.
+
+    `command` is that of the process, where it has looked for its result already.
     """
     typed = typed_in(os.environ) if arguments is None else None
     with without_cycle_collection():
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        status = run_command(given) if typed is None else complete(typed)
+        if typed is None:
+            given = sys.argv[1:] if arguments is None else arguments
+            status = (command or Command(given, os.environ)).run(run_command)
+        else:
+            status = complete(typed)
         gc.freeze()  # the process ends, and nothing that it holds is worth a last search
     sys.exit(status)
 
@@ -136,7 +144,7 @@ def app(verb: str | None = None) -> typer.Typer:
     return made
 
 
-@cache
+@cached
 def _parser(verb: str | None) -> TyperGroup:
     """The command line, which typer makes of the signatures of verbs; a process of several commands makes it once."""
     return cast("TyperGroup", get_command(app(verb)))

@@ -86,12 +86,13 @@ def command(
     output: Annotated[
         Output,
         Takes(
+            without=without("design", Output),
             help={
                 "json": "Write the result as JSON.",
                 "csv": "Write one row per machine.",
                 "plot": "Draw the machines, or the course of the search.",
                 "output": "Write the best machine, as --hw takes it.",
-            }
+            },
         ),
     ],
 ) -> None:

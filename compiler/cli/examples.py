@@ -94,6 +94,11 @@ EXAMPLES = {
         ("h100 --set dram.gb_per_s=50 --json -", "another bandwidth, for a program"),
         ("gemmini --plot gemmini.svg", "its rooflines as a picture"),
     ),
+    "cache": (
+        ("--json -", "where results are kept, how many, and how often one was found, for a program"),
+        ("--cache-dir .npuc-cache", "the same of another folder"),
+        ("--cache-dir .npuc-cache --clear", "remove its results"),
+    ),
     "list": (
         ("samples", "the networks that ship with npuc"),
         ("hardware", "the machines"),

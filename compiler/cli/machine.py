@@ -22,7 +22,7 @@ def command(
     output: Annotated[
         Output,
         Takes(
-            without=("csv", "output", "quiet"),
+            without=("csv", "output", "quiet", "cache_dir", "no_cache"),
             help={"json": "Write the same as JSON.", "plot": "Draw its rooflines (.svg, .png, .pdf)."},
         ),
     ],

@@ -90,12 +90,13 @@ def command(
     output: Annotated[
         Output,
         Takes(
+            without=without("map", Output),
             help={
                 "json": "Write the result as JSON.",
                 "csv": "Write one row per contraction.",
                 "plot": "Plot the best cost over the number of mappings tried.",
                 "output": "Write the program with its mappings.",
-            }
+            },
         ),
     ],
 ) -> None:

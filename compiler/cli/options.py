@@ -9,7 +9,7 @@ import typer
 
 from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
-from npuc.compiler.cli.verbs.readers import bucket_size
+from npuc.compiler.cli.verbs.readers import CacheDir, NoCache, bucket_size
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import (
     CHUNK_POLICIES,
@@ -305,3 +305,5 @@ class Output(Group):
     ] = None
     quiet: Quiet = False
     debug: Debug = False
+    cache_dir: CacheDir = None
+    no_cache: NoCache = False

@@ -13,6 +13,7 @@ from threading import Lock, Timer
 from typing import TYPE_CHECKING, Protocol
 
 from npuc.compiler.cli.shared import aside
+from npuc.compiler.core.cache.streams import note_text, unnoted
 from npuc.compiler.core.stages import remarks_to, told_to
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class _Stages:
                 self._bar.start()
             else:
                 self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+                note_text(f"{text}\n")
 
     def end(self) -> None:
         """Erase the stage."""
@@ -157,7 +159,7 @@ class _Stages:
             if self._ended:
                 return
             columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-            console = Console(stderr=True)
+            console = Console(file=unnoted(sys.stderr))
             bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
             bar.add_task(_text(self._stage), total=None)
             bar.start()

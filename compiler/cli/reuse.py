@@ -28,7 +28,7 @@ def command(
     output: Annotated[
         Output,
         Takes(
-            without=("output",),
+            without=("output", "cache_dir", "no_cache"),
             help={"csv": "Write the scopes as CSV.", "plot": "Draw traffic by cache capacity: .svg, .png or .pdf."},
         ),
     ],

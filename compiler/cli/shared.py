@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import TextIOWrapper
 from math import inf
 from pathlib import Path
 from types import TracebackType
@@ -173,16 +172,6 @@ def _defect(error: BaseException) -> InternalError:
 def is_defect(error: BaseException) -> bool:
     """Whether an error is a defect of npuc rather than a message of its own or a failure of the system."""
     return not isinstance(error, NpucError | OSError | MemoryError) or isinstance(error, InternalError)
-
-
-def prepare_streams() -> None:
-    """Streams that were closed lead nowhere, and a character that one cannot show becomes a question mark."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream: object = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
-        elif name != "stdin" and isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
 
 
 def flush(status: int) -> int:

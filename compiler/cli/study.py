@@ -29,6 +29,7 @@ from npuc.compiler.cli.shared import (
     write_folder,
     write_result,
 )
+from npuc.compiler.cli.verbs.readers import CacheDir, NoCache
 from npuc.compiler.core.errors import UsageError, did_you_mean
 from npuc.compiler.core.outputs import write_file
 from npuc.studies.base import STUDIES, Asked, DrawnOutcome, FolderOutcome, Option, Outcome, Plan, Study
@@ -124,6 +125,8 @@ def command(
     figure: Figures = None,
     quiet: Quiet = False,
     debug: Debug = False,
+    cache_dir: CacheDir = None,
+    no_cache: NoCache = False,
 ) -> None:
     """Repeat a published study and set its numbers beside ours: digamma, flexion, igo take minutes, others less."""
     with Verb(debug):

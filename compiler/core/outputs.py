@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from npuc.compiler.core import unfinished
+from npuc.compiler.core.cache import streams
 from npuc.compiler.core.errors import UsageError
 
 
@@ -42,6 +43,8 @@ class Outputs:
             if error is None:
                 for file in sorted(self._files, key=lambda file: file.temporary is not None):
                     file.finish()
+                if self._files or self._made:
+                    streams.note_files(map(str, self._made), ((file.shown, file.data) for file in self._files))
                 self._made.clear()
         finally:
             self.discard()
@@ -85,7 +88,10 @@ class Outputs:
 
 @dataclass
 class _File:
-    """A file under a temporary name, or data for what is no regular file (a device, a pipe), which has none."""
+    """
+    A file under a temporary name, or data for what is no regular file (a device, a pipe), which has none; with a name
+    it has its data only where they are noted.
+    """
 
     shown: str
     target: Path
@@ -169,7 +175,7 @@ def _begin(path: str, data: bytes) -> _File:
             raise
     except (OSError, ValueError) as e:
         raise cannot_write(path, e) from e
-    return _File(path, target, b"", name)
+    return _File(path, target, data if streams.is_noted() else b"", name)
 
 
 def _umask() -> int:

@@ -19,6 +19,7 @@ from zlib import crc32
 
 from xdsl.passes import ModulePass
 
+from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import Location, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
 
@@ -37,6 +38,7 @@ def installed_passes() -> dict[str, PassFactory]:
 def _installed(name: str, path: str) -> PassFactory:
     def load() -> type[ModulePass]:
         module, _, attribute = path.partition(":")
+        reads.refuse("code of users ran")
         with Foreign(lambda e: UsageError(f"pass '{name}' cannot be loaded from {path}: {summary(e)}")):
             found: object = getattr(import_module(module), attribute)
         return _checked(name, found, path)

@@ -19,6 +19,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
 
@@ -35,6 +36,7 @@ def published(group: str) -> dict[str, str]:
 def load_published(noun: str, name: str, path: str) -> Any:
     """What an entry point `module:attribute`, or `module`, names. Raises `UsageError` where it cannot be loaded."""
     module, _, attribute = path.partition(":")
+    reads.refuse("code of users ran")
     with Foreign(lambda e: UsageError(f"{noun} '{name}' cannot be loaded from {path}: {summary(e)}")):
         found = import_module(module)
         return getattr(found, attribute) if attribute else found

@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
 from npuc.compiler.core.outputs import cannot_write
@@ -64,6 +65,8 @@ class Emitted:
 
     def check_beside(self, folder: str) -> None:
         """Raise `UsageError` for a folder with files of the family that are not among these: another run's."""
+        if not isinstance(self.content, str):
+            reads.note(folder)
         if not os.path.isdir(folder):
             return
         try:

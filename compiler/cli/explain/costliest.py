@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from npuc.compiler.cli.progress import Advance, progress, said, stages
 from npuc.compiler.cli.shared import check_target, make_console, write_result
+from npuc.compiler.core.cache.reads import own_processes
 from npuc.compiler.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def _changes(found: Costliest, jobs: int, advance: Advance) -> Iterator[Change]:
     if jobs > 1:
         from npuc.compiler.explore.workers import answers
 
-        yield from answers(found.trials, found.attempt, jobs)
+        with own_processes():
+            yield from answers(found.trials, found.attempt, jobs)
         return
     for trial in found.trials:
         advance(0, trial.option)

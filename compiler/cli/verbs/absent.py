@@ -22,6 +22,7 @@ _COLLECTIVES = dict.fromkeys(
     ("collectives", "chunks", "bucket_mib"),
     "collectives are costed beside mappings; npuc compile -b maestro costs both",
 )
+_KEPT = dict.fromkeys(("cache_dir", "no_cache"), "what it has found is kept by --resume")
 _PASSES = ("print_after", "print_changed", "time_passes", "statistics", "statistics_json", "debug_only")
 
 ABSENT: Mapping[str, Mapping[str, str]] = {
@@ -54,6 +55,7 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "tolerance": _SEARCHED,
         "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
+        **_KEPT,
         "backend": "its mappings are those of the backend maestro",
     },
     "design": {
@@ -61,6 +63,7 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "tolerance": _SEARCHED,
         "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
+        **_KEPT,
         "backend": "its machines are those of the backend maestro",
     },
     "flexibility": {
@@ -68,6 +71,7 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         "tolerance": _SEARCHED,
         "fuse_layers": _UNGROUPED,
         **_COLLECTIVES,
+        **_KEPT,
         "output": "it sets several mappings of each contraction side by side; npuc map -o writes the best one",
         "backend": "its mappings are those of the backend maestro",
     },

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
+from npuc.compiler.core.cache import folder
 from npuc.compiler.core.numbers import real_of
 from npuc.compiler.core.options import BEST_BUCKETS
 
@@ -14,3 +17,18 @@ def bucket_size(text: str | float) -> float | str:
     if value is None:
         raise typer.BadParameter(f"found '{text}', expected a number of MiB, or {BEST_BUCKETS}")
     return value
+
+
+def folder_name(text: str) -> str:
+    """A reader of the name of a folder."""
+    if not text or "\0" in text:
+        raise typer.BadParameter("found no name, expected that of a folder")
+    return text
+
+
+# `npuc.compiler.core.cache.folder` reads both from the command line, since a result that is kept needs no parser.
+CacheDir = Annotated[
+    str | None,
+    typer.Option(folder.OPTION, metavar="DIR", parser=folder_name, help="Keep results there (npuc cache says where)."),
+]
+NoCache = Annotated[bool, typer.Option(folder.SWITCH, help="Neither use results that are kept, nor keep any.")]

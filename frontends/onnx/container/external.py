@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath, PureWindowsPath
 
+from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError
 
 _KEYS = ("location", "offset", "length")
@@ -94,6 +95,7 @@ class ExternalFiles:
         path = os.path.realpath(os.path.join(root, *parts))
         if os.path.commonpath([root, path]) != root:
             raise self._error(tensor, f"lies in '{location}', a link out of the model's folder")
+        reads.note(path)
         try:
             found = os.stat(path)
         except OSError:

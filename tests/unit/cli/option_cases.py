@@ -14,6 +14,9 @@ SCALESIM = "-b cycle --hw scalesim --set cycle.compat=scalesim3 --set scalesim.m
 EXEMPT = {
     "--debug": "the traceback of an error, of which a run that succeeds has none",
     "--verify-each": "an error for a pass that leaves wrong IR, of which npuc has none",
+    "--cache-dir": "where results are kept, which are the same ones",
+    "--no-cache": "results that are not kept, and are the same ones",
+    "cache --clear": "what a store has, of which the tests of stores look",
     "--jobs": "the number of processes that compute the same rows",
     "run -O": "passes keep what a program computes",
     "run --before": "passes keep what a program computes",
@@ -158,6 +161,7 @@ BASE = {
     "explain": "explain net.dsl h.linear",
     "run": "run net.dsl --inputs in.npz",
     "check": "check net.dsl",
+    "cache": "cache",
     "import": f"import {GRAPH}",
     "fmt": "fmt wide.dsl",
     "lint": "lint odd.dsl",
