@@ -1,8 +1,8 @@
 """
 What interleaving saves: contractions that run together, in one nest or round-robin, beside the sequential program.
 
-The sequential program runs them one after another, each at its fastest schedule with the whole SPM. Both find the same
-values resident, and neither has vector work, so that what other passes save is not counted here.
+The sequential program runs them one after another, each at the fastest schedule found with the whole SPM. Both find
+the same values resident, and neither has vector work, so that what other passes save is not counted here.
 """
 
 from xdsl.ir import Operation
@@ -74,8 +74,8 @@ def _fused_costs(op: ContractOp, machine: Machine) -> tuple[ReportedCost, Report
 
 def _sequential_cost(problem: InterleaveProblem, op: Operation) -> ReportedCost:
     """
-    As thoroughly searched as the program is: over several cores a tolerance of 0.005 or more has a quick search, which
-    is the one that the passes compare with, as a thorough one takes many times as long.
+    As thoroughly searched as the program is, with its tolerance, so that it is what the passes compare with and already
+    found: over several cores a tolerance of 0.005 or more has a quick search.
     """
     tolerance = thorough_tolerance(op, problem.machine)
 

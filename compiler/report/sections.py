@@ -114,8 +114,9 @@ class FusedFacts(Section, frozen=True):
 class InterleavingFacts(Section, frozen=True):
     """
     Contractions that run together: their cycles and bytes of DRAM, and those of the sequential program, which runs
-    them one after another, each at its fastest schedule; both without vector work and residency. `saving_is_bound`:
-    those schedules were searched quickly, so that what is saved in time may be less than the difference.
+    them one after another, each at the fastest schedule that a search as thorough as the program's own finds; both
+    without vector work and residency. `saving_is_bound`: those schedules were searched quickly, so that what is saved
+    in time may be less than the difference.
     """
 
     together_cycles: int

@@ -5,28 +5,30 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.schedule.over_cores.search import QUICK
+from npuc.compiler.core.options import DEFAULT_TOLERANCE
 
 TOLERANCE = "npu.tolerance"
 """The attribute of a module whose schedules were searched with this tolerance, a fraction, where that is thorough."""
 
 
 def write_tolerance(module: ModuleOp, machine: Machine, tolerance: float) -> None:
-    """Write a tolerance on a module whose schedules were searched with it, where a quick search over cores would do."""
-    if machine.cores > 1 and tolerance < QUICK:
+    """
+    Write a tolerance on a module whose schedules were searched with it: on one core where it is not the default, over
+    several where a quick search would do.
+    """
+    if tolerance < QUICK if machine.cores > 1 else tolerance != DEFAULT_TOLERANCE:
         module.attributes[TOLERANCE] = FloatAttr(tolerance, f64)
 
 
 def thorough_tolerance(op: Operation, machine: Machine) -> float | None:
     """
-    The tolerance with which the schedules around an operation were searched, 0 on one core; None if they were searched
-    quickly.
+    The tolerance with which the schedules around an operation were searched; None if they were searched quickly, as
+    they are over several cores unless the program says so.
     """
-    if machine.cores == 1:
-        return 0.0
     around: Operation | None = op
     while around is not None:
         found = around.attributes.get(TOLERANCE)
         if isinstance(found, FloatAttr):
             return found.value.data
         around = around.parent_op()
-    return None
+    return DEFAULT_TOLERANCE if machine.cores == 1 else None

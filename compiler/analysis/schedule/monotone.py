@@ -104,7 +104,7 @@ def monotone_results(
         return
     for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
         for schedule in with_less_room(nest, machine, objective, widths, edge, lambda: limit):
-            if _floor(nest, schedule, machine, objective, widths) >= limit:
+            if _floor(nest, schedule, machine, objective, widths, limit) >= limit:
                 continue
             if price is None:
                 found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
@@ -129,16 +129,33 @@ def with_less_room(
     if search is None:
         return
     room = _budget(machine.spm_bytes, objective)
-    while room > 0 and _least(nest, machine, objective, widths, room) < most():
+    limit = most()
+    end = _too_little(nest, machine, objective, widths, limit)
+    while room > end:
         tilings = search.least(room)
         if tilings is None:
             return
-        if _least_work(nest, tilings, machine, objective) < most():
+        if _least_work(nest, tilings, machine, objective) < limit:
             schedule, needs = tilings.coarsened(nest, room)
             yield replace(schedule, spm=machine.spm_bytes)
             room = _budget(needs - 1, objective)
+            if most() < limit:
+                limit = most()
+                end = _too_little(nest, machine, objective, widths, limit)
         else:
             room = _budget(tilings.needs - 1, objective)
+
+
+def _too_little(nest: Nest, machine: Machine, objective: Objective, widths: Bits, most: float) -> int:
+    """Bytes of SPM with which no schedule scores less than `most`: all that are tried above them may do."""
+    low, high = 0, machine.spm_bytes
+    while _budget(high, objective) > low:
+        middle = (low + high + 1) // 2
+        if _least(nest, machine, objective, widths, middle) < most:
+            high = middle - 1
+        else:
+            low = middle
+    return low
 
 
 def _budget(spm_bytes: int, objective: Objective) -> int:
@@ -183,15 +200,19 @@ def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, roo
     return _cost(nest, machine, time, bits, bits).score(objective)
 
 
-def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits) -> float:
-    """What a schedule costs at least, without its time tile by tile; exact but for that."""
-    work = compute(nest, schedule, configured(nest, schedule, machine.array))
+def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits, limit: float) -> float:
+    """
+    What a schedule costs at least, without its time tile by tile, exact but for that; or less where that is no less
+    than `limit`.
+    """
     moved = moved_bits(nest, traffic(nest, schedule), widths)
+    transfer = float(moved / machine.channel_bits)
+    if objective == "time" and transfer >= limit:
+        return transfer
+    work = compute(nest, schedule, configured(nest, schedule, machine.array))
     held = widths.with_sums(nest)
     passed = moved + sum(held[name] * elements for name, elements in work.accesses.items())
-    return _cost(nest, machine, max(float(work.cycles), float(moved / machine.channel_bits)), moved, passed).score(
-        objective
-    )
+    return _cost(nest, machine, max(float(work.cycles), transfer), moved, passed).score(objective)
 
 
 def _cost(nest: Nest, machine: Machine, time: float, moved: Width, spm: Width) -> ExactCost:

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid
+
+Mask = NDArray[np.bool_]
 
 JOINED = 1 << 16
 """Up to so many choices of all orders are kept and compared at once; of more, those of each order below a limit."""
@@ -52,7 +55,7 @@ class TilingChoices:
         if sum(order.count for order in self._orders) > JOINED:
             return None
         parts = [order.below(np.inf) for order in self._orders]
-        return _joined([part for part in parts if part is not None])
+        return _joined(_undominated([part for part in parts if part is not None]))
 
 
 class OrderedCuts:
@@ -141,6 +144,13 @@ class _Choices:
     parts: tuple[_Part, ...]
     starts: tuple[int, ...]
 
+    def only(self, chosen: Mask) -> "_Choices":
+        """Chosen ones of the choices of one order."""
+        (part,) = self.parts
+        part = _Part(part.order, {name: own[chosen] for name, own in part.places.items()})
+        rows = (values[chosen] for values in (self.cost, self.fixed, self.scaled))
+        return _Choices(*rows, self.sizes, self.alone, self.trips, (part,), self.starts)
+
     def best(self, budget: int, limit: float) -> Cuts | None:
         """The least weight below `limit`, the first of equal ones; None if none fits."""
         room = np.where(self.fixed <= budget, (budget - self.fixed) // np.maximum(self.scaled, 1), 0)
@@ -158,6 +168,21 @@ class _Choices:
         cuts[self.alone.name] = int(place[best])
         taken = int(self.fixed[best] + self.scaled[best] * self.sizes[place[best]])
         return Cuts(float(total[best]), part.order, tuple(cuts[t.name] for t in part.order), taken)
+
+
+def _undominated(parts: Sequence[_Choices]) -> list[_Choices]:
+    """
+    The choices of each order without those of equal cost that an earlier order has in no more room, where all have the
+    same tilings in the same places.
+    """
+    kept: list[_Choices] = []
+    for number, part in enumerate(parts):
+        left = np.full(len(part.cost), True)
+        for earlier in parts[:number]:
+            if len(earlier.cost) == len(part.cost) and (earlier.cost == part.cost).all():
+                left &= (earlier.fixed > part.fixed) | (earlier.scaled > part.scaled)
+        kept.append(part.only(left))
+    return [part for part in kept if len(part.cost)]
 
 
 def _joined(parts: Sequence[_Choices]) -> _Choices | None:
