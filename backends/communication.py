@@ -27,7 +27,6 @@ from npuc.compiler.analysis.interconnect.collectives import Cost
 from npuc.compiler.analysis.interconnect.overlap.step import MovementTimes
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.analysis.sharding.cost.collective_traffic import exchanged, moved_elements
-from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.report import OpRow, Report, total
 from npuc.compiler.report.sections import (
     BeginFacts,
@@ -44,6 +43,7 @@ from npuc.compiler.report.sections import (
 )
 from npuc.compiler.report.text.quantities import time_text
 from npuc.dialects.distributed import DistOp, levels_of
+from npuc.dialects.distributed.base import PLAN
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.provenance import Role, role_of
 from npuc.hardware.network import latency_of, network_of

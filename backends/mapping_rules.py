@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.ir import Operation
 
-from npuc.compiler.analysis.mapping.constraints.broken import Constrained, broken
-from npuc.compiler.analysis.mapping.convert import to_clusters
 from npuc.dialects.mapping import Clusters, Mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import layer_of, role_of
 from npuc.hardware import Hardware, machine_constraints
 
-Compared: TypeAlias = tuple[Constrained, Clusters | str]
+if TYPE_CHECKING:
+    from npuc.compiler.analysis.mapping.constraints.broken import Constrained
+
+Compared: TypeAlias = "tuple[Constrained, Clusters | str]"
 """What constraints are about, and a mapping of it; a sentence where it is no cut of loops."""
 
 
 def on_nest(mapping: Mapping | Clusters, nest: Nest, elements: int) -> Compared:
     """A mapping of a nest on so many processing elements, for constraints of the dimensions of the nest."""
+    from npuc.compiler.analysis.mapping.constraints.broken import Constrained
+    from npuc.compiler.analysis.mapping.convert import to_clusters
+
     found = to_clusters(mapping, nest, elements) if isinstance(mapping, Mapping) else mapping
     return Constrained.of_nest(nest), found
 
@@ -36,6 +40,8 @@ def rule_warnings(
     rules = machine_constraints(hardware) if mapped else None
     if not rules:
         return []
+    from npuc.compiler.analysis.mapping.constraints.broken import broken
+
     layers: dict[str, list[str]] = {}
     distinct = dict.fromkeys((op.nest, mapping, layer_of(op), role_of(op).value) for op, mapping in mapped)
     for nest, mapping, layer, phase in distinct:

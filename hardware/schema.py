@@ -15,7 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import cast
 
-from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
 from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, PRICES, SWITCH_PRICE, Kind
 from npuc.compiler.analysis.machine.table import TABLE
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, ROWS, RULES
@@ -38,6 +37,8 @@ def _wrong_level(row: Mapping[str, Entry]) -> str | None:
     if row["kind"] == "pair" and row["size"] != 2:
         return f"size: expected 2 of a pair (several levels, or kind 'ring', 'fc' or 'switch'), got {row['size']}"
     if "algorithm" in row:
+        from npuc.compiler.analysis.interconnect.algorithm import algorithm_for
+
         try:
             algorithm_for(cast("Kind", row["kind"]), str(row["algorithm"]))
         except UsageError as error:

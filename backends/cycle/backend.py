@@ -14,8 +14,6 @@ from npuc.backends.cycle.contract import contract_row
 from npuc.backends.cycle.costed import STREAMED, costed_operations
 from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
-from npuc.backends.cycle.groups.bounds import with_bounds
-from npuc.backends.cycle.groups.rows import groups_of, with_groups
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
@@ -102,17 +100,13 @@ class CycleBackend(Backend):
             warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *compat_warnings(hardware, ops)]
             return make_report(self.name, hardware.as_dict(), rows, warnings=warnings)
         machine = cycle_machine(hardware)
-        if hardware.written(RETENTION) and groups_of(ops):
+        grouped = any(isinstance(op.parent_op(), GroupOp) for op in ops)
+        if hardware.written(RETENTION) and grouped:
             raise UsageError(
                 f"{RETENTION}: it is not known how long values of groups are held", hint="leave out fuse-layers"
             )
-        rows = with_groups(
-            ops,
-            machine,
-            lambda own: _cycle_rows(own, machine, beside=beside),
-            lambda own: _cycle_rows(own, machine, beside=False),
-        )
-        rows = with_refreshes(ops, with_bounds(ops, rows, machine), machine, hardware)
+        rows = (_grouped_rows if grouped else _cycle_rows)(ops, machine, beside=beside)
+        rows = with_refreshes(ops, rows, machine, hardware)
         warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
         warnings += sparsity_warnings(ops, DENSE)
         warnings += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")
@@ -240,6 +234,20 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine, *, beside: bool) -> 
         return stream_row(op, machine, index, residency[op].spm_bytes if op in residency else 0)
 
     return _rows(ops, kind_of, cost_row)
+
+
+def _grouped_rows(ops: Sequence[Operation], machine: Machine, *, beside: bool) -> list[OpRow]:
+    """The rows of a program that has groups, each with what it moves at least."""
+    from npuc.backends.cycle.groups.bounds import with_bounds
+    from npuc.backends.cycle.groups.rows import with_groups
+
+    rows = with_groups(
+        ops,
+        machine,
+        lambda own: _cycle_rows(own, machine, beside=beside),
+        lambda own: _cycle_rows(own, machine, beside=False),
+    )
+    return with_bounds(ops, rows, machine)
 
 
 def _compat_kind(op: Operation) -> Hashable:

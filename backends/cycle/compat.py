@@ -11,15 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from xdsl.ir import Operation
 
 from npuc.backends.cycle.facts import ProductFacts
-from npuc.backends.cycle.products import product_of
-from npuc.backends.cycle.scalesim import Columns, Configuration, Layer, Sparsity, simulate
-from npuc.backends.cycle.scalesim.layer import Representation
-from npuc.backends.cycle.scalesim.sparsity import storage
 from npuc.backends.operations import contraction_row, sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
@@ -29,6 +25,10 @@ from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.provenance import Role, role_of, sparsity_of
 from npuc.hardware import Hardware
+
+if TYPE_CHECKING:
+    from npuc.backends.cycle.scalesim import Columns, Configuration, Layer
+    from npuc.backends.cycle.scalesim.layer import Representation
 
 COMPAT = "scalesim3"
 _OPERANDS = ("ifmap", "filter", "ofmap")
@@ -60,6 +60,8 @@ def is_compat(hardware: Hardware) -> bool:
 
 def compat_machine(hardware: Hardware) -> CompatMachine:
     """The machine that a hardware description means in this mode. Raises `UsageError` for a key that is missing."""
+    from npuc.backends.cycle.scalesim import Configuration
+
     dataflow = hardware.require("array.dataflow", str, backend="cycle")
     if dataflow not in ("os", "ws", "is"):
         hint = "--set array.dataflow=os, or ws or is"
@@ -78,7 +80,7 @@ def compat_machine(hardware: Hardware) -> CompatMachine:
         dataflow,
         *sizes,
         memory=memory,
-        representation=cast(Representation, hardware.get("scalesim.sparse_rep", str) or "ellpack_block"),
+        representation=cast("Representation", hardware.get("scalesim.sparse_rep", str) or "ellpack_block"),
     )
     keys = ("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
     prices = [price for price in (hardware.known(key, float) for key in keys) if price is not None]
@@ -106,6 +108,8 @@ def compat_warnings(hardware: Hardware, ops: Sequence[Operation]) -> list[str]:
 
 @lru_cache(maxsize=8192)
 def _simulate(layer: Layer, config: Configuration) -> Columns:
+    from npuc.backends.cycle.scalesim import simulate
+
     return simulate(layer, config)
 
 
@@ -121,6 +125,9 @@ def compat_row(op: Operation, machine: CompatMachine, index: int) -> OpRow:
 
 def compat_product(op: ContractOp, machine: CompatMachine) -> tuple[int, Layer]:
     """The number of products in a contraction, and one of them as a layer. Raises `UsageError` for joined ones."""
+    from npuc.backends.cycle.products import product_of
+    from npuc.backends.cycle.scalesim import Sparsity
+
     if len(op.nest.statements) != 1:
         message = "SCALE-Sim has no contraction with several statements"
         raise UsageError(message, location=location_of(op), hint="leave out the pass that joined them")
@@ -129,6 +136,9 @@ def compat_product(op: ContractOp, machine: CompatMachine) -> tuple[int, Layer]:
 
 
 def _product_row(op: ContractOp, machine: CompatMachine, index: int) -> OpRow:
+    from npuc.backends.cycle.scalesim import Sparsity
+    from npuc.backends.cycle.scalesim.sparsity import storage
+
     nest, config = op.nest, machine.config
     products, layer = compat_product(op, machine)
     columns = _simulate(layer, config)

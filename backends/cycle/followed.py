@@ -9,7 +9,6 @@ from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.array import PLACES
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
-from npuc.compiler.analysis.mapping.followed import followed_schedule
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow
@@ -19,6 +18,8 @@ from npuc.dialects.provenance import layer_of
 
 def unfollowed(op: ContractOp) -> str | None:
     """Why the arrays of the module's machine do not follow the mapping that a contraction has; None where they do."""
+    from npuc.compiler.analysis.mapping.followed import followed_schedule
+
     assert op.mapping_attr is not None
     module = op.get_toplevel_object()
     machine = machine_of(module) if isinstance(module, ModuleOp) else None

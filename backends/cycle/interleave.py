@@ -21,7 +21,6 @@ from npuc.backends.cycle.limits import cycles_lower_bound_of, edge_facts, is_edg
 from npuc.backends.cycle.pool import walks_of
 from npuc.backends.operations import contraction_row
 from npuc.backends.sparse import sparse_facts
-from npuc.compiler.analysis.lru import walk_pool
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
@@ -180,6 +179,8 @@ def _check_room(op: InterleaveOp, together: RoundRobin, widths: Widths, machine:
 def _pooled(op: InterleaveOp, machine: Machine, overhead: int) -> tuple[tuple[Traffic, ...], Timing, int]:
     """Traffic, time and most bytes held over one pool of tiles, an operation of each walk in turn."""
     try:
+        from npuc.compiler.analysis.lru import walk_pool
+
         found = walk_pool(walks_of(op.contracts, machine), machine, "round-robin")
     except CapacityError as e:
         raise CapacityError(f"{_named(op)}: {e.message}", location=location_of(op), hint=e.hint) from None

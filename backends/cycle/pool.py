@@ -8,14 +8,16 @@ it adds to the time of those before it, so that the times add up to that of a si
 loads of the second contraction may overlap the first.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
-from npuc.compiler.analysis.lru import Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, whole_bytes
@@ -25,6 +27,10 @@ from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
+
+if TYPE_CHECKING:
+    from npuc.compiler.analysis.lru import Walk
+
 
 BACKWARD = (Role.DX, Role.DW, Role.DXDW)
 """The roles of contractions of a layer's backward pass."""
@@ -61,6 +67,8 @@ def pool_shares(ops: Sequence[Operation], machine: Machine) -> dict[Operation, P
     for group in pool_groups(ops, machine):
         walks = walks_of(group, machine)
         try:
+            from npuc.compiler.analysis.lru import walk_pool
+
             pooled = walk_pool(walks, machine)
         except CapacityError as e:
             layer = layer_of(group[0]) or "a contraction"
@@ -127,6 +135,8 @@ def walks_of(group: Sequence[ContractOp], machine: Machine) -> tuple[Walk, ...]:
     Values are numbered by first use, so that structurally equal groups have equal walks.
     """
     numbers: dict[SSAValue, int] = {}
+    from npuc.compiler.analysis.lru import Walk
+
     walks: list[Walk] = []
     for op in group:
         inputs = len(op.nest.ins)

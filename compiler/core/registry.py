@@ -11,7 +11,8 @@ an entry.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -40,6 +41,28 @@ def load_published(noun: str, name: str, path: str) -> Any:
     with Foreign(lambda e: UsageError(f"{noun} '{name}' cannot be loaded from {path}: {summary(e)}")):
         found = import_module(module)
         return getattr(found, attribute) if attribute else found
+
+
+def lazily(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
+    """
+    The `__getattr__` of a package that imports a module when one of its names is first used: `names` by the module.
+
+        if TYPE_CHECKING:
+            from npuc.frontends.tables.read import read_table
+        __getattr__ = lazily(__name__, {"read": ("read_table",)})
+
+    A package that holds a small module which every start needs, beside large ones that few do, imports none of them.
+    """
+    places = {name: module for module, defined in names.items() for name in defined}
+
+    def load(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found: object = getattr(import_module(f"{package}.{places[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
 
 
 @dataclass(frozen=True)

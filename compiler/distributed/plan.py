@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import DictionaryAttr, FloatAttr, StringAttr
 from xdsl.utils.hints import isa
 
 from npuc.compiler.analysis.sharding.reference.strategies import has_cuts
-from npuc.compiler.analysis.sharding.search.planning import PLAN, total_of
+from npuc.compiler.analysis.sharding.search.planning import total_of
 from npuc.compiler.core.options import names_three_types
 from npuc.compiler.report import Parallel, ParallelLevel, ParallelTotal, PlanCost
+from npuc.dialects.distributed.base import PLAN
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

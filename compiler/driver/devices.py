@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.passes import ModulePass
 
-from npuc.compiler.analysis.interconnect.described import NETWORK
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.compiler.core.options import BEST_BUCKETS, CHUNK_POLICIES, ZERO_STAGES, is_joint
 from npuc.dialects.npu.units.assignment import UNITS
 from npuc.dialects.train.signature import training_functions
-from npuc.hardware.network import network_of, stamp_network
 
 if TYPE_CHECKING:
     from npuc.compiler.core.options import Options
     from npuc.hardware import Hardware
 
 PARALLELIZE = "parallelize"
+
+
+def named(passes: Sequence[ModulePass], *names: str) -> bool:
+    """Whether one of the passes has one of the names: only then its module needs to be imported."""
+    return any(step.name in names for step in passes)
 
 
 def check_homogeneous(machine: Hardware) -> None:
@@ -33,10 +36,13 @@ def check_homogeneous(machine: Hardware) -> None:
 
 def check_network(passes: Sequence[ModulePass], machine: Hardware) -> None:
     """Raise `CapacityError` for devices that the machine's network does not have, before a plan is searched."""
+    if machine.get("network.levels") is None or not named(passes, PARALLELIZE):
+        return
     from npuc.compiler.transforms.parallelize import ParallelizePass
+    from npuc.hardware.network import network_of
 
     for step in passes:
-        if isinstance(step, ParallelizePass) and machine.get("network.levels") is not None:
+        if isinstance(step, ParallelizePass):
             network_of(machine, backend=step.name).place(step.sizes)
 
 
@@ -46,8 +52,12 @@ def tell_network(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardwa
 
     Raises `UsageError` for a policy or buckets that need a network which the machine does not describe.
     """
+    if not named(passes, "bucket-gradients", "schedule-collectives"):
+        return
+    from npuc.compiler.analysis.interconnect.described import NETWORK
     from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
     from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
+    from npuc.hardware.network import stamp_network
 
     for step in passes:
         if isinstance(step, BucketGradientsPass):
@@ -72,11 +82,13 @@ def tell_units(module: ModuleOp, passes: Sequence[ModulePass], machine: Hardware
 
     Raises `UsageError` for a machine without units, unless the pass names its own.
     """
+    if not named(passes, "assign-units"):
+        return
     from npuc.compiler.transforms.assign_units import AssignUnitsPass
     from npuc.hardware.units import refuse_without_units
 
-    named = any(isinstance(step, AssignUnitsPass) and step.units is None for step in passes)
-    if named and not stamp_machine_units(module, machine) and UNITS not in module.attributes:
+    takes_them = any(isinstance(step, AssignUnitsPass) and step.units is None for step in passes)
+    if takes_them and not stamp_machine_units(module, machine) and UNITS not in module.attributes:
         refuse_without_units(machine)
 
 
@@ -89,6 +101,15 @@ def stamp_machine_units(module: ModuleOp, machine: Hardware) -> bool:
         return False
     stamp_units(module, machine_of_units(machine, needs_energy=False))
     return True
+
+
+def wants_best(step: ModulePass) -> bool:
+    """Whether a pass needs buckets of gradients to be chosen before it runs."""
+    if not named((step,), "bucket-gradients"):
+        return False
+    from npuc.compiler.transforms.bucket_gradients import BucketGradientsPass
+
+    return isinstance(step, BucketGradientsPass) and step.mib == BEST_BUCKETS
 
 
 def parallel_passes(options: Options, machine: Hardware) -> list[str]:

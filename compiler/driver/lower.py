@@ -25,15 +25,14 @@ from npuc.compiler.core.selection import keep_layers, patterns_of
 from npuc.compiler.core.stages import remarks_to, tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.core.verify import SourceTexts, location_of
-from npuc.compiler.driver.costing.best_buckets import choose_buckets, wants_best
 from npuc.compiler.driver.costing.fused_levels import lower_fused
-from npuc.compiler.driver.costing.work_times import stamp_times
 from npuc.compiler.driver.devices import (
     PARALLELIZE,
     check_homogeneous,
     check_network,
     tell_network,
     tell_units,
+    wants_best,
     without_loss,
 )
 from npuc.compiler.driver.levels.asked import ASKED, asks_passes, check_backward, stating_densities, with_asked
@@ -131,6 +130,8 @@ def _lower(module: ModuleOp, session: Session) -> Lowered:
         check_network(passes, machine)
         if options.inference and not state_of(module).is_step and all(p.name != AUTODIFF for p in passes):
             without_loss(module)  # a plan is of what there will be
+        from npuc.compiler.driver.costing.work_times import stamp_times
+
         stamp_times(module, session, passes, _scored)
     if is_controlled(passes):
         session.warnings.append(CONTROLLED)
@@ -178,6 +179,8 @@ class _Runner:
                 self(module, passes[place:])
                 return
         if passes and wants_best(passes[0]):
+            from npuc.compiler.driver.costing.best_buckets import choose_buckets
+
             choose_buckets(module, self.session, self.all[self.all.index(passes[0]) + 1 :], _scored)
         session, options = self.session, self.session.options
         told_of = {*ASKED, *passes_by_hand(options)}

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
-from npuc.compiler.analysis.mapping.coverage import is_legal
 from npuc.compiler.core.errors import SourceError, did_you_mean
 from npuc.dialects.mapping import Map, Mapping, shared_mapping
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.mapped import layout_of
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import Role, layer_of, role_of
-from npuc.frontends.maestro import MappedLayer, WrongLayer
+
+if TYPE_CHECKING:
+    from npuc.frontends.maestro import MappedLayer, WrongLayer
 
 
 def is_mapping_file(mapping: str | None) -> bool:
@@ -46,6 +48,7 @@ def apply_mapping_file(module: ModuleOp, path: str, warnings: list[str], otherwi
     `otherwise` is what layers without an entry take, for a warning. Raises `UsageError` for a file that cannot be
     read, `SourceError` for what is wrong in a layer that is asked for, or of other sizes than the program's.
     """
+    from npuc.compiler.analysis.mapping.coverage import is_legal
     from npuc.frontends import read_text
     from npuc.frontends.maestro import read_mapping_file
 

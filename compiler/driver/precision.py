@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.driver.devices import named
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -34,6 +35,8 @@ def precision_passes(
     Nothing where `passes` say it themselves. Adds to `warnings`. Raises `UsageError` where they say something else than
     what is asked for.
     """
+    if asked is None and machine in (None, AS_WRITTEN) and not named(passes, "set-precision"):
+        return []
     from npuc.compiler.transforms.set_precision import SetPrecisionPass, functions_of, too_low
 
     precision = asked or machine or AS_WRITTEN
@@ -58,6 +61,8 @@ def precision_passes(
 
 def precision_of(passes: Sequence[ModulePass]) -> str:
     """The float types that passes give a program."""
+    if not named(passes, "set-precision"):
+        return AS_WRITTEN
     from npuc.compiler.transforms.set_precision import SetPrecisionPass
 
     return next((step.to for step in reversed(passes) if isinstance(step, SetPrecisionPass)), AS_WRITTEN)
@@ -65,6 +70,8 @@ def precision_of(passes: Sequence[ModulePass]) -> str:
 
 def formats_of_products(passes: Sequence[ModulePass]) -> str | None:
     """The formats that passes give operands of matrix products, each with what it is of; None without such a pass."""
+    if not named(passes, "quantize"):
+        return None
     from npuc.compiler.transforms.quantize import QuantizePass
     from npuc.compiler.transforms.unused import options_given
 
@@ -75,6 +82,8 @@ def formats_of_products(passes: Sequence[ModulePass]) -> str | None:
 
 def is_controlled(passes: Sequence[ModulePass]) -> bool:
     """Whether some operands have as many bits as a controller gives them while the program runs."""
+    if not named(passes, "quantize"):
+        return False
     from npuc.compiler.transforms.quantize import QuantizePass
     from npuc.compiler.transforms.quantize.formats import FAST
 

@@ -16,7 +16,8 @@ from npuc.compiler.core.options import Options
 from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.session import Session
-from npuc.compiler.report import Report, StepMemory, Totals
+from npuc.compiler.report import Parallel, Report, StepMemory, Totals
+from npuc.dialects.distributed.base import PLAN
 from npuc.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -44,11 +45,16 @@ def score_lowered(module: ModuleOp, model: Backend, machine: Hardware, *, costs_
     The report of a program that is lowered as far as `model` needs, with what its devices exchange and its energy by
     component; `costs_alone`, without what a backend says besides.
     """
-    from npuc.backends.communication import with_communication
-    from npuc.backends.energy import with_energy
+    from xdsl.dialects.func import FuncOp
 
-    scored = model.costs(module, machine) if costs_alone else model.score(module, machine)
-    report = with_communication(scored, whole_step_for(module, model, machine), machine)
+    from npuc.backends.energy import with_energy
+    from npuc.dialects.distributed.mesh import mesh_of
+
+    report = model.costs(module, machine) if costs_alone else model.score(module, machine)
+    if any(isinstance(func, FuncOp) and mesh_of(func) is not None for func in module.ops):
+        from npuc.backends.communication import with_communication
+
+        report = with_communication(report, whole_step_for(module, model, machine), machine)
     return with_energy(report, machine, model.energy_parts)
 
 
@@ -94,7 +100,6 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
     """A backend's report with what only the driver knows."""
     import msgspec
 
-    from npuc.compiler.distributed.plan import plan_of_program
     from npuc.compiler.driver.passes import tolerance_of, write_pipeline
 
     source = session.source
@@ -114,8 +119,17 @@ def complete(report: Report, module: ModuleOp, session: Session, lowered: Lowere
         defines=_literals(session.options),
         warnings=[*session.warnings, *report.warnings],
         ops=rows,
-        parallel=plan_of_program(module),
+        parallel=_plan_of(module),
     )
+
+
+def _plan_of(module: ModuleOp) -> Parallel | None:
+    """The plan that the program was parallelized by; None for one device, for which nothing of plans is imported."""
+    if not any(PLAN in op.attributes for op in module.ops):
+        return None
+    from npuc.compiler.distributed.plan import plan_of_program
+
+    return plan_of_program(module)
 
 
 def full_totals(report: Report, lowered: Lowered) -> Totals:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 
-from npuc.compiler.analysis.sharding.search.planning import PLAN
 from npuc.compiler.graph.flow import Flows
 from npuc.compiler.graph.names import Depth
 from npuc.compiler.graph.words import bytes_text
 from npuc.compiler.report import Report
 from npuc.compiler.report.text.quantities import time_text
 from npuc.compiler.report.text.sharding import type_text
+from npuc.dialects.distributed.base import PLAN
 from npuc.dialects.distributed.mesh import mesh_of
 
 

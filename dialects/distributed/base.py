@@ -17,6 +17,8 @@ from npuc.dialects.train.base import Param, TrainOp, Types, decode, encode, ints
 from npuc.dialects.train.rules import same_element
 
 OpT = TypeVar("OpT", bound="DistOp")
+PLAN = "dist.plan"
+"""The attribute of a function that says by which plan it was shared among devices."""
 BUCKET = "dist.bucket"
 """The attribute of a sum that holds the number of the bucket in which it moves; without it it moves alone."""
 INTEGERS = DenseArrayBase.constr(i64)

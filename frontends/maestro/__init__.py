@@ -26,10 +26,15 @@ Mapping files of MAESTRO (github.com/maestro-project/maestro): layers, each with
     build.py      the module of a mapping file
 """
 
-from npuc.frontends.maestro.build import MappingProgram, read_mapping_program
-from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
-from npuc.frontends.maestro.read import clean_name, read_mapping_file
-from npuc.frontends.maestro.write import write_mapping_file
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.registry import lazily
+
+if TYPE_CHECKING:
+    from npuc.frontends.maestro.build import MappingProgram, read_mapping_program
+    from npuc.frontends.maestro.model import MappedLayer, MappingFile, WrongLayer
+    from npuc.frontends.maestro.read import clean_name, read_mapping_file
+    from npuc.frontends.maestro.write import write_mapping_file
 
 __all__ = [
     "MappedLayer",
@@ -41,3 +46,23 @@ __all__ = [
     "read_mapping_program",
     "write_mapping_file",
 ]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "build": (
+            "MappingProgram",
+            "read_mapping_program",
+        ),
+        "model": (
+            "MappedLayer",
+            "MappingFile",
+            "WrongLayer",
+        ),
+        "read": (
+            "clean_name",
+            "read_mapping_file",
+        ),
+        "write": ("write_mapping_file",),
+    },
+)

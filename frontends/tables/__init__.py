@@ -13,8 +13,30 @@ Layer tables: files with one layer per line, given by its sizes.
     build.py      the module of a table
 """
 
-from npuc.frontends.tables.build import TableProgram, read_table_program
-from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer
-from npuc.frontends.tables.read import read_table
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.registry import lazily
+
+if TYPE_CHECKING:
+    from npuc.frontends.tables.build import TableProgram, read_table_program
+    from npuc.frontends.tables.model import Convolution, Product, Table, TableLayer
+    from npuc.frontends.tables.read import read_table
 
 __all__ = ["Convolution", "Product", "Table", "TableLayer", "TableProgram", "read_table", "read_table_program"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "build": (
+            "TableProgram",
+            "read_table_program",
+        ),
+        "model": (
+            "Convolution",
+            "Product",
+            "Table",
+            "TableLayer",
+        ),
+        "read": ("read_table",),
+    },
+)

@@ -13,6 +13,18 @@ PyTorch's exported programs (`torch.export.save`), read without PyTorch; nothing
     exporting/     a module at hand, exported by PyTorch, which decomposes what has no meaning here
 """
 
-from npuc.frontends.torch.exporting.module import from_module
+from typing import TYPE_CHECKING
+
+from npuc.compiler.core.registry import lazily
+
+if TYPE_CHECKING:
+    from npuc.frontends.torch.exporting.module import from_module
 
 __all__ = ["from_module"]
+
+__getattr__ = lazily(
+    __name__,
+    {
+        "exporting.module": ("from_module",),
+    },
+)

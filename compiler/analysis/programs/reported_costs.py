@@ -5,12 +5,14 @@ Of one nest with its schedule, of nests that run round-robin, and of both over a
 "lru"`). Vector work is not part of it: it costs the same whatever contractions run together.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import TYPE_CHECKING
 
-from npuc.compiler.analysis.lru import Mode, Walk, walk_pool
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, transposed
@@ -25,6 +27,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import RoundRobin
 from npuc.dialects.products import Passes
+
+if TYPE_CHECKING:
+    from npuc.compiler.analysis.lru import Mode, Walk
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,8 @@ def round_robin_cost(together: RoundRobin, machine: Machine, widths: Widths) -> 
 
 def pool_cost(together: RoundRobin, machine: Machine, widths: Widths, mode: Mode) -> ReportedCost:
     """The cost of nests over one pool of tiles, one after another or one operation of each, round-robin."""
+    from npuc.compiler.analysis.lru import Walk, walk_pool
+
     walks: list[Walk] = []
     for number, (nest, schedule) in enumerate(zip(together.nests, together.schedules, strict=True)):
         values = dict(zip((t.name for t in nest.ins), together.values[number], strict=True))

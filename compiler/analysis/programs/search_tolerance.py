@@ -4,7 +4,6 @@ from xdsl.dialects.builtin import FloatAttr, ModuleOp, f64
 from xdsl.ir import Operation
 
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.schedule.over_cores.search import QUICK
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 
 TOLERANCE = "npu.tolerance"
@@ -16,7 +15,12 @@ def write_tolerance(module: ModuleOp, machine: Machine, tolerance: float) -> Non
     Write a tolerance on a module whose schedules were searched with it: on one core where it is not the default, over
     several where a quick search would do.
     """
-    if tolerance < QUICK if machine.cores > 1 else tolerance != DEFAULT_TOLERANCE:
+    told = tolerance != DEFAULT_TOLERANCE
+    if machine.cores > 1:
+        from npuc.compiler.analysis.schedule.over_cores.search import QUICK
+
+        told = tolerance < QUICK
+    if told:
         module.attributes[TOLERANCE] = FloatAttr(tolerance, f64)
 
 

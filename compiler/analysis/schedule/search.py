@@ -14,12 +14,6 @@ from npuc.compiler.analysis.schedule.core_search import (
     near_on_core,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.over_cores.search import (
-    least_over_cores,
-    monotone_over_cores,
-    near_over_cores,
-)
-from npuc.compiler.analysis.schedule.over_levels.search import best_over_levels
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -66,15 +60,19 @@ def best_schedule(
     machine = _for_contractions(machine)
     if machine.levels:
         return _best_over_levels(nest, machine, objective, widths, order, tolerance, monotone)
-    several = machine.cores > 1
+    if machine.cores == 1:
+        if tolerance:
+            return near_on_core(nest, machine, objective, widths, order, tolerance, monotone=monotone)
+        if monotone:
+            return best_on_core(nest, machine, objective, widths, order, monotone=True)
+        return least_on_core(nest, machine, objective, widths, order)
+    from npuc.compiler.analysis.schedule.over_cores import search as over_cores
+
     if tolerance:
-        near = near_over_cores if several else near_on_core
-        return near(nest, machine, objective, widths, order, tolerance, monotone=monotone)
-    if monotone and several:
-        return monotone_over_cores(nest, machine, objective, widths, order)
+        return over_cores.near_over_cores(nest, machine, objective, widths, order, tolerance, monotone=monotone)
     if monotone:
-        return best_on_core(nest, machine, objective, widths, order, monotone=True)
-    return (least_over_cores if several else least_on_core)(nest, machine, objective, widths, order)
+        return over_cores.monotone_over_cores(nest, machine, objective, widths, order)
+    return over_cores.least_over_cores(nest, machine, objective, widths, order)
 
 
 @lru_cache(maxsize=4096)
@@ -91,5 +89,7 @@ def _best_over_levels(
 
     def one_level(nest: Nest, machine: Machine) -> Schedule:
         return best_schedule(nest, machine, objective, widths, order, tolerance, monotone=monotone)
+
+    from npuc.compiler.analysis.schedule.over_levels.search import best_over_levels
 
     return best_over_levels(nest, machine, objective, widths, tolerance, one_level, nested=not order)

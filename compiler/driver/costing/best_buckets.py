@@ -21,13 +21,12 @@ from npuc.compiler.analysis.interconnect.overlap.buckets import SumTimes, shorte
 from npuc.compiler.analysis.interconnect.overlap.step import OverlappedStep, overlapped_step
 from npuc.compiler.analysis.interconnect.topology import MeshPlacement
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.stages import tell
 from npuc.compiler.core.units import MIB
 from npuc.compiler.driver.costing.whole import whole_step_for
 from npuc.compiler.driver.passes import write_pipeline
 from npuc.compiler.driver.session import Session
-from npuc.compiler.transforms.bucket_gradients import CHOSEN, BucketGradientsPass, gather
+from npuc.compiler.transforms.bucket_gradients import CHOSEN, gather
 from npuc.compiler.transforms.bucket_gradients.sums import GradientSum, by_ends, by_size, gradient_sums, numbers_of
 from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
 from npuc.dialects.distributed.mesh import mesh_of
@@ -46,11 +45,6 @@ SIZES = (0, 1, 5, 25, 100, inf)
 """Sizes of buckets, in MiB, than which none of the chosen is slower."""
 FEW = 5
 """Of up to so many gradients all contiguous buckets are timed."""
-
-
-def wants_best(step: ModulePass) -> bool:
-    """Whether a pass needs buckets to be chosen before it runs."""
-    return isinstance(step, BucketGradientsPass) and step.mib == BEST_BUCKETS
 
 
 def choose_buckets(module: ModuleOp, session: Session, after: Sequence[ModulePass], scorer: Scorer) -> None:

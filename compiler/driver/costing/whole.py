@@ -13,15 +13,17 @@ if TYPE_CHECKING:
 
 def whole_step_for(module: ModuleOp, model: Backend, machine: Hardware) -> ModuleOp:
     """The program with the backward pass that a backend derives by itself, to see what devices exchange in it."""
+    from npuc.dialects.distributed import mesh_of
+    from npuc.dialects.train.signature import training_functions
+
+    if not model.derives_backward or all(mesh_of(func) is None for func in training_functions(module)):
+        return module
     from npuc.compiler.transforms.autodiff import whole_step
     from npuc.compiler.transforms.bucket_gradients import bucket_derived
     from npuc.compiler.transforms.schedule_collectives import schedule_derived
-    from npuc.dialects.distributed import mesh_of
-    from npuc.dialects.train.signature import training_functions
     from npuc.hardware.network import stamp_network
 
-    shared = any(mesh_of(func) is not None for func in training_functions(module))
-    step = whole_step(module) if shared and model.derives_backward else module
+    step = whole_step(module)
     if step is not module:
         stamp_network(step, machine)
         bucket_derived(step)

@@ -37,7 +37,7 @@ from npuc.compiler.analysis.sharding.graph.layer_groups import (
 from npuc.compiler.analysis.sharding.graph.tasks import forward_program
 from npuc.compiler.analysis.sharding.reference.strategies import Rule, has_cuts
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
-from npuc.compiler.analysis.sharding.search.planning import PLAN, Goal, Planned, bytes_of, terms_of
+from npuc.compiler.analysis.sharding.search.planning import Goal, Planned, bytes_of, terms_of
 from npuc.compiler.core.options import (
     CONVENTIONS,
     PLAN_OBJECTIVES,
@@ -66,6 +66,7 @@ from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.parallelize.stack_tables import place_tables
 from npuc.compiler.transforms.unused import remark_unused
 from npuc.dialects.distributed import AllGatherOp
+from npuc.dialects.distributed.base import PLAN
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import ArgumentKind, arguments_of, is_differentiated, training_functions

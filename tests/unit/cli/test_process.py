@@ -6,6 +6,36 @@ import sys
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from npuc.compiler.cli import main; main()"]
+UNUSED = (
+    "npuc.backends.communication",
+    "npuc.backends.cycle.groups",
+    "npuc.backends.cycle.scalesim",
+    "npuc.backends.maestro",
+    "npuc.backends.roofline",
+    "npuc.compiler.analysis.fusion",
+    "npuc.compiler.analysis.interconnect.chunks",
+    "npuc.compiler.analysis.lru",
+    "npuc.compiler.analysis.mapping.exact",
+    "npuc.compiler.analysis.schedule.over_cores",
+    "npuc.compiler.analysis.schedule.over_levels",
+    "npuc.compiler.analysis.sharding",
+    "npuc.compiler.analysis.solvers",
+    "npuc.compiler.distributed",
+    "npuc.compiler.explain",
+    "npuc.compiler.explore",
+    "npuc.compiler.transforms.assign_units",
+    "npuc.compiler.transforms.bucket_gradients",
+    "npuc.compiler.transforms.parallelize",
+    "npuc.compiler.transforms.quantize",
+    "npuc.frontends.maestro",
+    "npuc.frontends.onnx",
+    "npuc.frontends.tables",
+    "npuc.frontends.torch",
+    "npuc.studies",
+)
+"""Packages that the compile of a network of products for one device has no use for."""
+MOST_MODULES = 590
+"""That a plain compile may load of npuc's own."""
 HEAVY = ("xdsl", "numpy", "lark", "rich", "msgspec")
 
 
@@ -16,6 +46,20 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_plain_compile_loads_no_feature_that_it_does_not_use(tmp_path: Path) -> None:
+    """What is optional is imported where it is used: a new import at the head of a file shows here."""
+    code = (
+        "import sys\nfrom npuc.compiler.cli import run_command\nrun_command(['compile', 'samples:mlp', '-q'])\n"
+        "print(*[name for name in sys.modules if name.startswith('npuc.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    loaded = done.stdout.splitlines()[-1].split()
+    # the names of formats and of hardware keys are registered by small modules
+    own = [name for name in loaded if name.rpartition(".")[2] not in ("frontend", "keys")]
+    assert [name for name in own if name.startswith(tuple(f"{package}." for package in UNUSED))] == []
+    assert len(loaded) <= MOST_MODULES
 
 
 def test_signals_are_taken_over_before_most_is_loaded() -> None:

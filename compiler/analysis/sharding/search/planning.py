@@ -53,9 +53,6 @@ from npuc.compiler.core.options import (
     names_three_types,
 )
 
-PLAN = "dist.plan"
-"""The attribute of a function that says by which plan it was shared among devices."""
-
 
 @dataclass(frozen=True)
 class Planned:
