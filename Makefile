@@ -1,5 +1,5 @@
 # What a contributor runs, inside the development environment (see CONTRIBUTING.md).
-.PHONY: help test fast lint types docs golden coverage bench
+.PHONY: help test fast lint types docs golden coverage bench history
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -28,3 +28,6 @@ coverage: ## how much of the code the unit tests run (pip install -e ".[coverage
 
 bench: ## times as ratios to xDSL's own work
 	pytest benchmarks
+
+history: ## what commands take, beside a yardstick; kept in benchmarks/history.jsonl
+	python -m benchmarks.history

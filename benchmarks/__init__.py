@@ -1,0 +1,1 @@
+"""Measurements of npuc: ratios by pytest-benchmark (`test_*.py`), and a history of what commands take (`history/`)."""
