@@ -32,9 +32,10 @@ from npuc.compiler.analysis.programs.reported_costs import (
     scheduled_cost,
     total,
 )
+from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.near_ties import best_of
-from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.analysis.schedule.search import best_schedule_within
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -86,7 +87,8 @@ def best_program(
     found = [sequential_program(problem, strict or own)]
     orders = [] if fused is None else _fused_orders(fused.nest)
     for order in orders:
-        found += _fused(fused, problem.machine, objective, order, 0.0, monotone=tolerance == 0)
+        worth = _worth(found, problem.machine, objective, tolerance)
+        found += _fused(fused, problem.machine, objective, order, 0.0, worth, monotone=tolerance == 0)
     least = cheapest(found, objective).cost.score(objective)
     if _round_robin_floor(problem, objective) <= least * (1 + tolerance):
         found += _round_robin(problem, objective, least * (1 + tolerance), 0.0)
@@ -106,7 +108,8 @@ def best_program(
             (one.cost.score(objective) for one in found if one.kind == "fused" and one.order == order), default=inf
         )
         if least <= most or (order and _fused_floor(fused, problem.machine, objective) <= most):
-            again = _fused(fused, problem.machine, objective, order, tolerance, monotone=bool(order))
+            worth = _worth([*near, *found], problem.machine, objective, tolerance)
+            again = _fused(fused, problem.machine, objective, order, tolerance, worth, monotone=bool(order))
             near += again
             limits += again if order else []
     near += limits[1:]
@@ -162,17 +165,30 @@ def _fused(
     objective: Objective,
     order: tuple[str, ...],
     tolerance: float,
+    limit: float,
     *,
     monotone: bool = False,
 ) -> list[CostedProgram]:
-    """The nest in this order; empty where none fits."""
+    """The nest in this order; empty where none fits, or where it is known to cost more than `limit`."""
     if fused is None:
         return []
+    nest, widths = fused.nest, fused.widths
     try:
-        schedule = best_schedule(fused.nest, machine, objective, fused.widths, order, tolerance, monotone=monotone)
+        schedule = best_schedule_within(nest, machine, objective, widths, order, tolerance, limit, monotone=monotone)
     except CapacityError:
         return []
-    return [replace(fused_program(fused, schedule, machine), order=order)]
+    return [] if schedule is None else [replace(fused_program(fused, schedule, machine), order=order)]
+
+
+def _worth(programs: Sequence[CostedProgram], machine: Machine, objective: Objective, tolerance: float) -> float:
+    """
+    What another program costs at most that may be the result beside these: no more than near the cheapest of them. A
+    report rounds cycles up, a search does not. In a pool of tiles a search does not know what its schedule costs.
+    """
+    if machine.policy == "lru":
+        return MOST
+    least = min(program.cost.reported(objective) for program in programs)
+    return ROUNDING * float(least * (1 + Fraction(tolerance)))
 
 
 def fused_program(fused: FusedNest, schedule: Schedule, machine: Machine) -> CostedProgram:

@@ -8,8 +8,11 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
+from npuc.compiler.analysis.schedule.array_work import narrower_edge
+from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import (
     best_on_core,
+    core_search,
     least_on_core,
     near_on_core,
 )
@@ -50,11 +53,7 @@ def best_schedule(
     Raises `CapacityError` when not even tiles of one element fit, and `UsageError` when the objective needs energies
     that the machine does not have.
     """
-    if objective in ("energy", "edp") and machine.energy is None:
-        raise UsageError(
-            f"the objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
-            hint="add them to the hardware description",
-        )
+    _check_energies(machine, objective)
     if widths is None:
         widths = uniform_widths(nest, machine)
     machine = _for_contractions(machine)
@@ -73,6 +72,50 @@ def best_schedule(
     if monotone:
         return over_cores.monotone_over_cores(nest, machine, objective, widths, order)
     return over_cores.least_over_cores(nest, machine, objective, widths, order)
+
+
+def _check_energies(machine: Machine, objective: Objective) -> None:
+    if objective in ("energy", "edp") and machine.energy is None:
+        raise UsageError(
+            f"the objective {objective} needs energy.mac_pj, energy.spm_pj_per_byte and energy.dram_pj_per_byte",
+            hint="add them to the hardware description",
+        )
+
+
+def best_schedule_within(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...] = (),
+    tolerance: float = 0.0,
+    limit: float = MOST,
+    *,
+    monotone: bool = False,
+) -> Schedule | None:
+    """
+    The result of `best_schedule`; None only where it costs more than `limit`, mostly at less effort than to find it.
+
+    Raises `CapacityError` where it does not fit, but where a lower bound says before that it costs more.
+    """
+    _check_energies(machine, objective)
+    own = _for_contractions(machine)
+    edges = objective not in ("traffic", "energy") and narrower_edge(own) is not None
+    # The best with another edge, or of a thorough search, may cost less than a quick one finds.
+    if limit >= MOST or own.levels or edges or (tolerance and monotone):
+        return best_schedule(nest, machine, objective, widths, order, tolerance, monotone=monotone)
+    if own.cores > 1:
+        from npuc.compiler.analysis.schedule.over_cores import search as over_cores
+
+        if tolerance:
+            return over_cores.near_over_cores_within(nest, own, objective, widths, order, tolerance, limit)
+        if monotone:
+            return over_cores.monotone_over_cores_within(nest, own, objective, widths, order, limit)
+        return over_cores.least_over_cores_within(nest, own, objective, widths, order, limit)
+    found = core_search(nest, own, objective, widths, order, monotone).within(limit)
+    if found is None or not tolerance:
+        return None if found is None else found.schedule
+    return near_on_core(nest, own, objective, widths, order, tolerance)
 
 
 @lru_cache(maxsize=4096)

@@ -41,20 +41,27 @@ class NearPartitions:
     """
     The search of near ties over cores with a `tolerance`, a fraction of the least score.
 
-    A schedule may be `given`; with `only_given` no other one counts as the best by the objective.
+    A schedule may be `given`; with `only_given` no other one counts as the best by the objective. A result that costs
+    more than `limit` is not needed: what is known to cost so much counts as found, but cannot be the result.
     """
 
     def __init__(
-        self, search: PartSearch, tolerance: float, given: Schedule | None = None, *, only_given: bool = False
+        self,
+        search: PartSearch,
+        tolerance: float,
+        given: Schedule | None = None,
+        *,
+        only_given: bool = False,
+        limit: float = MOST,
     ):
-        self.search, self.tolerance, self.only_given = search, tolerance, only_given
+        self.search, self.tolerance, self.only_given, self.limit = search, tolerance, only_given, limit
         self.best_option = None if given is None else NearOption(given, self._cost(given), BEST)
         self.best_rank: tuple[float, ...] = (MOST,)
         if self.best_option is not None:
             self.best_rank = self._score(self.best_option.cost), self.best_option.cost.moved, MOST
         self.near: list[NearOption] = []
-        self.least = MOST if self.best_option is None else self._score(self.best_option.cost)
-        """The least score found."""
+        self.least = limit if self.best_option is None else min(limit, self._score(self.best_option.cost))
+        """The least score found, or the limit."""
         self.waiting: list[CandidatePartition] = []
         self.searched: set[int] = set()
         self.refusal: CapacityError | None = None
@@ -63,8 +70,8 @@ class NearPartitions:
         self.next_bounds = PartitionBounds(search.nest, search.machine, measures[0], search.widths)
         self.known_bounds: dict[int, float] = {}
 
-    def best(self) -> Schedule:
-        """The result; raises `CapacityError` where nothing fits."""
+    def best(self) -> Schedule | None:
+        """The result, None where it costs more than the limit; raises `CapacityError` where nothing fits."""
         search = self.search
         nest, machine = search.nest, search.machine
         partitions = partitions_up_to(nest, machine.cores)
@@ -76,13 +83,13 @@ class NearPartitions:
             else:
                 self.waiting.append(candidate)
         while True:
-            if not self.near and self.best_option is None:
+            chosen = self._chosen() if self.near or self.best_option is not None else None
+            if chosen is None and self.limit == MOST:
                 assert self.refusal is not None, "the whole nest on one core is among the partitions"
                 raise self.refusal
-            chosen = self._chosen()
             other = self._undecided(chosen)
             if other is None:
-                return chosen.schedule
+                return None if chosen is None or self._score(chosen.cost) > self.limit else chosen.schedule
             self.waiting.remove(other)
             self._search(other)
 
@@ -131,13 +138,15 @@ class NearPartitions:
         near = [option for option, score in zip(options, scores, strict=True) if score <= most]
         return min(near, key=lambda one: (*self._measures(one), self._score(one.cost), one.place))
 
-    def _undecided(self, chosen: NearOption) -> CandidatePartition | None:
-        """A partition that has to be searched before an option is the result; None if there is none."""
+    def _undecided(self, chosen: NearOption | None) -> CandidatePartition | None:
+        """A partition that has to be searched before an option is the result, or none is; None if there is none."""
         limit = ROUNDING * self._near(self.least)
         self.waiting = [one for one in self.waiting if one.least <= limit]
         if not self.waiting:
             return None
         lowest = min(self.waiting, key=lambda one: one.least)
+        if chosen is None:
+            return lowest
         score = self._score(chosen.cost)
         if chosen.place == BEST:
             own = next((one for one in self.waiting if one.number == self.best_rank[-1]), None)

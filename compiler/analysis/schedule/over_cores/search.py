@@ -51,6 +51,13 @@ def least_over_cores(
     return found
 
 
+def least_over_cores_within(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, order: tuple[str, ...], limit: float
+) -> Schedule | None:
+    """The result of `least_over_cores` on a machine of one edge; None where it costs more than `limit`."""
+    return _best(PartSearch(nest, machine, objective, widths, order), limit)
+
+
 QUICK = DEFAULT_TOLERANCE
 """From this tolerance on no search over cores is checked against a thorough one, which takes several times as long."""
 
@@ -73,19 +80,48 @@ def near_over_cores(
     With `monotone` and a tolerance below that of `QUICK` the score is at most `1 + tolerance` times that of a monotone
     search without tolerance, exactly.
     """
-    search = PartSearch(nest, machine, objective, widths, order)
-    narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
-    if narrower is None:
-        chosen = NearPartitions(search, tolerance).best()
-    else:
-        given = least_over_cores(nest, narrower, objective, widths, order)
-        chosen = NearPartitions(search, tolerance, given, only_given=not is_searched_edge(machine.array)).best()
+    chosen = near_over_cores_within(nest, machine, objective, widths, order, tolerance, MOST)
+    assert chosen is not None, "there is no limit"
     if not monotone or tolerance >= QUICK:
         return chosen
     # The search was quick: what is so much better that this is not near it has to be looked for.
     limit = beating(exact_costs(nest, chosen, machine, widths), objective, tolerance)
     better = monotone_over_cores_within(nest, machine, objective, widths, order, limit)
-    return chosen if better is None else NearPartitions(search, tolerance, better, only_given=True).best()
+    found = None if better is None else _near(nest, machine, objective, widths, order, tolerance, better)
+    return found or chosen
+
+
+@lru_cache(maxsize=4096)
+def near_over_cores_within(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    limit: float,
+) -> Schedule | None:
+    """The result of a quick `near_over_cores`; on a machine of one edge None where it costs more than `limit`."""
+    search = PartSearch(nest, machine, objective, widths, order)
+    narrower = None if objective in ("traffic", "energy") else narrower_edge(machine)
+    if narrower is None:
+        return NearPartitions(search, tolerance, limit=limit).best()
+    given = least_over_cores(nest, narrower, objective, widths, order)
+    return NearPartitions(search, tolerance, given, only_given=not is_searched_edge(machine.array)).best()
+
+
+def _near(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    given: Schedule,
+) -> Schedule | None:
+    """The best schedule by the next measure among those near a given one, the best by the objective."""
+    search = PartSearch(nest, machine, objective, widths, order)
+    return NearPartitions(search, tolerance, given, only_given=True).best()
 
 
 @lru_cache(maxsize=4096)
