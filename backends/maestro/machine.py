@@ -15,12 +15,12 @@ with the other models, MAESTRO's constants hold.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
 from npuc.compiler.analysis.mapping.parity import MAESTRO_COSTS, AccessCosts, PeArray
-from npuc.compiler.analysis.nest.elements import BYTE, element_bits, widths_on
+from npuc.compiler.analysis.nest.elements import BYTE, Width, element_bits, widths_on
 from npuc.compiler.core.numbers import as_written
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS
@@ -130,6 +130,9 @@ class MappedMachine:
     width: Fraction | None = None
     accumulator_bits: int = ACCUMULATOR_BITS[0]
     mantissa_bits: int | None = None
+    _for_elements: dict[tuple[Fraction, Width], MappedMachine] = field(
+        default_factory=dict[tuple[Fraction, Width], "MappedMachine"], compare=False, repr=False
+    )
 
     @property
     def peak(self) -> int:
@@ -159,8 +162,14 @@ class MappedMachine:
         """The machine with its buffer and memory in elements of a contraction, of the widest type among its tensors."""
         values = (*op.operands[: len(op.nest.ins)], *op.results)
         width = Fraction(max(element_bits(value.type, self.element_bytes) for value in values), BYTE)
-        found = replace(self, array=array_of(self.hardware, width), width=width)
         sums = max(widths_on(self).sum_bits(result.type) for result in op.results)
+        if (width, sums) not in self._for_elements:
+            self._for_elements[width, sums] = self._of_elements(width, sums)
+        return self._for_elements[width, sums]
+
+    def _of_elements(self, width: Fraction, sums: Width) -> MappedMachine:
+        """The machine for elements of `width` bytes whose sums have so many bits."""
+        found = replace(self, array=array_of(self.hardware, width), width=width, _for_elements={})
         sum_size = Fraction(sums) / (BYTE * width) if self.mode == "exact" else Fraction(1)
         if self.spm_bytes is not None:
             found = replace(found, l2_size=int(self.spm_bytes / width), sum_size=sum_size)

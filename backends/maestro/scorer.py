@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from npuc.backends.base import Variant
 from npuc.backends.maestro.cost import StatementCost, costs_of_clusters
@@ -33,7 +34,7 @@ COSTED = 512
 
 def score_module(module: ModuleOp, hardware: Hardware) -> Report:
     """The report of a module. Raises `UsageError`, `SourceError`, `CapacityError` (`MaestroBackend.score`)."""
-    return _report(_Contractions(module), hardware, {}, named=True)
+    return _report(_Contractions(module), mapped_machine(hardware), {}, named=True)
 
 
 def score_variants(module: ModuleOp, variants: Sequence[Variant], *, named: bool = True) -> list[Report]:
@@ -45,9 +46,9 @@ def score_variants(module: ModuleOp, variants: Sequence[Variant], *, named: bool
     """
     asked: dict[Hashable, list[_Asked]] = {}
     program = _Contractions(module)
-    for one in variants:
+    machines = [mapped_machine(one.hardware) for one in variants]
+    for one, machine in zip(variants, machines, strict=True):
         one.write()
-        machine = mapped_machine(one.hardware)
         for op in program.distinct():
             _ask(op, machine.for_contraction(op), asked)
     known: Known = {}
@@ -60,9 +61,9 @@ def score_variants(module: ModuleOp, variants: Sequence[Variant], *, named: bool
             )
             known |= {one.key: cost for one, cost in zip(some, costs, strict=True)}
     reports: list[Report] = []
-    for one in variants:
+    for one, machine in zip(variants, machines, strict=True):
         one.write()
-        reports.append(_report(program, one.hardware, known, named=named))
+        reports.append(_report(program, machine, known, named=named))
     return reports
 
 
@@ -72,7 +73,13 @@ class _Contractions:
     def __init__(self, module: ModuleOp):
         self.ops = [op for op in module.walk() if isinstance(op, (ContractOp, *OTHERS))]
         self.contracts = [op for op in self.ops if isinstance(op, ContractOp)]
-        self.uncosted = {op: uncosted_row(op, 0) for op in self.ops if not isinstance(op, ContractOp)}
+        rows: dict[Hashable, OpRow] = {}
+        self.uncosted: dict[Operation, OpRow] = {}
+        for op in self.ops:
+            if not isinstance(op, ContractOp):
+                row = uncosted_row(op, 0)
+                key = row.op, row.kind, row.vector_ops, row.phase, row.repeat
+                self.uncosted[op] = rows.setdefault(key, row)
         self.together = sum(
             len(op.nest.statements) > 1 or isinstance(op.parent_op(), InterleaveOp) for op in self.contracts
         )
@@ -126,8 +133,8 @@ def _key(op: ContractOp, number: int, machine: MappedMachine) -> Hashable:
     return op.nest, op.mapping_attr, number, machine.array, machine.buffers
 
 
-def _report(program: _Contractions, hardware: Hardware, known: Known, *, named: bool) -> Report:
-    machine = mapped_machine(hardware)
+def _report(program: _Contractions, machine: MappedMachine, known: Known, *, named: bool) -> Report:
+    hardware = machine.hardware
     scorer = _Scorer(machine, program.together, known=known)
     kinds = program.kinds()
     for op in program.ops:
@@ -135,7 +142,7 @@ def _report(program: _Contractions, hardware: Hardware, known: Known, *, named: 
             scorer.add(op, kinds[op], named=named)
         else:
             row = program.uncosted[op]
-            scorer.rows.append(replace(row, index=len(scorer.rows)) if named else row)
+            scorer.rows.append(replace(row, index=len(scorer.rows), **identity_of(op)) if named else row)
     compared = _compared_layer if machine.mode == "parity" else on_nest
     warnings = rule_warnings(program.contracts, hardware, machine.array.num_pes, compared)
     return make_report(NAME, hardware.as_dict(), scorer.rows, warnings=[*warnings, *scorer.warnings(), *program.sparse])

@@ -7,7 +7,7 @@ at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -58,19 +58,25 @@ def score_lowered(module: ModuleOp, model: Backend, machine: Hardware, *, costs_
     return with_energy(report, machine, model.energy_parts)
 
 
-def score_on_many(module: ModuleOp, model: Backend, machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
-    """The reports of a lowered program on many machines, or for one of them what `score_lowered` raises."""
+def scorer_of(module: ModuleOp, model: Backend) -> Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]:
+    """
+    What gives the reports of a lowered program on many machines, or for one of them what `score_lowered` raises; what
+    machines share is kept from call to call.
+    """
     from npuc.dialects.distributed import mesh_of
     from npuc.dialects.train.signature import training_functions
 
     if all(mesh_of(func) is None for func in training_functions(module)):
-        yield from model.score_many(module, machines)
-        return
-    for machine in machines:
-        try:
-            yield score_lowered(module, model, machine)
-        except NpucError as error:
-            yield error
+        return model.scorer(module)
+
+    def alone(machines: Sequence[Hardware]) -> Iterator[Report | NpucError]:
+        for machine in machines:
+            try:
+                yield score_lowered(module, model, machine)
+            except NpucError as error:
+                yield error
+
+    return alone
 
 
 def _selected(report: Report, session: Session) -> Report:

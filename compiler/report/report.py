@@ -77,7 +77,7 @@ def make_report(
     The driver fills in what a backend does not know: version, source, pipeline, defines. Raises `InternalError` for a
     number that is NaN or infinite.
     """
-    for row in rows:
+    for row in {id(row): row for row in rows}.values():
         _check_finite(row)
     return Report(
         network=network,

@@ -24,7 +24,7 @@ def _chunks(points: Points, indices: range, jobs: int) -> Iterator[range]:
     run = points.grid.run
     while indices:
         end = min(indices.stop, (indices.start // run + 1) * run)
-        together = points.backend_of(indices.start).level == "train"
+        together = points.choices.backend_of(indices.start).level == "train"
         size = min(LARGEST_CHUNK, -(-run // jobs)) if together else 1
         for start in range(indices.start, end, size):
             yield range(start, min(end, start + size))

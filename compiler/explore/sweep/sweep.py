@@ -75,8 +75,8 @@ class Sweep:
             self.options["objective"] = "time"
         self.backend = backends[0] if backends else backend_for(source)
         self._points = Points(source, self.grid, self.backend, self.options)
-        options_of_first = self._points.options_of(0)
-        machine_for(self._points.backend_of(0), options_of_first, source.format)
+        options_of_first = self._points.choices.options_of(0)
+        machine_for(self._points.choices.backend_of(0), options_of_first, source.format)
         varied = [axis.target for axis in self.grid.axes if axis.place == "option"]
         compared = replace(options_of_first, objective="time")  # points are compared by it, whatever scores them
         check_meaning(compared, list(self._scored(options_of_first)), varied)
@@ -91,7 +91,7 @@ class Sweep:
             overrides = first.overrides if compat is None else {**first.overrides, COMPAT: compat}
             chosen = replace(first, hardware=machine, overrides=overrides)
             model = scoring(
-                get_backend(name), lowering(pipeline, first.quantize, first.density), self._points.program_in_ir
+                get_backend(name), lowering(pipeline, first.quantize, first.density), self._points.choices.program_in_ir
             )
             yield model, machine_for(model, chosen, self.source.format)
 
@@ -104,7 +104,7 @@ class Sweep:
     def title(self) -> str:
         """The source, backend and machine, as far as they are the same at all points."""
         varied = {axis.target for axis in self.grid.axes if axis.place == "option"}
-        options, backend = self._points.options_of(0), self._points.backend_of(0)
+        options, backend = self._points.choices.options_of(0), self._points.choices.backend_of(0)
         chosen = replace(options, overrides=self.options.get("overrides") or {})
         machine = machine_for(backend, chosen, self.source.format)
         parts = [] if varied & {"hardware", "backend"} else [f"on {machine.name}"]

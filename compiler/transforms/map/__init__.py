@@ -10,6 +10,7 @@ MAESTRO's files; it is then marked as unchecked. The dataflow is instantiated on
 gradients too; where several statements run over one nest, for the first of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,6 +24,8 @@ from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.pins import contracts_of
 from npuc.compiler.transforms.shared_units import refuse_units
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions
+from npuc.dialects.mapping import MappingAttr
+from npuc.dialects.npu import ContractOp
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,13 @@ class MapPass(ModulePass):
         wanting = [contract for contract in contracts_of(op, self.only) if contract.mapping_attr is None]
         if not wanting and remark_no_contractions(self, op, self.only):
             remark_idle(self, "all contractions have mappings")
-        pattern = MapByName(self.mapping, form=self.form, num_pes=self.num_pes)
         for contract in wanting:
-            apply_pattern(pattern, contract)
+            apply_pattern(self._pattern, contract)
+
+    @property
+    def _pattern(self) -> MapByName:
+        return MapByName(self.mapping, form=self.form, num_pes=self.num_pes)
+
+    def mappings_of(self, contracts: Sequence[ContractOp]) -> list[MappingAttr]:
+        """The mappings that contractions get, whatever they have; those of equal nests are equal."""
+        return [self._pattern.mapping_of(op) for op in contracts]

@@ -47,10 +47,11 @@ class MapByName(NamedPattern):
     @op_type_rewrite_pattern
     def match_and_rewrite(self, op: ContractOp, rewriter: PatternRewriter, /) -> None:
         if op.mapping_attr is None:
-            op.mapping_attr = self._mapping(op)
+            op.mapping_attr = self.mapping_of(op)
             rewriter.notify_op_modified(op)
 
-    def _mapping(self, op: ContractOp) -> MappingAttr:
+    def mapping_of(self, op: ContractOp) -> MappingAttr:
+        """The mapping of a contraction, the same for all of its nest in a module."""
         nest, template, module = op.nest, template_named(self.mapping), op.get_toplevel_object()
         elements = self.num_pes or (processing_elements_of(module) if isinstance(module, ModuleOp) else None)
         if elements is None:

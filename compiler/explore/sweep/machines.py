@@ -1,0 +1,122 @@
+"""
+Runs of points that differ in the machine alone, on a program that is lowered once for all of them.
+
+Such are those of a backend of level `train`, and those of one of level `npu` that wants no schedules but mappings: the
+lowered program is the same on all machines, with mappings for each. What a backend keeps of a program from one call to
+the next stays until the program is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from npuc.backends.base import Backend
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.driver.lower_program import lower_program
+from npuc.compiler.driver.machine import machine_for
+from npuc.compiler.driver.mapped import MappedProgram, is_mapped_alone
+from npuc.compiler.driver.score import scorer_of
+from npuc.compiler.explore.sweep.choices import Choices
+from npuc.compiler.explore.sweep.messages import Said, warned
+from npuc.compiler.explore.sweep.point import SweepPoint
+from npuc.compiler.explore.sweep.programs import Programs
+from npuc.compiler.report import Report
+from npuc.hardware import Hardware
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from npuc.compiler.driver.lower import Lowered
+
+Scores = Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]
+"""The reports on machines, in order, or for one of them why there is none."""
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A program that is lowered for all machines of a run, what scores it, and what was said and read on the way."""
+
+    module: ModuleOp
+    lowered: Lowered
+    scores: Scores
+    messages: Said
+    warnings: list[str]
+    reads: frozenset[str]
+
+
+@dataclass
+class Machines:
+    """Scores runs of machines."""
+
+    choices: Choices
+    programs: Programs
+    _shared: dict[str, _Shared] = field(default_factory=dict[str, _Shared])
+
+    def may_share(self, index: int) -> bool:
+        """Whether the points of a run may be scored on one program."""
+        model = self.choices.backend_of(index)
+        if model.level == "train":
+            return True
+        if self.choices.grid.is_shared or len(self.choices.models_of(index).names) > 1:
+            return False
+        options = self.choices.options_of(index)
+        machine = machine_for(model, options, self.choices.source.format)
+        return is_mapped_alone(model, machine, options)
+
+    def score(self, indices: Sequence[int]) -> Iterator[SweepPoint | None]:
+        """
+        The points of a run, in order, each as soon as it is known; None alone where each machine needs a program of
+        its own.
+        """
+        choices, programs = self.choices, self.programs
+        model, messages, first = choices.backend_of(indices[0]), Said(), indices[0]
+        try:
+            format = choices.source.format
+            machines = [machine_for(model, choices.options_of(index), format) for index in indices]
+            if choices.is_lowered_for_machines(first, machines):
+                yield None
+                return
+            with without_cycle_collection():
+                shared = self._program(first, model, machines[0], messages)
+        except NpucError as error:
+            yield from (programs.failed(index, error, messages) for index in indices)
+            return
+        if shared is None:
+            yield None
+            return
+        for index, machine, found in zip(indices, machines, shared.scores(machines), strict=True):
+            if isinstance(found, Report):
+                machine.reads.update(shared.reads)
+                said = (*shared.messages, *warned(shared.warnings, found))
+                yield programs.point(index, found, shared.lowered, shared.module, machine, said)
+            else:
+                yield programs.failed(index, found, shared.messages)
+
+    def _program(self, index: int, model: Backend, machine: Hardware, messages: Said) -> _Shared | None:
+        """The program of a run, as it was lowered last where that is the same; None where mappings differ in kind."""
+        fixed = [value for key, value in self.choices.grid.values(index).items() if not self._of_machine(key)]
+        types = machine.get("precision", str), machine.get("memory.element_bytes", int)
+        key = repr((model.name, model.level, fixed, types, model.level == "npu" and machine.get("maestro.mode", str)))
+        if key in self._shared:
+            return self._shared[key]
+        options = self.choices.options_of(index)
+        program = self.programs.read(machine, options, index)
+        session = self.programs.session(options, model, machine, program, messages)
+        module = program.module.clone()
+        lowered = lower_program(module, session)
+        scores: Scores = scorer_of(module, model)
+        if model.level == "npu":
+            mapped = MappedProgram.of(program.module, module, session, lowered)
+            if mapped is None:
+                return None
+            scores = mapped.scores
+        reads = frozenset(machine.reads)
+        self._shared = {key: _Shared(module, lowered, scores, messages, session.warnings, reads)}
+        return self._shared[key]
+
+    def _of_machine(self, key: str) -> bool:
+        """Whether a varied key is one of the machine."""
+        return any(axis.key == key and axis.of_machine for axis in self.choices.grid.axes)
