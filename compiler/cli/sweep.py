@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -15,8 +15,8 @@ from npuc.compiler.cli.groups import Group, Takes, collected, expanded
 from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, Output, Program
 from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
-from npuc.compiler.cli.progress import progress
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
+from npuc.compiler.cli.sweep_points import score_points
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.core.errors import CapacityError, UsageError
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from npuc.compiler.explore.sweep.table import SweepRows
 
 ROWS: tuple[SweepRows, ...] = ("folded", "all")
-MESSAGES_SHOWN = 20
-"""Messages and failed points that are told one by one."""
 
 
 @dataclass(frozen=True)
@@ -87,20 +85,65 @@ def command(
     backend: Backends = None,
 ) -> None:
     """Score a network at every point of a design space. Points are all combinations of the values of --vary."""
+    from npuc.compiler.explore.sweep.values import MOST_POINTS, MOST_STREAMED
+
     with Verb(output.debug):
         shown = _check_asked(asked, output, axes)
         picture = picture_target(output.plot)
-        sweep = _sweep_of(program, machine, optimisation, devices, asked, backend)
+        most = MOST_POINTS if output.csv is None else MOST_STREAMED
+        sweep = _sweep_of(program, machine, optimisation, devices, asked, backend, most)
         axes.check([axis.key for axis in sweep.grid.axes])
-        points = _run(sweep, output.csv, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
-        if output.json is not None or picture is not None:
-            _write(sweep, points, output.json, picture, axes)
-        if "-" not in (output.csv, output.json):
-            from npuc.compiler.explore.sweep.table import print_sweep
-
-            print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
-        if any(point.error is not None for point in points):
+        if sweep.grid.count > MOST_POINTS:
+            check_streamed(asked.rows, output.json, output.plot)
+            failed = _streamed(sweep, asked, output)
+        else:
+            failed = _kept(sweep, asked, output, shown, picture, axes)
+        if failed:
             raise typer.Exit(CapacityError.exit_code)
+
+
+def check_streamed(rows: str | None, json: str | None, plot: str | None) -> None:
+    """Raise `UsageError` for what needs all points of a sweep that does not keep them."""
+    from npuc.compiler.explore.sweep.values import MOST_POINTS
+
+    for option, given in (("--json", json), ("--plot", plot), ("--rows all", rows if rows == "all" else None)):
+        if given is not None:
+            raise UsageError(
+                f"{option} needs all points, and of more than {MOST_POINTS:,} only the best are kept",
+                hint="fewer points; or leave it out: --csv has them all",
+            )
+
+
+def _streamed(sweep: Sweep, asked: SweepOptions, output: Output) -> bool:
+    """Score the points of a sweep that does not keep them, and print the best: whether some failed."""
+    from npuc.compiler.explore.sweep.front import Front
+    from npuc.compiler.explore.sweep.table import print_front
+
+    front = Front(sweep.grid, sweep.objective)
+    _run(sweep, output.csv, front.add, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
+    if output.csv != "-":
+        print_front(sweep.title, front, make_console(), backend=sweep.backend)
+    return front.failed > 0
+
+
+def _kept(
+    sweep: Sweep,
+    asked: SweepOptions,
+    output: Output,
+    shown: SweepRows,
+    picture: PictureTarget | None,
+    axes: PictureAxes,
+) -> bool:
+    """Score all points, print and draw them: whether some failed."""
+    points: list[SweepPoint] = []
+    _run(sweep, output.csv, points.append, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
+    if output.json is not None or picture is not None:
+        _write(sweep, points, output.json, picture, axes)
+    if "-" not in (output.csv, output.json):
+        from npuc.compiler.explore.sweep.table import print_sweep
+
+        print_sweep(sweep.title, sweep.compare(points), make_console(), rows=shown, backend=sweep.backend)
+    return any(point.error is not None for point in points)
 
 
 def _check_asked(asked: SweepOptions, output: Output, axes: PictureAxes) -> SweepRows:
@@ -129,6 +172,7 @@ def _sweep_of(
     devices: Devices,
     asked: SweepOptions,
     backend: list[str] | None,
+    most: int,
 ) -> Sweep:
     """The points that are asked for. Raises `NpucError`s."""
     from npuc.compiler.explore.sweep.axes import read_vary
@@ -140,7 +184,7 @@ def _sweep_of(
         **collected(machine, program, optimisation),
         **devices.shared(varied="devices" in varied),
     }
-    return Sweep(open_source(program.source), varied, backend, options)
+    return Sweep(open_source(program.source), varied, backend, options, most=most)
 
 
 def _write(
@@ -160,8 +204,16 @@ def _write(
             aside(f"warning: no picture was drawn: {e.message}")
 
 
-def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool) -> list[SweepPoint]:
-    """All points, which are written as they come. What is to be told goes to standard error."""
+def _run(
+    sweep: Sweep,
+    csv: str | None,
+    keep: Callable[[SweepPoint], object],
+    *,
+    restart: bool,
+    jobs: int,
+    quiet: bool,
+) -> None:
+    """Score all points, which are written as they come and kept. What is to be told goes to standard error."""
     from npuc.compiler.explore.sweep.partial import Partial, header, line
 
     special = csv is not None and csv != "-" and os.path.exists(csv) and not os.path.isfile(csv)
@@ -175,18 +227,24 @@ def _run(sweep: Sweep, csv: str | None, *, restart: bool, jobs: int, quiet: bool
 
             def add(point: SweepPoint) -> None:
                 write(line(list(point.row().values())))
+                keep(point)
 
             write(line(header(sweep.grid)))
             mixed = csv == "-" and sys.stdout.isatty()  # rows and the bar on one terminal
-            return _collect(sweep, [], add, jobs=jobs, quiet=quiet, bar=not mixed)
-    with Partial(csv, sweep.grid, sweep.digest(), restart=restart) as partial:
-        if partial.points and not quiet:
-            count = f"{len(partial.points):,} of {sweep.grid.count:,}"
+            score_points(sweep, 0, add, jobs=jobs, quiet=quiet, bar=not mixed)
+            return
+    with Partial(csv, sweep.grid, sweep.digest(), keep, restart=restart) as partial:
+        if partial.rows and not quiet:
+            count = f"{partial.rows:,} of {sweep.grid.count:,}"
             aside(f"{partial.shown} had {count} points and was continued")
+
+        def append(point: SweepPoint) -> None:
+            partial.add(point)
+            keep(point)
+
         with _advice(partial, sweep, quiet=quiet):
-            points = _collect(sweep, partial.points, partial.add, jobs=jobs, quiet=quiet, bar=True)
+            score_points(sweep, partial.rows, append, jobs=jobs, quiet=quiet, bar=True)
         partial.finish()
-        return points
 
 
 @contextmanager
@@ -199,50 +257,3 @@ def _advice(partial: Partial, sweep: Sweep, *, quiet: bool) -> Generator[None]:
             count = f"{partial.rows:,} of {sweep.grid.count:,}"
             interrupt.add_note(f"{partial.shown} has {count} points; the same command continues")
         raise
-
-
-def _collect(
-    sweep: Sweep, known: list[SweepPoint], write: Callable[[SweepPoint], None], *, jobs: int, quiet: bool, bar: bool
-) -> list[SweepPoint]:
-    from npuc.compiler.driver.unread import unread_at_all, warnings_of
-
-    points, told = list(known), _Told(quiet)
-    with progress("sweep", sweep.grid.count, len(known), bar=bar and not quiet) as (advance, _):
-        for point in sweep.points(len(known), jobs=jobs):
-            write(point)
-            points.append(point)
-            for message in told.new(point):
-                aside(message)
-            advance(1)
-        unread = [point.unread for point in points[len(known) :] if point.unread is not None]
-        for warning in () if quiet else warnings_of(unread_at_all(unread)):
-            aside(f"warning: {warning}")
-    if rest := told.rest():
-        aside(rest)
-    return points
-
-
-class _Told:
-    """Which messages were told: each once, and a limited number of them."""
-
-    def __init__(self, quiet: bool):
-        self._quiet, self._seen, self._failed = quiet, set[str](), 0
-
-    def new(self, point: SweepPoint) -> Iterator[str]:
-        """What is to be told of a point, that was not told before."""
-        from npuc.compiler.explore.sweep.messages import point_text
-
-        messages = list(point.messages)
-        if point.error is not None:
-            self._failed += 1
-            messages.append(f"warning: {point_text(point.values)}: {point.error}")
-        for message in () if self._quiet else messages:
-            if message not in self._seen:
-                self._seen.add(message)
-                if len(self._seen) <= MESSAGES_SHOWN:
-                    yield message
-
-    def rest(self) -> str | None:
-        """How much was not told."""
-        more = len(self._seen) - MESSAGES_SHOWN
-        return f"{more:,} more messages; {self._failed:,} points failed" if more > 0 else None

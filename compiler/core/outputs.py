@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from npuc.compiler.core import unfinished
 from npuc.compiler.core.cache import streams
 from npuc.compiler.core.errors import UsageError
+
+COPIED = 1 << 20
+"""The bytes that are copied at a time."""
 
 
 @dataclass
@@ -130,6 +134,16 @@ def write_file(path: str, data: bytes, *, now: bool = False) -> None:
             unfinished.remove(file.temporary)
 
 
+def write_rest(path: str, stream: BinaryIO) -> None:
+    """Write what is left of a stream to a file at once, whole or not at all. Raises `UsageError`."""
+    file = _begin(path, iter(lambda: stream.read(COPIED), b""))
+    try:
+        file.finish()
+    finally:
+        if file.temporary is not None:
+            unfinished.remove(file.temporary)
+
+
 def reserve(path: str) -> None:
     """Note in the `Outputs` around it that a result goes to a file. Raises `UsageError` where another does."""
     outputs = _current.get()
@@ -158,17 +172,17 @@ def cannot_write(path: str, error: OSError | ValueError) -> UsageError:
     return UsageError(f"cannot write '{path}': {getattr(error, 'strerror', None) or error}")
 
 
-def _begin(path: str, data: bytes) -> _File:
+def _begin(path: str, data: bytes | Iterable[bytes]) -> _File:
     """Write data beside `path`. Raises `UsageError` when that cannot be."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
-            return _File(path, target, data, None)
+            return _File(path, target, data if isinstance(data, bytes) else b"".join(data), None)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         unfinished.add(name)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                stream.writelines([data] if isinstance(data, bytes) else data)
             os.chmod(name, target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         except BaseException:
             unfinished.remove(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from npuc.backends.base import Backend
@@ -59,10 +60,23 @@ def unread_in_target(overrides: Mapping[str, object]) -> dict[str, str]:
     return {key: "no pass reads it" for key in keys_of(overrides) if not _stands_for(key) & facts}
 
 
-def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """Of several compilations, the keys that had an effect in none."""
-    keys = [key for key in points[0] if all(key in point for point in points)] if points else []
-    return {key: _joined(point[key] for point in points) for key in keys}
+@dataclass
+class Unread:
+    """The unread keys of any number of compilations, which are added one after another."""
+
+    _reasons: dict[str, dict[str, None]] | None = None
+
+    def add(self, unread: Mapping[str, str]) -> None:
+        """Take those of one more."""
+        if self._reasons is None:
+            self._reasons = {key: {} for key in unread}
+        self._reasons = {key: reasons for key, reasons in self._reasons.items() if key in unread}
+        for key, reasons in self._reasons.items():
+            reasons.setdefault(unread[key])
+
+    def at_all(self) -> dict[str, str]:
+        """The keys that had an effect in none."""
+        return {key: _joined(reasons) for key, reasons in (self._reasons or {}).items()}
 
 
 def warnings_of(unread: Mapping[str, str]) -> list[str]:

@@ -81,7 +81,7 @@ class Comparison:
 
     def amount(self, quantity: Quantity, number: int) -> float | None:
         """The value of a quantity at a point: summed over devices, except for time and memory per device."""
-        return _amount(self.grid, quantity, self.points[number])
+        return amount(self.grid, quantity, self.points[number])
 
     @cached_property
     def best(self) -> int | None:
@@ -169,13 +169,14 @@ def compare(grid: Grid, points: Sequence[SweepPoint], objective: str) -> Compari
     by_mac = len(known) > 1 and 0 not in known and not unknown
     costs: list[float | None] = []
     for point, work in zip(points, works, strict=True):
-        value = _amount(grid, quantity, point)
+        value = amount(grid, quantity, point)
         macs = work if by_mac else 1
         costs.append(None if value is None or not macs else value / macs)
     return Comparison(grid, quantity, points, by_mac, tuple(costs), tuple(works))
 
 
-def _amount(grid: Grid, quantity: Quantity, point: SweepPoint) -> float | None:
+def amount(grid: Grid, quantity: Quantity, point: SweepPoint) -> float | None:
+    """The value of a quantity at a point: summed over devices, except for time and memory per device."""
     value = None if point.totals is None else quantity.of(point.totals)
     return value * grid.devices_of(point.index) if value is not None and quantity in SUMMED else value
 

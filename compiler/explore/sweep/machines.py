@@ -63,8 +63,11 @@ class Machines:
         if self.choices.grid.is_shared or len(self.choices.models_of(index).names) > 1:
             return False
         options = self.choices.options_of(index)
-        machine = machine_for(model, options, self.choices.source.format)
-        return is_mapped_alone(model, machine, options)
+        try:
+            machine = machine_for(model, options, self.choices.source.format)
+            return is_mapped_alone(model, machine, options)
+        except NpucError:  # raised again, with the point
+            return False
 
     def score(self, indices: Sequence[int]) -> Iterator[SweepPoint | None]:
         """

@@ -15,7 +15,9 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -24,7 +26,7 @@ import msgspec
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.file_lock import lock
-from npuc.compiler.core.outputs import write_file
+from npuc.compiler.core.outputs import write_rest
 from npuc.compiler.explore.sweep.devices import MOVED
 from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.point import SweepPoint
@@ -46,18 +48,20 @@ def line(cells: Sequence[Any]) -> str:
 
 class Partial:
     """
-    The growing file of a sweep, a context: `points` are those that it had, `add` writes one more, `finish` names it.
+    The growing file of a sweep, a context: `each` gets the points that it had, `rows` is their number, `add` writes one
+    more, `finish` names it.
 
     Leaving the context leaves the file as it is, to be continued. Raises `UsageError` where it cannot be written, was
     begun with other options, is damaged, or is being written by another sweep.
     """
 
-    def __init__(self, path: str, grid: Grid, digest: str, *, restart: bool = False):
+    def __init__(
+        self, path: str, grid: Grid, digest: str, each: Callable[[SweepPoint], object], *, restart: bool = False
+    ):
         self.shown = f"{path}.partial"
         self.path, self.grid, self._head = Path(os.path.realpath(path)), grid, f"{HEAD}{digest}\n"
         self.file = Path(f"{self.path}.partial")
-        self.points: list[SweepPoint] = []
-        self._restart = restart
+        self._each, self._restart = each, restart
         self.rows = 0
 
     def __enter__(self) -> Self:
@@ -99,7 +103,7 @@ class Partial:
         try:
             self._stream.flush()
             self._stream.seek(len(self._head))
-            write_file(str(self.path), self._stream.read(), now=True)
+            write_rest(str(self.path), self._stream)
             self.file.unlink()
         except OSError as e:
             raise UsageError(f"cannot write '{self.path}': {e.strerror or e}") from e
@@ -107,45 +111,59 @@ class Partial:
     def _begin(self) -> None:
         """Keep the rows that are there, or write the first two lines."""
         self._stream.seek(0)
-        data = b"" if self._restart else self._stream.read()
-        lines = data.split(b"\n")[:-1]
-        start = self._head + line(header(self.grid))
-        begun = len(lines) > 2 or not data.startswith(HEAD.encode())
-        if not data or not begun or start.encode().startswith(data):
+        start = (self._head + line(header(self.grid))).encode()
+        data = b"" if self._restart else self._stream.read(len(start) + 1)
+        lines, kept = (0, 0) if self._restart else self._whole_lines()
+        begun = lines > 2 or not data.startswith(HEAD.encode())
+        if not data or not begun or start.startswith(data):
             self._stream.truncate(0)
-            self._stream.write(start.encode())
+            self._stream.write(start)
             self._stream.flush()
             return
-        kept = sum(len(one) + 1 for one in lines)
-        self.points = list(self._read([self._text(number, one) for number, one in enumerate(lines, 1)]))
-        self.rows = len(self.points)
+        for point in self._read(lines):
+            self._each(point)
+            self.rows += 1
         self._stream.truncate(kept)
+
+    def _whole_lines(self) -> tuple[int, int]:
+        """The number of lines that have an end, and their bytes."""
+        self._stream.seek(0)
+        lengths = Counter[bool]()
+        bytes_of = 0
+        for one in self._stream:
+            whole = one.endswith(b"\n")
+            lengths[whole] += 1
+            bytes_of += len(one) * whole
+        return lengths[True], bytes_of
+
+    def _read(self, lines: int) -> Iterator[SweepPoint]:
+        """The points of so many lines of the file."""
+        names = header(self.grid)
+        self._stream.seek(0)
+        texts = (self._text(number, one) for number, one in enumerate(islice(self._stream, lines), 1))
+        first = next(texts, "")
+        if not first.startswith(HEAD):
+            raise UsageError(
+                f"'{self.shown}' is no unfinished sweep: its first line is no '{HEAD.strip()} HASH'",
+                hint="--restart begins anew and overwrites it",
+            )
+        if first != self._head:
+            raise UsageError(
+                f"'{self.shown}' was begun with another source, other points or other options",
+                hint="--restart begins anew; or give --csv another name",
+            )
+        if next(texts, "") != line(names):
+            raise self._damaged(2, "it is not the header")
+        if lines - 2 > self.grid.count:
+            raise self._damaged(self.grid.count + 3, f"the sweep has {self.grid.count:,} points")
+        for index, text in enumerate(texts):
+            yield self._point(index, text[:-1], names)
 
     def _text(self, number: int, data: bytes) -> str:
         try:
             return data.decode()
         except UnicodeDecodeError:
             raise self._damaged(number, "it is not UTF-8") from None
-
-    def _read(self, lines: Sequence[str]) -> Iterator[SweepPoint]:
-        """The points of a file's lines."""
-        if not lines or not lines[0].startswith(HEAD):
-            raise UsageError(
-                f"'{self.shown}' is no unfinished sweep: its first line is no '{HEAD.strip()} HASH'",
-                hint="--restart begins anew and overwrites it",
-            )
-        if f"{lines[0]}\n" != self._head:
-            raise UsageError(
-                f"'{self.shown}' was begun with another source, other points or other options",
-                hint="--restart begins anew; or give --csv another name",
-            )
-        names = header(self.grid)
-        if len(lines) < 2 or f"{lines[1]}\n" != line(names):
-            raise self._damaged(2, "it is not the header")
-        if len(lines) - 2 > self.grid.count:
-            raise self._damaged(self.grid.count + 3, f"the sweep has {self.grid.count:,} points")
-        for index, text in enumerate(lines[2:]):
-            yield self._point(index, text, names)
 
     def _point(self, index: int, text: str, header: Sequence[str]) -> SweepPoint:
         values = self.grid.values(index)

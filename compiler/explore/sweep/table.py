@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from npuc.compiler.explore.plot.pipelines import short_pipelines
-from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names
+from npuc.compiler.explore.sweep.compare import ENERGY, MEMORY, TIME, TRAFFIC, Comparison, Quantity, axis_names, compare
+from npuc.compiler.explore.sweep.front import Front, front_notes
 from npuc.compiler.explore.sweep.grid import Grid
 from npuc.compiler.explore.sweep.messages import point_text
 from npuc.compiler.report.layers import MOST_LINES
@@ -46,6 +47,29 @@ def print_sweep(
     print_grid(_points(comparison, shown), console, gap=2, styles=_styles(comparison, shown), notes=notes)
     for name, text in summary(comparison, backend):
         print_line(name, text, console)
+
+
+def print_front(title: str, front: Front, console: Console, *, backend: str) -> None:
+    """Print the best points of a sweep whose points are too many to be kept."""
+    grid, points = front.grid, front.ranked()
+    comparison = compare(grid, points, front.objective)
+    step = -(-len(points) // MOST_LINES) or 1
+    shown = list(range(0, len(points), step))
+    print_note(f"{title}: {grid.count:,} points of {axis_names(grid.axes)}", console, style="bold")
+    console.print()
+    notes = [*front_notes(front), *([f"every {step:,}th of {len(points):,} is shown"] if step > 1 else [])]
+    if points:
+        print_grid(_points(comparison, shown), console, gap=2, styles=_styles(comparison, shown), notes=notes)
+    if front.failed:
+        print_line("failed", f"{front.failed:,} of {grid.count:,} points, the first at {front.first_failed}", console)
+    name = comparison.quantity.title
+    if not points:
+        reason = "No point fits." if front.failed == grid.count else f"The backend '{backend}' does not model {name}."
+        print_line("verdict", reason, console)
+        return
+    cost = comparison.quantity.text(comparison.amount(comparison.quantity, 0) or 0.0)
+    per = " a MAC" if comparison.by_mac else ""
+    print_line("verdict", f"The least {name}{per} is at {point_text(points[0].values)}: {cost}.", console)
 
 
 def fold(comparison: Comparison, most: int = MOST_LINES) -> tuple[list[int], str]:
@@ -161,7 +185,11 @@ def _rates(comparison: Comparison, shown: Sequence[int]) -> Column:
     for number in shown:
         one = comparison.points[number].totals
         macs, seconds = (None, None) if one is None else (one.macs, one.seconds)
-        rates.append(comparison.grid.devices_of(number) * macs / seconds if macs is not None and seconds else None)
+        rates.append(
+            comparison.grid.devices_of(comparison.points[number].index) * macs / seconds
+            if macs is not None and seconds
+            else None
+        )
     scale, unit = next((u for u in MAC_UNITS if max((r for r in rates if r), default=0.0) >= u[0]), MAC_UNITS[-1])
     texts = ("" if rate is None else f"{rate / scale:,.1f}" for rate in rates)
     return Column(f"MACs\n{unit}/s", tuple(texts), rank=3)

@@ -15,6 +15,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.numbers import BLANKS
 
 MOST_POINTS = 100_000
+"""The most points of a sweep whose points are all kept, and the most values of a key."""
+MOST_STREAMED = 1_000_000_000
+"""The most points of a sweep whose rows go to a file, and are not kept."""
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})([eE][+-]?\d{1,2})?", re.ASCII)
 

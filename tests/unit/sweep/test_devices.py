@@ -119,12 +119,12 @@ def test_an_unfinished_file_has_the_same_points(tmp_path: Path) -> None:
     unfinished = whole({"devices": [1, 2, 16], "batch": [8]})
     points = list(unfinished.points())
     assert points[-1].error is not None
-    path = str(tmp_path / "points.csv")
-    with Partial(path, unfinished.grid, unfinished.digest()) as partial:
+    path, found = str(tmp_path / "points.csv"), list[SweepPoint]()
+    with Partial(path, unfinished.grid, unfinished.digest(), found.append) as partial:
         for point in points:
             partial.add(point)
-    with Partial(path, unfinished.grid, unfinished.digest()) as again:
-        assert [point.row() for point in again.points] == [point.row() for point in points]
+    with Partial(path, unfinished.grid, unfinished.digest(), found.append):
+        assert [point.row() for point in found] == [point.row() for point in points]
     assert header(unfinished.grid) == list(points[0].row())
 
 

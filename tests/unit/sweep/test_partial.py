@@ -22,10 +22,14 @@ SWEEP = Sweep(text_source(NET, "dsl", "net.dsl"), {"memory.spm_kib": "0.004,1,64
 POINTS = list(SWEEP.points())
 
 
+def ignore(point: SweepPoint) -> None:
+    """A point that a file had is not looked at."""
+
+
 @contextmanager
 def stopped(path: str) -> Generator[None]:
     """A file of two points that were scored before somebody stopped."""
-    with Partial(path, SWEEP.grid, "abc") as partial:
+    with Partial(path, SWEEP.grid, "abc", ignore) as partial:
         for point in POINTS[:3]:
             partial.add(point)
     yield
@@ -37,8 +41,8 @@ def written(folder: str, change: Callable[[bytes], bytes]) -> bytes:
     with stopped(str(path)):
         partial = Path(f"{path}.partial")
         partial.write_bytes(change(partial.read_bytes()))
-    with Partial(str(path), SWEEP.grid, "abc") as file:
-        for point in POINTS[len(file.points) :]:
+    with Partial(str(path), SWEEP.grid, "abc", ignore) as file:
+        for point in POINTS[file.rows :]:
             file.add(point)
         file.finish()
     return path.read_bytes()
@@ -46,9 +50,11 @@ def written(folder: str, change: Callable[[bytes], bytes]) -> bytes:
 
 def test_points_come_back_as_they_were(tmp_path: Path) -> None:
     path = str(tmp_path / "rows.csv")
-    with stopped(path), Partial(path, SWEEP.grid, "abc") as partial:
+    found: list[SweepPoint] = []
+    with stopped(path), Partial(path, SWEEP.grid, "abc", found.append) as partial:
         expected = [SweepPoint(p.index, p.values, p.totals, p.error) for p in POINTS[:3]]
-        assert partial.points == expected
+        assert found == expected
+        assert partial.rows == 3
     assert [point.error is None for point in expected] == [False, False, True]
 
 
@@ -106,12 +112,12 @@ def test_a_truncated_file_gives_the_same_rows(cut: int) -> None:
 def test_what_is_said_of_other_files(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "rows.csv"
     begun = Path(f"{path}.partial")
-    with Partial(str(path), SWEEP.grid, "abc"):
+    with Partial(str(path), SWEEP.grid, "abc", ignore):
         start = begun.read_text().rstrip("\n")
     begun.write_text(text.replace("=", start, 1))
     before = begun.read_bytes()
     with pytest.raises(UsageError) as caught:
-        Partial(str(path), SWEEP.grid, "abc").__enter__()
+        Partial(str(path), SWEEP.grid, "abc", ignore).__enter__()
     assert message in caught.value.message
     assert begun.read_bytes() == before
 
@@ -120,15 +126,15 @@ def test_a_file_without_rows_is_no_obstacle(tmp_path: Path) -> None:
     """Nothing is lost when it is begun anew with other options."""
     path = tmp_path / "rows.csv"
     Path(f"{path}.partial").write_text(f"{HEAD}xyz\nhead\n")
-    with Partial(str(path), SWEEP.grid, "abc") as partial:
-        assert partial.points == []
+    with Partial(str(path), SWEEP.grid, "abc", ignore) as partial:
+        assert partial.rows == 0
     assert not Path(f"{path}.partial").exists()
 
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
     path = str(tmp_path / "rows.csv")
-    with Partial(path, SWEEP.grid, "abc"), pytest.raises(UsageError, match="another sweep is writing"):
-        Partial(path, SWEEP.grid, "abc").__enter__()
+    with Partial(path, SWEEP.grid, "abc", ignore), pytest.raises(UsageError, match="another sweep is writing"):
+        Partial(path, SWEEP.grid, "abc", ignore).__enter__()
 
 
 def test_what_depends_on_rows_is_hashed(tmp_path: Path) -> None:
