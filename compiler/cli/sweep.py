@@ -16,7 +16,7 @@ from npuc.compiler.cli.options import Backends, Devices, Machine, Optimisation, 
 from npuc.compiler.cli.plot.axes import PictureAxes
 from npuc.compiler.cli.plot.target import PictureTarget, picture_target
 from npuc.compiler.cli.shared import Verb, aside, check_rows, check_target, make_console, whole, write_result
-from npuc.compiler.cli.sweep_points import score_points
+from npuc.compiler.cli.sweeping.points import score_points
 from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.core.errors import CapacityError, UsageError
 

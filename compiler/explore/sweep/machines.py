@@ -48,7 +48,7 @@ class _Shared:
 
 
 @dataclass
-class Machines:
+class MachineRuns:
     """Scores runs of machines."""
 
     choices: Choices

@@ -23,7 +23,7 @@ from npuc.compiler.driver.score import score_lowered
 from npuc.compiler.driver.together import Together
 from npuc.compiler.explore.sweep.choices import Choices
 from npuc.compiler.explore.sweep.grid import Grid
-from npuc.compiler.explore.sweep.machines import Machines
+from npuc.compiler.explore.sweep.machines import MachineRuns
 from npuc.compiler.explore.sweep.messages import Said, warned
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.programs import Programs
@@ -64,9 +64,9 @@ class Points:
         return Programs(self.choices)
 
     @cached_property
-    def _machines(self) -> Machines:
+    def _machines(self) -> MachineRuns:
         """What scores runs of machines."""
-        return Machines(self.choices, self._programs)
+        return MachineRuns(self.choices, self._programs)
 
     def score(self, indices: range) -> Iterator[SweepPoint]:
         """

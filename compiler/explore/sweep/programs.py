@@ -32,7 +32,7 @@ PROGRAMS_KEPT = 8
 
 
 @dataclass(frozen=True)
-class Program:
+class SourceProgram:
     """A program as read, with the messages of its reader."""
 
     module: ModuleOp
@@ -44,10 +44,10 @@ class Programs:
     """The programs of a sweep's points; each is read once for each set of network parameters."""
 
     choices: Choices
-    _read: dict[tuple[object, ...], Program] = field(default_factory=dict[tuple[object, ...], Program])
+    _read: dict[tuple[object, ...], SourceProgram] = field(default_factory=dict[tuple[object, ...], SourceProgram])
     _right: bool | None = None
 
-    def read(self, machine: Hardware, options: Options, index: int) -> Program:
+    def read(self, machine: Hardware, options: Options, index: int) -> SourceProgram:
         """The program of a point, cached."""
         values = self.choices.grid.values(index)
         varied = (repr(values[axis.key]) for axis in self.choices.grid.axes if axis.place == "define")
@@ -55,7 +55,7 @@ class Programs:
         program = self._read.pop(key, None)
         if program is None:
             remarks: list[str] = []
-            program = Program(
+            program = SourceProgram(
                 read_for([machine], self.choices.source, options, texts_of(self.choices.source), remarks), remarks
             )
         while len(self._read) >= PROGRAMS_KEPT:
@@ -63,7 +63,9 @@ class Programs:
         self._read[key] = program
         return program
 
-    def session(self, options: Options, model: Backend, machine: Hardware, program: Program, messages: Said) -> Session:
+    def session(
+        self, options: Options, model: Backend, machine: Hardware, program: SourceProgram, messages: Said
+    ) -> Session:
         """The compilation of a point, whose warnings begin with those of its reader."""
         source, remarks = self.choices.source, list(program.remarks)
         left = lowering_options(source, options)
