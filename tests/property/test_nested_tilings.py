@@ -4,9 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler.analysis.machine.array import Array, Dataflow
+from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.schedule import tiling_choices
 from npuc.compiler.analysis.schedule.least_traffic import tilings_search
+from npuc.compiler.analysis.schedule.monotone import least_cycles
 from npuc.dialects.npu.nest import Nest
 from tests.schedules import fused, gemm
 
@@ -54,3 +57,27 @@ def test_orders_at_once_find_what_each_in_turn_does(
         limit = float("inf") if found is None else more * found.weight
         assert once.least(spm) == found
         assert once.least(spm, limit) == turn.least(spm, limit)
+
+
+@settings(max_examples=60)
+@given(
+    SIZES,
+    st.booleans(),
+    st.sampled_from(("os", "ws", "is")),
+    st.sampled_from([(4, 4), (3, 5)]),
+    st.sampled_from([1, 2, None]),
+    st.integers(8, 4000),
+)
+def test_least_cycles_are_no_more_than_those_of_the_schedule(
+    sizes: tuple[int, int, int], pair: bool, dataflow: Dataflow, sides: tuple[int, int], edge: int | None, spm: int
+) -> None:
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    array = Array(*sides, dataflow, edge_elements=edge)
+    search = tilings_search(nest, widths_of(nest, 8, 32), 1)
+    tilings = None if search is None else search.least(spm)
+    if tilings is None:
+        return
+    for finest in (tilings.coarsest, tilings.finest):
+        schedule = tilings.schedule(nest, finest, spm)
+        least = least_cycles(nest, schedule, array)
+        assert 0 < least <= compute(nest, schedule, array).cycles

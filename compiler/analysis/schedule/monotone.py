@@ -46,12 +46,13 @@ from dataclasses import replace
 from math import prod
 from typing import Literal
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, members, placement
-from npuc.compiler.analysis.nest.blocks import touched
+from npuc.compiler.analysis.nest.blocks import group_lengths, touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
@@ -59,7 +60,6 @@ from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Pric
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost
 from npuc.compiler.analysis.schedule.least_traffic import tilings_search
-from npuc.compiler.analysis.schedule.nested_tilings import NestedTilings
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -135,15 +135,13 @@ def with_less_room(
         tilings = search.least(room)
         if tilings is None:
             return
-        if _least_work(nest, tilings, machine, objective) < limit:
-            schedule, needs = tilings.coarsened(nest, room)
+        schedule, needs = tilings.coarsened(nest, room)
+        if objective != "time" or least_cycles(nest, schedule, machine.array) < limit:
             yield replace(schedule, spm=machine.spm_bytes)
-            room = _budget(needs - 1, objective)
             if most() < limit:
                 limit = most()
                 end = _too_little(nest, machine, objective, widths, limit)
-        else:
-            room = _budget(tilings.needs - 1, objective)
+        room = _budget(needs - 1, objective)
 
 
 def _too_little(nest: Nest, machine: Machine, objective: Objective, widths: Bits, most: float) -> int:
@@ -164,29 +162,23 @@ def _budget(spm_bytes: int, objective: Objective) -> int:
     return spm_bytes >> rest << rest
 
 
-def _least_work(nest: Nest, tilings: NestedTilings, machine: Machine, objective: Objective) -> float:
-    """A lower bound of the time of all schedules of these tilings, whose tiles are at most as large; or 0."""
-    array = machine.array
-    if objective != "time" or array.stages is not None:
-        return 0.0
-    largest = dict(nest.sizes)
-    for group, position in zip(tilings.groups, tilings.coarsest, strict=True):
-        largest |= group.steps(position)
+def least_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
+    """A lower bound of the array cycles of a schedule: all folds of its tiles, without waits and reloads."""
+    if array.stages is not None:
+        return 0
     if array.row_stationary is not None:
-        return float(cycles_of_small_tiles(nest, array, largest))
+        return cycles_of_small_tiles(nest, array, dict(nest.sizes) | {loop.dim: loop.step for loop in schedule.loops})
     cycles = 0
     for statement in nest.statements:
         view, place = gemm_view(nest, statement), placement(statement, array)
-        rows, cols, streamed = (members(view, role) for role in (place.rows, place.cols, place.streamed))
-        # A tile has at least one fold, and so many whole folds are needed in all.
         folds = prod(nest.sizes[dim] for dim in view.batch)
+        rows, cols, streamed = (members(view, role) for role in (place.rows, place.cols, place.streamed))
         for dims, side in ((rows, array.rows), (cols, array.cols)):
-            whole = prod(nest.sizes[dim] for dim in dims)
-            folds *= max(-(-whole // side), -(-whole // prod(largest[dim] for dim in dims)))
-        length = prod(nest.sizes[dim] for dim in streamed)
-        tiles = -(-length // prod(largest[dim] for dim in streamed))
-        cycles += folds * (place.cycles(length) + tiles * array.fold_overhead)
-    return float(cycles)
+            tiles = group_lengths(nest, schedule, dims)
+            folds *= sum(count * -(-size // side) for size, count in tiles.items())
+        streams = group_lengths(nest, schedule, streamed)
+        cycles += folds * sum(n * (place.cycles(length) + array.fold_overhead) for length, n in streams.items())
+    return int(cycles)
 
 
 def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, room: int) -> float:

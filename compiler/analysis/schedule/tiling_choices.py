@@ -6,7 +6,7 @@ one tensor misses alone, is tiled as coarsely as the room left allows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -148,8 +148,8 @@ class _Choices:
         """Chosen ones of the choices of one order."""
         (part,) = self.parts
         part = _Part(part.order, {name: own[chosen] for name, own in part.places.items()})
-        rows = (values[chosen] for values in (self.cost, self.fixed, self.scaled))
-        return _Choices(*rows, self.sizes, self.alone, self.trips, (part,), self.starts)
+        cost, fixed, scaled = (values[chosen] for values in (self.cost, self.fixed, self.scaled))
+        return replace(self, cost=cost, fixed=fixed, scaled=scaled, parts=(part,))
 
     def best(self, budget: int, limit: float) -> Cuts | None:
         """The least weight below `limit`, the first of equal ones; None if none fits."""
