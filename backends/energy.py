@@ -45,7 +45,6 @@ def prices_of(machine: Hardware) -> Prices | None:
     mac = known("energy.mac_pj")
     if mac is None:
         return None
-    kind, mib = machine.get("dram.kind", str), machine.get("dram.capacity_mib", float)
     return Prices(
         mac_pj=mac,
         spm_pj=known("energy.spm_pj_per_byte"),
@@ -55,9 +54,15 @@ def prices_of(machine: Hardware) -> Prices | None:
         idle_w={part: known(f"energy.{part}_idle_w") for part in ("array", "vector", "spm", "dram")},
         area_mm2=area.parts,
         chip_mm2=area.chip,
-        memory_usd=None if kind is None or mib is None else MEMORIES[kind].usd_per_gib * mib / 1024,
+        memory_usd=memory_usd(machine),
         ops_per_mac=machine.get("compute.ops_per_mac", int) or 2,
     )
+
+
+def memory_usd(machine: Hardware) -> float | None:
+    """The US dollars that the memory of a machine costs, by its kind and capacity; None where it does not say both."""
+    kind, mib = machine.get("dram.kind", str), machine.get("dram.capacity_mib", float)
+    return None if kind is None or mib is None else MEMORIES[kind].usd_per_gib * mib / 1024
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

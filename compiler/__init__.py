@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.import_text import import_file
     from npuc.compiler.driver.run import describe_file, describe_source, run_file, run_source
     from npuc.compiler.explore.flexibility import Flexibility, flexibility_file, flexibility_source
+    from npuc.compiler.explore.optimize import OptimizedPoint, OptimizeResult, optimize_file, optimize_source
     from npuc.compiler.explore.sweep import SweepPoint, sweep_file, sweep_source
     from npuc.compiler.explore.training import TrainingResult, training_file
     from npuc.compiler.interpreter.execute import Run
@@ -45,6 +46,8 @@ _HOMES = {
     "InternalError": "core.errors",
     "Location": "core.errors",
     "NpucError": "core.errors",
+    "OptimizeResult": "explore.optimize",
+    "OptimizedPoint": "explore.optimize",
     "Report": "report",
     "Run": "interpreter.execute",
     "SourceError": "core.errors",
@@ -59,6 +62,8 @@ _HOMES = {
     "flexibility_file": "explore.flexibility",
     "flexibility_source": "explore.flexibility",
     "import_file": "driver.import_text",
+    "optimize_file": "explore.optimize",
+    "optimize_source": "explore.optimize",
     "plan_parallel": "distributed.chain",
     "run_file": "driver.run",
     "run_source": "driver.run",
@@ -74,6 +79,8 @@ __all__ = [
     "InternalError",
     "Location",
     "NpucError",
+    "OptimizeResult",
+    "OptimizedPoint",
     "Report",
     "Run",
     "SourceError",
@@ -88,6 +95,8 @@ __all__ = [
     "flexibility_file",
     "flexibility_source",
     "import_file",
+    "optimize_file",
+    "optimize_source",
     "plan_parallel",
     "run_file",
     "run_source",

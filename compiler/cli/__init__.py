@@ -41,6 +41,7 @@ VERBS = {
     "opt": "opt",
     "reuse": "reuse",
     "sweep": "sweep",
+    "optimize": "optimize",
     "map": "map",
     "flexibility": "flexibility",
     "design": "design",

@@ -51,6 +51,18 @@ EXAMPLES = {
         ("samples:resnet18 --vary batch=1,8 --vary array.rows=32,64,128", "all combinations"),
         ("samples:mlp --vary dram.gb_per_s=50:200:50 --csv points.csv", "a range, as a table for programs"),
     ),
+    "optimize": (
+        (
+            "samples:mlp --vary memory.spm_kib=256,1024 --vary array.rows=32,64 --goals time,memory",
+            "the points that none beats in both goals",
+        ),
+        (
+            "samples:mlp --vary array.rows=8:64:8 --set technology.node_nm=28 -b roofline --goals time,area "
+            '--constraint "area < 20"',
+            "small and fast machines",
+        ),
+        ("samples:lenet --vary dram.gb_per_s=50:200:50 --goals time,max:utilization", "most of a metric"),
+    ),
     "plot": (
         ("sweep.json -o front.svg --x time --y energy", "a sweep's Pareto front"),
         ("sweep.json -o heat.png --x array.rows --y batch --color time", "a heat map"),

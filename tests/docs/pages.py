@@ -68,6 +68,7 @@ NAMES = (
         "flexibility",
         "design",
         "design-tutorial",
+        "optimize",
         "mapping",
         "editor",
         "formats",

@@ -45,6 +45,7 @@ COMMANDS = (
     "explain samples:lenet_c fc1 --devices 4",
     f"explain samples:lenet_c --devices 4 --parallel accpar --set {GROUPS}",
     "sweep samples:mlp --vary memory.spm_kib=4,64",
+    "optimize samples:mlp -b roofline --goals time,memory --vary batch=16,64",
     "sweep samples:mlp --vary batch=32,64 --devices 4 --hw hypar16 --objective energy",
     "map samples:lenet --budget 4",
     "flexibility samples:lenet --budget 4",

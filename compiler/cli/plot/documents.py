@@ -14,7 +14,8 @@ from npuc.studies.base import STUDIES
 TABLES = ("npuc.sweep/1", "npuc.report/1", "npuc.comparison/1")
 """What has rows to choose axes for."""
 HINT = (
-    "it draws what sweep, compile, run, map, reuse, machine, design, flexibility, network and training write by --json"
+    "it draws what sweep, compile, run, map, reuse, machine, design, optimize, flexibility, network and training write "
+    "by --json"
 )
 
 
@@ -128,6 +129,12 @@ def _design(data: bytes, kind: str) -> bytes:
     return draw_file(data, kind)
 
 
+def _optimize(data: bytes, kind: str) -> bytes:
+    from npuc.compiler.explore.optimize.picture import draw_file
+
+    return draw_file(data, kind)
+
+
 def _training(data: bytes, kind: str) -> bytes:
     from npuc.compiler.explore.training.picture import draw_file
 
@@ -156,6 +163,7 @@ DRAWN: Mapping[str, Callable[[bytes, str], bytes]] = {
     "npuc.design/1": _design,
     "npuc.flexibility/1": _flexibility,
     "npuc.network/1": _network,
+    "npuc.optimize/1": _optimize,
     "npuc.training/1": _training,
 }
 """What draws each result as its verb does."""

@@ -31,7 +31,7 @@ def score_points(
     """Score the points behind the first `known` ones; `each` gets them in order."""
     from npuc.compiler.driver.unread import Unread, warnings_of
 
-    unread, told = Unread(), _Told(quiet)
+    unread, told = Unread(), PointMessages(quiet)
     with progress("sweep", sweep.grid.count, known, bar=bar and not quiet) as (advance, _):
         for point in sweep.points(known, jobs=jobs):
             each(point)
@@ -47,7 +47,7 @@ def score_points(
 
 
 @dataclass
-class _Told:
+class PointMessages:
     """Which messages were told: each once, and a limited number of them."""
 
     quiet: bool

@@ -50,6 +50,10 @@ ABSENT: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(_PASSES, _ONE_POINT),
         "output": _ONE_POINT,
     },
+    "optimize": {
+        **dict.fromkeys(_PASSES, "it has many programs; npuc compile shows the passes of one"),
+        "output": "it has many programs; npuc compile -o writes one",
+    },
     "map": {
         "opt_level": "each contraction is mapped by itself, and levels are about how several share the scratchpad",
         "tolerance": _SEARCHED,

@@ -68,6 +68,9 @@ _KNOWN = (
     Metric("energy", "energy", ENERGY_UNITS, ("energy_j",), summed=True),
     Metric("edp", "energy x delay", _EDP_UNITS, ("energy_j", "seconds"), multiplied=True, summed=True),
     Metric("memory", "peak memory", BYTE_UNITS, ("peak_bytes",)),
+    Metric("area", "chip area", ((1.0, "mm2"),), ("area_mm2",), summed=True),
+    Metric("cost", "memory cost", ((1.0, "USD"),), ("memory_usd",), summed=True),
+    Metric("power", "power", ((1.0, "W"), (1e-3, "mW")), ("watts",), summed=True),
     Metric("utilization", "utilization", _SHARES, ("utilization",), more_is_better=True),
 )
 METRICS: Mapping[str, Metric] = {metric.name: metric for metric in _KNOWN}

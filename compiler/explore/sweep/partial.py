@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import msgspec
 
@@ -55,11 +55,16 @@ class Partial:
     begun with other options, is damaged, or is being written by another sweep.
     """
 
+    head: ClassVar[str] = HEAD
+    what: ClassVar[str] = "unfinished sweep"
+    anew: ClassVar[str] = "--restart begins anew and overwrites it"
+    rename: ClassVar[str] = "give --csv another name"
+
     def __init__(
         self, path: str, grid: Grid, digest: str, each: Callable[[SweepPoint], object], *, restart: bool = False
     ):
         self.shown = f"{path}.partial"
-        self.path, self.grid, self._head = Path(os.path.realpath(path)), grid, f"{HEAD}{digest}\n"
+        self.path, self.grid, self._head = Path(os.path.realpath(path)), grid, f"{self.head}{digest}\n"
         self.file = Path(f"{self.path}.partial")
         self._each, self._restart = each, restart
         self.rows = 0
@@ -70,9 +75,7 @@ class Partial:
             try:
                 lock(
                     self._stream.fileno(),
-                    UsageError(
-                        f"another sweep is writing '{self.shown}'", hint="wait for it, or give --csv another name"
-                    ),
+                    UsageError(f"another process is writing '{self.shown}'", hint=f"wait for it, or {self.rename}"),
                 )
                 self._begin()
             except BaseException:
@@ -114,7 +117,7 @@ class Partial:
         start = (self._head + line(header(self.grid))).encode()
         data = b"" if self._restart else self._stream.read(len(start) + 1)
         lines, kept = (0, 0) if self._restart else self._whole_lines()
-        begun = lines > 2 or not data.startswith(HEAD.encode())
+        begun = lines > 2 or not data.startswith(self.head.encode())
         if not data or not begun or start.startswith(data):
             self._stream.truncate(0)
             self._stream.write(start)
@@ -142,22 +145,28 @@ class Partial:
         self._stream.seek(0)
         texts = (self._text(number, one) for number, one in enumerate(islice(self._stream, lines), 1))
         first = next(texts, "")
-        if not first.startswith(HEAD):
+        if not first.startswith(self.head):
             raise UsageError(
-                f"'{self.shown}' is no unfinished sweep: its first line is no '{HEAD.strip()} HASH'",
-                hint="--restart begins anew and overwrites it",
+                f"'{self.shown}' is no {self.what}: its first line is no '{self.head.strip()} HASH'", hint=self.anew
             )
         if first != self._head:
             raise UsageError(
                 f"'{self.shown}' was begun with another source, other points or other options",
-                hint="--restart begins anew; or give --csv another name",
+                hint=f"{self.anew.partition(' and ')[0]}; or {self.rename}",
             )
         if next(texts, "") != line(names):
             raise self._damaged(2, "it is not the header")
         if lines - 2 > self.grid.count:
             raise self._damaged(self.grid.count + 3, f"the sweep has {self.grid.count:,} points")
-        for index, text in enumerate(texts):
-            yield self._point(index, text[:-1], names)
+        for number, text in enumerate(texts, 3):
+            yield self._point(number, text[:-1], names)
+
+    def _index(self, number: int, cells: Sequence[str]) -> int:
+        """The number of the point that a line has, by the line's number and the cells of its keys."""
+        own = self.grid.values(number - 3)
+        if [*cells] != [cell(value) for value in own.values()]:
+            raise self._damaged(number, f"it is not the point {', '.join(map(cell, own.values()))}")
+        return number - 3
 
     def _text(self, number: int, data: bytes) -> str:
         try:
@@ -165,18 +174,17 @@ class Partial:
         except UnicodeDecodeError:
             raise self._damaged(number, "it is not UTF-8") from None
 
-    def _point(self, index: int, text: str, header: Sequence[str]) -> SweepPoint:
-        values = self.grid.values(index)
+    def _point(self, number: int, text: str, header: Sequence[str]) -> SweepPoint:
         try:
             (cells,) = list(csv.reader([text], strict=True)) if "\0" not in text else [[]]
         except (csv.Error, ValueError):
             cells = []
         if len(cells) != len(header):
-            raise self._damaged(index + 3, f"it is no row of {len(header)} cells")
+            raise self._damaged(number, f"it is no row of {len(header)} cells")
         names = MOVED if self.grid.is_shared else ()
-        own, numbers, error = cells[: len(values)], cells[len(values) : -1], cells[-1]
-        if own != [cell(value) for value in values.values()]:
-            raise self._damaged(index + 3, f"it is not the point {', '.join(map(cell, values.values()))}")
+        count = len(self.grid.axes)
+        index, numbers, error = self._index(number, cells[:count]), cells[count:-1], cells[-1]
+        values = self.grid.values(index)
         if error:
             return SweepPoint(index, values, None, error, moved=dict.fromkeys(names) if names else None)
         try:
@@ -184,15 +192,13 @@ class Partial:
             moved = {name: known.pop(name) for name in names}
             point = SweepPoint(index, values, nested_totals(known), moved=moved or None)
         except (ValueError, msgspec.ValidationError):
-            raise self._damaged(index + 3, "its totals are no numbers") from None
+            raise self._damaged(number, "its totals are no numbers") from None
         if line(list(point.row().values())) != f"{text}\n":
-            raise self._damaged(index + 3, "it is not as it was written")
+            raise self._damaged(number, "it is not as it was written")
         return point
 
     def _damaged(self, number: int, reason: str) -> UsageError:
-        return UsageError(
-            f"'{self.shown}' is damaged: line {number:,}: {reason}", hint="--restart begins anew and overwrites it"
-        )
+        return UsageError(f"'{self.shown}' is damaged: line {number:,}: {reason}", hint=self.anew)
 
 
 def _number(text: str) -> int | float | None:

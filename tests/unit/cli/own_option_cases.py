@@ -167,6 +167,23 @@ OWN = {
     "plot --x": Case("--x rows", "-o r.svg"),
     "plot --y": Case("--y traffic", "-o r.svg"),
     "plot --color": Case("--color hidden --x rows", "-o r.svg"),
+    "optimize --csv": Case("--csv s.csv", command="optimize net.dsl --vary batch=4,8 --goals time,memory"),
+    "optimize --objective": Case("--objective energy"),
+    "optimize --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "optimize --json": Case("--json r.json"),
+    "optimize --plot": Case("--plot r.svg"),
+    "optimize --vary": Case("--vary hidden=8,16"),
+    "optimize --goals": Case("--goals time,energy", command="optimize net.dsl --csv s.csv --vary batch=4,8"),
+    "optimize --constraint": Case("--constraint memory>3000"),
+    "optimize --budget": Case("--budget 1"),
+    "optimize --seed": Case(
+        "--seed 1", "--budget 2", "optimize net.dsl -b roofline --goals time,memory --vary dram.gb_per_s=1:99:1"
+    ),
+    "optimize --resume": Case("--resume r.points"),
+    "optimize --rows": Case(
+        "--rows all", "", "optimize net.dsl -b roofline --goals time,max:cost --vary dram.gb_per_s=1:60:1"
+    ),
+    "optimize --quiet": Case("-q", "--set maestro.num_pes=2"),
     "sweep --vary": Case("--vary hidden=8,16"),
     "sweep --restart": Case("--restart", "--csv old.csv", "sweep net.dsl --vary batch=4,8"),
     "sweep --rows": Case("--rows all", "-b roofline --vary memory.cache_mib=1:40:1"),
@@ -246,6 +263,7 @@ OF_GRAPHS = {
     "import": f"import {GRAPH}",
     "reuse": f"reuse {GRAPH}",
     "sweep": f"sweep {GRAPH} -b roofline --csv s.csv --vary x.0=4,8",
+    "optimize": f"optimize {GRAPH} -b roofline --csv s.csv --vary x.0=4,8 --goals time,memory",
     "design": f"design {GRAPH} {DESIGN}",
     "map": f"map {GRAPH} --hw nvdla --budget 4",
     "flexibility": f"flexibility {GRAPH} --hw nvdla --budget 4",

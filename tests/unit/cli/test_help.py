@@ -74,14 +74,14 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
     [
         (
             ("fmt", "net.dsl", "--zero"),
-            "npuc compile, explain, run, check, opt, sweep, map, flexibility, design, network and training take it",
+            "check, opt, sweep, optimize, map, flexibility, design, network and training take it",
         ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (
             ("check", "net.dsl", "--mapping", "rs"),
             "npuc check has none: mappings change costs",
         ),
-        (("compile", "net.dsl", "--vary", "batch=1"), "npuc sweep takes it"),
+        (("compile", "net.dsl", "--vary", "batch=1"), "npuc sweep and optimize take it"),
         (("compile", "net.dsl", "--parallell", "dp"), "did you mean --parallel?"),
         (("compile", "net.dsl", "--frobnicate"), "npuc --help lists verbs, npuc VERB --help options"),
     ],
@@ -95,7 +95,7 @@ def test_an_option_of_another_verb_names_it(npuc: Npuc, arguments: tuple[str, ..
 
 def test_a_reason_comes_with_the_verbs_that_take_an_option(npuc: Npuc) -> None:
     err = npuc("map", "net.dsl", "-O", "2").err
-    assert "share the scratchpad; npuc compile, explain, run, check, opt, sweep, network and training take it" in err
+    assert "share the scratchpad; npuc compile, explain, run, check, opt, sweep, optimize, network" in err
 
 
 def test_help_is_quick(tmp_path: Path) -> None:

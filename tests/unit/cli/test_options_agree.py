@@ -31,6 +31,7 @@ SAID_OTHERWISE: Said = {
     "mapping": {"explain": "a mapping is shown for one backend"},
     "objective": {
         "sweep": "it may be varied instead, so that it has no default",
+        "optimize": "it may be varied instead, so that it has no default",
         "map": "mappings know other objectives than schedules",
         "design": "so do machines, of which --goals may say the first",
         "flexibility": "mappings know other objectives than schedules",
@@ -39,6 +40,7 @@ SAID_OTHERWISE: Said = {
         "training": "whole trainings",
         "explain": "a plan or a name, not a report",
         "sweep": "points",
+        "optimize": "the front and points",
         "map": "the result of the search",
         "flexibility": "counts and classes",
         "run": "the losses",
@@ -47,6 +49,7 @@ SAID_OTHERWISE: Said = {
     "csv": {
         "training": "a row for each program of a phase",
         "sweep": "a row a point, and resumed",
+        "optimize": "a row a point of the front",
         "map": "a row a contraction",
         "design": "a row a machine",
         "flexibility": "a row a contraction",
@@ -57,6 +60,7 @@ SAID_OTHERWISE: Said = {
         "compile": "the step",
         "explain": "a layer",
         "sweep": "points",
+        "optimize": "the front",
         "map": "the curve of the search",
         "design": "the machines",
         "flexibility": "the gain of each class",

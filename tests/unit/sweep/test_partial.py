@@ -133,7 +133,7 @@ def test_a_file_without_rows_is_no_obstacle(tmp_path: Path) -> None:
 
 def test_two_sweeps_do_not_write_one_file(tmp_path: Path) -> None:
     path = str(tmp_path / "rows.csv")
-    with Partial(path, SWEEP.grid, "abc", ignore), pytest.raises(UsageError, match="another sweep is writing"):
+    with Partial(path, SWEEP.grid, "abc", ignore), pytest.raises(UsageError, match="another process is writing"):
         Partial(path, SWEEP.grid, "abc", ignore).__enter__()
 
 

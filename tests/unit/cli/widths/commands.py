@@ -19,6 +19,7 @@ COMMANDS = (
     "explain samples:mlp h.linear --phase forward -q",
     "explain samples:gpt2 -D batch=8 --devices 8 -q",
     "explain samples:lenet_c fc1 --devices 4 --convention physical -q",
+    "optimize samples:mlp -b roofline --goals time,memory --vary batch=16,64 --vary dram.gb_per_s=75,150 -q",
     "sweep samples:mlp --vary memory.spm_kib=64,128 --vary dram.gb_per_s=75,150 -q",
     "map samples:lenet -q",
     "flexibility samples:lenet --hw nvdla --budget 20 -q",

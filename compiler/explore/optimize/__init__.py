@@ -1,0 +1,87 @@
+"""
+The points of a sweep that no other one beats in several goals, found without pricing all of them.
+
+    found = optimize_file("net.dsl", vary={"array.rows": "8:128:8"}, goals=("time", "area"))
+    for point in found.front:
+        print(point.values, point.amounts)
+
+`metrics` are what goals and constraints are about, `machine_facts`, `work` and `floors` say what a point costs at least
+without compiling it, `pricing` scores points and `record` keeps them; the search itself is in `explore/pareto/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import Unpack
+
+from npuc.compiler.core.options import CompileKeywords
+from npuc.compiler.explore.optimize.goals import DEFAULT_GOALS
+from npuc.compiler.explore.optimize.result import OptimizedPoint, OptimizeResult
+from npuc.compiler.explore.optimize.run import DEFAULT_BUDGET, MOST_POINTS, OptimizeCourse, optimize
+from npuc.compiler.explore.sweep.axes import Vary
+from npuc.compiler.explore.sweep.sweep import Sweep
+from npuc.frontends.source import Source, SourceLike, open_source, text_source
+
+__all__ = ["OptimizeResult", "OptimizedPoint", "optimize_file", "optimize_source"]
+
+
+def optimize_file(
+    path: SourceLike,
+    *,
+    vary: Vary,
+    goals: Sequence[str] = DEFAULT_GOALS,
+    constraints: Sequence[str] = (),
+    budget: int = DEFAULT_BUDGET,
+    seed: int = 0,
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    jobs: int = 1,
+    resume: str | None = None,
+    **options: Unpack[CompileKeywords],
+) -> OptimizeResult:
+    """
+    The points of the program in a file that no other one beats in `goals`, over all combinations of the values in
+    `vary`, which are as in `sweep_file`.
+
+    Goals are names of metrics (`time`, `energy`, `area`, …), `max:NAME` to have most of one; `constraints` are texts
+    such as `area < 10`. At most `budget` points are priced, which `seed` chooses where bounds do not exclude enough;
+    `jobs` processes work on them, and `resume` is a file that keeps them. `proved` of the result says whether the
+    front is that of all points. Everything else is as in `compile_file`; raises as `sweep_file` does.
+    """
+    course = OptimizeCourse(budget, seed, jobs, resume)
+    return _optimize(open_source(path), vary, goals, constraints, course, backend, options)
+
+
+def optimize_source(
+    text: str | bytes,
+    format: str = "dsl",
+    filename: str = "<string>",
+    *,
+    vary: Vary,
+    goals: Sequence[str] = DEFAULT_GOALS,
+    constraints: Sequence[str] = (),
+    budget: int = DEFAULT_BUDGET,
+    seed: int = 0,
+    backend: str | list[str] | tuple[str, ...] | None = None,
+    jobs: int = 1,
+    resume: str | None = None,
+    **options: Unpack[CompileKeywords],
+) -> OptimizeResult:
+    """The same of the program that a text holds; everything else as `optimize_file`."""
+    course = OptimizeCourse(budget, seed, jobs, resume)
+    return _optimize(text_source(text, format, filename), vary, goals, constraints, course, backend, options)
+
+
+def _optimize(
+    source: Source,
+    vary: Vary,
+    goals: Sequence[str],
+    constraints: Sequence[str],
+    course: OptimizeCourse,
+    backend: str | list[str] | tuple[str, ...] | None,
+    options: CompileKeywords,
+) -> OptimizeResult:
+    found = optimize(Sweep(source, vary, backend, options, most=MOST_POINTS), course, goals, constraints)
+    if found.interrupt is not None:
+        raise found.interrupt
+    return found.result

@@ -1,0 +1,142 @@
+"""
+What points with one program have to do, on whatever machine: the work from which bounds of their costs follow.
+
+Points whose values differ in keys of `MACHINE` alone have one program before schedules are chosen: one *class*. Nothing
+is said of a class where passes may change the work, or where zeros of operands may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from npuc.backends.roofline.backend import LOWERED
+from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import Options
+from npuc.compiler.driver.compile import lowering_options, read_for
+from npuc.compiler.driver.lower_program import lower_program
+from npuc.compiler.driver.machine import machine_for
+from npuc.compiler.driver.read import texts_of
+from npuc.compiler.driver.session import Session
+from npuc.compiler.explore.pareto.front import Floats, Ints
+from npuc.compiler.explore.pareto.space import GridSpace
+from npuc.compiler.explore.sweep.points import Points
+from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu.gemm import gemm_view
+from npuc.dialects.provenance import repeat_of
+from npuc.hardware import Hardware
+
+MACHINE = frozenset(
+    (
+        *("array.rows", "array.cols", "array.cores", "array.edge_elements", "clock_mhz", "vector.lanes"),
+        *("memory.spm_kib", "memory.cache_mib", "dram.gb_per_s", "dram.kind", "dram.channels", "compute.tflops"),
+        *("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte", "energy.edge_pj_per_byte"),
+        *("energy.vector_pj", "technology.node_nm", "technology.model", "maestro.num_pes", "maestro.num_simd_lanes"),
+        *("maestro.noc_bw", "maestro.noc_hop_latency", "maestro.offchip_bw", "maestro.l1_size", "maestro.l2_size"),
+        *("area.chip_mm2", "area.array_mm2", "area.vector_mm2", "area.spm_mm2", "area.dram_mm2"),
+        *("energy.array_idle_w", "energy.vector_idle_w", "energy.spm_idle_w", "energy.dram_idle_w"),
+    )
+)
+"""Keys of which the work of a program does not depend."""
+UNSAID = ("array.skips", "array.mantissa_bits")
+"""Keys with which nothing is said where a machine writes them: what they do to work is not bounded here."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """
+    The products of a step: of each the sizes M, N, K, how many there are of it (`counts`); `macs` of them all.
+
+    `macs` counts every multiply-accumulate of the program before schedules, once for each repetition.
+    """
+
+    macs: int
+    sizes: Ints
+    """[product, (m, n, k)]"""
+    counts: Floats
+
+
+class Works:
+    """The work of each class of a sweep's points, found when it is asked for; None where nothing is said."""
+
+    def __init__(self, points: Points, space: GridSpace):
+        self._points, self._space = points, space
+        self.axes = tuple(
+            number
+            for number, axis in enumerate(points.grid.axes)
+            if not (axis.place == "hardware" and axis.target in MACHINE)
+        )
+        self.count = int(np.prod([space.sizes[axis] for axis in self.axes], dtype=object)) if self.axes else 1
+        self.known: dict[int, Work | None] = {}
+
+    def classes(self, numbers: Ints) -> Ints:
+        """The classes of points."""
+        found, places = np.zeros(len(numbers), np.int64), self._space.places(numbers)
+        for axis in self.axes:
+            found = found * self._space.sizes[axis] + places[axis]
+        return found
+
+    def first(self, number: int) -> int:
+        """A point of a class: its first."""
+        places = np.zeros((len(self._space.sizes), 1), np.int64)
+        for axis in reversed(self.axes):
+            number, places[axis] = divmod(number, self._space.sizes[axis])
+        return int(self._space.numbers(places)[0])
+
+    def learn(self, classes: Sequence[int]) -> bool:
+        """Find the work of classes; whether any was not known before."""
+        new = [one for one in dict.fromkeys(classes) if one not in self.known]
+        for one in new:
+            self.known[one] = work_of(self._points, self.first(one))
+        return any(self.known[one] is not None for one in new)
+
+
+def work_of(points: Points, number: int) -> Work | None:
+    """The work of a point's program; None where nothing is said of it, or where it is none."""
+    options = points.choices.options_of(number)
+    if not _is_plain(options) or points.source.frontend.is_ir or points.grid.devices_of(number) > 1:
+        return None
+    try:
+        with without_cycle_collection():
+            machine = machine_for(points.choices.backend_of(number), options, points.source.format)
+            if any(machine.written(key) for key in UNSAID) or machine.get("cycle.compat") == "scalesim3":
+                return None
+            return _work(points, options, machine)
+    except NpucError:  # what is wrong with the point is told when it is priced
+        return None
+
+
+def _is_plain(options: Options) -> bool:
+    """Whether passes and options leave the work of a program as it is."""
+    own = (options.pipeline, options.only, options.mapping, options.density, options.method)
+    changed = (options.recompute, options.quantize, options.fuse_layers)
+    return (
+        all(one is None for one in own)
+        and all(one in (None, "none", "off") for one in changed)
+        and not (options.before or options.after or options.load)
+        and options.devices == 1
+    )
+
+
+def _work(points: Points, options: Options, machine: Hardware) -> Work | None:
+    source = points.source
+    texts, warnings = texts_of(source), list[str]()
+    module = read_for([machine], source, options, texts, warnings)
+    session = Session(source, lowering_options(source, options), LOWERED, machine, texts, None, warnings)
+    lower_program(module, session)
+    sizes: dict[tuple[int, int, int], float] = {}
+    macs = 0
+    for op in module.walk():
+        if not isinstance(op, ContractOp):
+            continue
+        for statement in op.nest.statements:
+            batch, m, n, k = gemm_view(op.nest, statement).sizes(op.nest.sizes)
+            count = repeat_of(op) * batch
+            sizes[m, n, k] = sizes.get((m, n, k), 0.0) + count
+            macs += count * m * n * k
+    if not sizes:
+        return None
+    return Work(macs, np.array(list(sizes), np.int64), np.array(list(sizes.values()), np.float64))
