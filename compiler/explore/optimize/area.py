@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from npuc.compiler.explore.optimize.machine_facts import MachineFact, Machines
+from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
 from npuc.compiler.explore.pareto.front import Floats, Ints
 from npuc.hardware import Hardware
 from npuc.hardware.area import MODEL, PARTS, chip_area
@@ -26,7 +26,7 @@ class Areas:
     combination of keys is a fact of its own.
     """
 
-    def __init__(self, machines: Machines):
+    def __init__(self, machines: GridMachines):
         self._machines = machines
         self._summed = MachineFact(machines, _is_summed)
         self._parts = [MachineFact(machines, reading) for reading in (*map(_part, PARTS), _further)]

@@ -22,9 +22,9 @@ from npuc.compiler.analysis.machine.array import PLACES, Dataflow, Group
 from npuc.compiler.explore.optimize.area import Areas
 from npuc.compiler.explore.optimize.constraints import MetricConstraint
 from npuc.compiler.explore.optimize.goals import MetricGoal
-from npuc.compiler.explore.optimize.machine_facts import MachineFact, Machines
+from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
 from npuc.compiler.explore.optimize.metrics import AREA, COST
-from npuc.compiler.explore.optimize.work import Work, Works
+from npuc.compiler.explore.optimize.work import StepWork, Works
 from npuc.compiler.explore.pareto.front import Flags, Floats, Ints
 from npuc.compiler.explore.pareto.openness import ENUMERATED
 from npuc.compiler.explore.sweep.points import Points
@@ -44,7 +44,11 @@ class PointFloors:
     """The bounds of goals and constraints of a sweep's points (`explore/pareto/priced.py`)."""
 
     def __init__(
-        self, points: Points, goals: Sequence[MetricGoal], constraints: Sequence[MetricConstraint], machines: Machines
+        self,
+        points: Points,
+        goals: Sequence[MetricGoal],
+        constraints: Sequence[MetricConstraint],
+        machines: GridMachines,
     ):
         self._points, self._goals, self._constraints = points, goals, constraints
         self.machines, self.space = machines, machines.space
@@ -116,7 +120,7 @@ class PointFloors:
     def _time(self, numbers: Ints) -> Floats:
         """Seconds at least."""
 
-        def of(work: Work, own: Ints) -> Floats:
+        def of(work: StepWork, own: Ints) -> Floats:
             peak = self._peak(own)
             least = work.macs / peak
             dataflow = self._fact("dataflow", own)
@@ -134,7 +138,7 @@ class PointFloors:
     def _energy(self, numbers: Ints) -> Floats:
         """Joules at least."""
 
-        def of(work: Work, own: Ints) -> Floats:
+        def of(work: StepWork, own: Ints) -> Floats:
             picojoules = work.macs * self._fact("mac_pj", own)
             dataflow, spm = self._fact("dataflow", own), self._fact("spm_pj", own)
             sides = self._fact("rows", own), self._fact("cols", own)
@@ -150,7 +154,7 @@ class PointFloors:
 
         return self._by_class(numbers, of)
 
-    def _by_class(self, numbers: Ints, of: Callable[[Work, Ints], Floats]) -> Floats:
+    def _by_class(self, numbers: Ints, of: Callable[[StepWork, Ints], Floats]) -> Floats:
         """A bound of points by the work of their class."""
         found = np.full(len(numbers), -np.inf)
         if not self._facts_are_small(numbers):
@@ -251,7 +255,7 @@ def _dataflow(machine: Hardware) -> float | None:
     return float([*NUMBERED].index(name))
 
 
-def _folded(work: Work, rows: int | None, cols: int | None, sides: Sequence[Floats], each: Ints | Floats) -> Floats:
+def _folded(work: StepWork, rows: int | None, cols: int | None, sides: Sequence[Floats], each: Ints | Floats) -> Floats:
     """For arrays of such sides: over all products, folds along rows and columns, times what each fold takes."""
     weights = work.counts * each
     pairs, back = np.unique(np.array(sides), axis=1, return_inverse=True)

@@ -30,7 +30,7 @@ def space_of(points: Points) -> GridSpace:
     return GridSpace(tuple(len(axis.values) for axis in axes), tuple(axis.is_numeric for axis in axes))
 
 
-class Machines:
+class GridMachines:
     """The machines of a sweep's points, by the number of a point."""
 
     def __init__(self, points: Points):
@@ -80,7 +80,7 @@ def _settings(points: Points, number: int) -> tuple[str, ...]:
 class MachineFact:
     """A number of machines, evaluated for each combination of the values that it depends on; NaN where it is none."""
 
-    def __init__(self, machines: Machines, reading: Reading):
+    def __init__(self, machines: GridMachines, reading: Reading):
         self._machines, self._reading = machines, reading
         self.axes = machines.base
         """The axes on which it depends, as far as is known."""

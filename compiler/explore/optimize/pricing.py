@@ -33,7 +33,7 @@ class Scorer:
 
 
 @dataclass
-class Pricing:
+class PointPricing:
     """
     Prices points of a sweep; `told` gets each, also those that the record had.
 

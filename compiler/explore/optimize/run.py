@@ -10,9 +10,9 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.explore.optimize.constraints import read_constraints
 from npuc.compiler.explore.optimize.floors import PointFloors
 from npuc.compiler.explore.optimize.goals import DEFAULT_GOALS, read_goals
-from npuc.compiler.explore.optimize.machine_facts import Machines
+from npuc.compiler.explore.optimize.machine_facts import GridMachines
 from npuc.compiler.explore.optimize.metrics import is_by_mac
-from npuc.compiler.explore.optimize.pricing import Pricing, Scorer
+from npuc.compiler.explore.optimize.pricing import PointPricing, Scorer
 from npuc.compiler.explore.optimize.record import PointRecord
 from npuc.compiler.explore.optimize.result import OptimizedPoint, OptimizeResult, OptimizeSettings, PointCounts
 from npuc.compiler.explore.pareto.search import FrontOutcome, FrontSearch
@@ -70,11 +70,11 @@ def optimize(
         read_goals(goals, by_mac=by_mac), read_constraints(constraints), course.budget, course.seed
     )
     points = sweep.scorer
-    machines = Machines(points)
+    machines = GridMachines(points)
     floors = PointFloors(points, settings.goals, settings.constraints, machines)
     record = nullcontext() if course.resume is None else PointRecord(course.resume, sweep.grid, sweep.digest())
     with _pool(points, course.jobs) as pool, record as known:
-        pricing = Pricing(points, settings.goals, settings.constraints, floors, course.told, pool, known)
+        pricing = PointPricing(points, settings.goals, settings.constraints, floors, course.told, pool, known)
         search = FrontSearch(machines.space, len(settings.goals), pricing, course.budget, course.seed, floors)
         outcome = search.run()
     if outcome.interrupt is not None and not outcome.priced:
@@ -93,7 +93,7 @@ def _pool(points: Points, jobs: int) -> Generator[Pool[Sequence[int], list[Sweep
         yield pool
 
 
-def _result(sweep: Sweep, settings: OptimizeSettings, pricing: Pricing, outcome: FrontOutcome) -> OptimizeResult:
+def _result(sweep: Sweep, settings: OptimizeSettings, pricing: PointPricing, outcome: FrontOutcome) -> OptimizeResult:
     points: dict[int, OptimizedPoint] = {}
     for number, priced in outcome.priced.items():
         point, numbers = pricing.found[number], pricing.numbers.get(number, {})

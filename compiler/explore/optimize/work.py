@@ -46,7 +46,7 @@ UNSAID = ("array.skips", "array.mantissa_bits")
 
 
 @dataclass(frozen=True)
-class Work:
+class StepWork:
     """
     The products of a step: of each the sizes M, N, K, how many there are of it (`counts`); `macs` of them all.
 
@@ -70,7 +70,7 @@ class Works:
             if not (axis.place == "hardware" and axis.target in MACHINE)
         )
         self.count = int(np.prod([space.sizes[axis] for axis in self.axes], dtype=object)) if self.axes else 1
-        self.known: dict[int, Work | None] = {}
+        self.known: dict[int, StepWork | None] = {}
 
     def classes(self, numbers: Ints) -> Ints:
         """The classes of points."""
@@ -94,7 +94,7 @@ class Works:
         return any(self.known[one] is not None for one in new)
 
 
-def work_of(points: Points, number: int) -> Work | None:
+def work_of(points: Points, number: int) -> StepWork | None:
     """The work of a point's program; None where nothing is said of it, or where it is none."""
     options = points.choices.options_of(number)
     if not _is_plain(options) or points.source.frontend.is_ir or points.grid.devices_of(number) > 1:
@@ -121,7 +121,7 @@ def _is_plain(options: Options) -> bool:
     )
 
 
-def _work(points: Points, options: Options, machine: Hardware) -> Work | None:
+def _work(points: Points, options: Options, machine: Hardware) -> StepWork | None:
     source = points.source
     texts, warnings = texts_of(source), list[str]()
     module = read_for([machine], source, options, texts, warnings)
@@ -139,4 +139,4 @@ def _work(points: Points, options: Options, machine: Hardware) -> Work | None:
             macs += count * m * n * k
     if not sizes:
         return None
-    return Work(macs, np.array(list(sizes), np.int64), np.array(list(sizes.values()), np.float64))
+    return StepWork(macs, np.array(list(sizes), np.int64), np.array(list(sizes.values()), np.float64))

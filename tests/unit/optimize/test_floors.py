@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.explore.optimize.floors import PointFloors
 from npuc.compiler.explore.optimize.goals import read_goals
-from npuc.compiler.explore.optimize.machine_facts import MachineFact, Machines
+from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
 from npuc.compiler.explore.optimize.metrics import numbers_of
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import text_source
@@ -48,7 +48,7 @@ def sweep_of(text: str, backend: str, hardware: str) -> Sweep:
 def test_no_point_costs_less_than_its_bounds(text: str, backend: str, hardware: str, draw: int) -> None:
     sweep = sweep_of(text, backend, hardware)
     goals = read_goals(GOALS, by_mac=False)
-    floors = PointFloors(sweep.scorer, goals, (), Machines(sweep.scorer))
+    floors = PointFloors(sweep.scorer, goals, (), GridMachines(sweep.scorer))
     number = draw % sweep.grid.count
     floors.works.learn(floors.works.classes(np.array([number])).tolist())
     (least,) = floors.of(np.array([number]))
@@ -72,7 +72,7 @@ def test_areas_are_those_of_machines(hardware: str, model: str) -> None:
     options = {"hardware": hardware, "overrides": {"technology.model": model}}
     sweep = Sweep(text_source(NET, "dsl", "<string>"), vary, "cycle", options)  # pyright: ignore[reportArgumentType]
     points = sweep.scorer
-    floors = PointFloors(points, read_goals(["area"], by_mac=False), (), Machines(points))
+    floors = PointFloors(points, read_goals(["area"], by_mac=False), (), GridMachines(points))
     found = floors.of(np.arange(sweep.grid.count))[:, 0].tolist()
     for number, area in enumerate(found):
         whole = chip_area(machine_for(points.choices.backend_of(number), points.choices.options_of(number), "dsl")).chip
@@ -82,7 +82,7 @@ def test_areas_are_those_of_machines(hardware: str, model: str) -> None:
 def test_a_fact_depends_on_the_axes_that_it_reads() -> None:
     vary = {"array.rows": [4, 8, 16], "array.cols": [4, 8], "vector.lanes": [1, 2, 3]}
     sweep = Sweep(text_source(NET, "dsl", "<string>"), vary, "cycle", {})
-    machines = Machines(sweep.scorer)
+    machines = GridMachines(sweep.scorer)
     asked = list[int]()
 
     def product(machine: object) -> float | None:
