@@ -12,6 +12,7 @@ from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFa
 from npuc.compiler.explore.optimize.metrics import numbers_of
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import text_source
+from npuc.hardware import Hardware
 from npuc.hardware.area import chip_area
 from tests.unit.optimize.conftest import CONVOLUTIONS, NET
 
@@ -85,12 +86,11 @@ def test_a_fact_depends_on_the_axes_that_it_reads() -> None:
     machines = GridMachines(sweep.scorer)
     asked = list[int]()
 
-    def product(machine: object) -> float | None:
+    def product(machine: Hardware) -> float:
         asked.append(1)
-        rows, cols = machine.get("array.rows", int), machine.get("array.cols", int)  # type: ignore[attr-defined]
-        return float(rows * cols)
+        return float((machine.get("array.rows", int) or 0) * (machine.get("array.cols", int) or 0))
 
-    fact = MachineFact(machines, product)  # pyright: ignore[reportArgumentType]
+    fact = MachineFact(machines, product)
     assert fact.of(np.arange(18)).tolist() == [a * b for a in (4, 8, 16) for b in (4, 8) for _ in range(3)]
     assert fact.axes == (0, 1)
     assert len(asked) <= 6 + 2
