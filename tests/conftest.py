@@ -10,6 +10,9 @@ from hypothesis import settings
 # Tests run side by side, a worker a core: linear algebra on several threads would only get in their way.
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    # Commands that tests start would compile all sources each time: their byte code goes where nobody looks.
+    os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 os.environ["NPUC_NO_CACHE"] = "1"  # nothing of a user's is touched, and nothing is answered from an earlier test
 os.environ.pop("COLUMNS", None)  # workers are told a width: piped output is to be as wide as it needs to be
 

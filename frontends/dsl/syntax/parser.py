@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
 from typing import Protocol, cast
 
-from lark import Lark, Token, UnexpectedToken
+from lark import Token, UnexpectedToken
 
 from npuc.frontends.dsl.syntax import File
 from npuc.frontends.dsl.syntax.expected import hint_for, message_for
+from npuc.frontends.dsl.syntax.table import grammar_text, made_of_grammar, made_of_table
 from npuc.frontends.dsl.syntax.tokens import END, Newlines, place, prepare, statement_around
 from npuc.frontends.dsl.syntax.tree import TreeBuilder
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
@@ -36,11 +36,15 @@ class _Grammar(Protocol):
     def parse_interactive(self, text: str) -> _Session: ...
 
 
+def parser_options() -> dict[str, object]:
+    """What the parser is made with beside the grammar."""
+    return {"postlex": Newlines(), "transformer": TreeBuilder(), "maybe_placeholders": False}
+
+
 @cache
 def _grammar() -> _Grammar:
-    text = files("npuc.frontends.dsl").joinpath("grammar.lark").read_text(encoding="utf-8")
-    options: dict[str, object] = {"postlex": Newlines(), "transformer": TreeBuilder(), "maybe_placeholders": False}
-    return cast(_Grammar, Lark(text, parser="lalr", lexer="basic", **options))
+    text, options = grammar_text(), parser_options()
+    return cast(_Grammar, made_of_table(text, options) or made_of_grammar(text, options))
 
 
 class _Failure(Exception):
