@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.history import table
 from benchmarks.history.cases import CASES
-from benchmarks.history.measure import Failed, measure
+from benchmarks.history.measure import Failed, compile_all, measure
 
 ROOT = Path(__file__).parents[2]
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
@@ -33,6 +33,7 @@ def main() -> int:
     named = [case for case in CASES if any(fnmatch(case.name, pattern) for pattern in asked.only)]
     cases = [case for case in named if asked.peer is not None or not case.peer]
     failed = 0
+    compile_all(ROOT)
     for case in () if asked.trend or asked.docs else cases:
         try:
             found = measure(case, asked.rounds, asked.limit, asked.peer)

@@ -1,5 +1,6 @@
 """CPU seconds and memory of commands, beside a yardstick in the same minute."""
 
+import compileall
 import os
 import resource
 import subprocess
@@ -77,6 +78,12 @@ def _megabytes(usage: resource.struct_rusage) -> float:
     return usage.ru_maxrss * unit / 1e6
 
 
+def compile_all(root: Path) -> None:
+    """Write the byte code of a checkout, as an installation has it."""
+    for module in sorted({path.parent for path in root.glob("*/__init__.py")}):
+        compileall.compile_dir(module, quiet=1)
+
+
 def yardstick(environment: dict[str, str]) -> float:
     """CPU seconds of the yardstick now."""
     return run([sys.executable, str(YARDSTICK)], environment, YARDSTICK.parent, 60).cpu
@@ -95,6 +102,7 @@ def _round(case: Case, limit: float, program: str) -> Measured:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         environment = os.environ | {"NPUC_CACHE_DIR": str(folder / "cache"), "OPENBLAS_NUM_THREADS": "1"}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for file, text in case.files.items():
             (folder / file).write_text(text)
 
