@@ -16,6 +16,7 @@ from npuc.compiler.core import former_names
 
 TYPE_CHECKING = False  # not that of typing, which takes longer to load than all that stands here
 if TYPE_CHECKING:
+    from npuc.compiler.core.cache.searches import keep_results
     from npuc.compiler.core.errors import (
         CapacityError,
         CheckError,
@@ -62,6 +63,7 @@ _HOMES = {
     "flexibility_file": "explore.flexibility",
     "flexibility_source": "explore.flexibility",
     "import_file": "driver.import_text",
+    "keep_results": "core.cache.searches",
     "optimize_file": "explore.optimize",
     "optimize_source": "explore.optimize",
     "plan_parallel": "distributed.chain",
@@ -95,6 +97,7 @@ __all__ = [
     "flexibility_file",
     "flexibility_source",
     "import_file",
+    "keep_results",
     "optimize_file",
     "optimize_source",
     "plan_parallel",

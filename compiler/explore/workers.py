@@ -21,6 +21,7 @@ from traceback import format_exc
 from typing import Any, Generic, Self, TypeVar
 
 from npuc.compiler.core import interrupts
+from npuc.compiler.core.cache import searches
 from npuc.compiler.core.errors import UsageError
 
 Request = TypeVar("Request")
@@ -40,7 +41,7 @@ class Worker(Generic[Request, Answer]):
     def start(cls, answer: Callable[[Request], Answer]) -> Worker[Request, Answer]:
         """A new process that answers with this function."""
         ours, theirs = multiprocessing.Pipe()
-        process = multiprocessing.Process(target=_serve, args=(theirs, answer), daemon=True)
+        process = multiprocessing.Process(target=_serve, args=(theirs, answer, searches.handed()), daemon=True)
         process.start()
         theirs.close()  # so that reading ends when the process ends
         return cls(process, ours)
@@ -140,14 +141,16 @@ def _ended() -> UsageError:
     return UsageError("a process of --jobs was ended from outside", hint="out of memory? try fewer --jobs")
 
 
-def _serve(pipe: Connection, answer: Callable[[Any], object]) -> None:
-    """Answer requests, in a process of its own, until the parent is gone."""
+def _serve(pipe: Connection, answer: Callable[[Any], object], store: searches.Handed | None) -> None:
+    """Answer requests, in a process of its own, until the parent is gone; what is found goes to the parent's store."""
     interrupts.leave_to_parent()
+    searches.take(store)
     parent = multiprocessing.parent_process()
     assert parent is not None
     try:
         while parent.sentinel not in wait([pipe, parent.sentinel]):
             pipe.send(_answer(answer, pipe.recv()))
+            searches.settle()
     except (EOFError, OSError):
         return
 

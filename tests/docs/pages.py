@@ -58,6 +58,7 @@ NAMES = (
         "validation",
         "hardware",
         "cli",
+        "cache",
         "explain",
         "graphs",
         "pictures",

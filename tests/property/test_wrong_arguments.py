@@ -1,6 +1,7 @@
 """Every argument of every public function: a wrong type is a TypeError that names it, a wrong value an NpucError."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 from itertools import islice
@@ -79,6 +80,7 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         {"path": "samples:mlp", "phases": ["large-batch"]},
         ("path", "phases", "backend", "until", "dataset", "seeds", "seed"),
     ),
+    "keep_results": ({}, ("folder",)),
     "plan_parallel": ({"layers": LAYERS, "devices": 4}, ("layers", "devices", "strategy", "convention", "groups")),
 }
 CASES = [(function, name) for function, (_, names) in GIVEN.items() for name in names]
@@ -99,6 +101,9 @@ def test_any_value(function: str, name: str) -> None:
             result = call(**{**GIVEN[function][0], name: value})
             if function.startswith("sweep"):
                 list(islice(cast("Iterable[object]", result), 1))
+            elif function == "keep_results":
+                with cast("AbstractContextManager[None]", result):
+                    pass
         except InternalError:
             raise
         except NpucError as error:

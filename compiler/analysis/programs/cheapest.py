@@ -36,9 +36,10 @@ from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule_within
+from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule
 from npuc.dialects.npu.shared import RoundRobin
 
 Kind = Literal["sequential", "zip", "fused"]
@@ -68,6 +69,7 @@ class FusedNest:
 
 
 @lru_cache(maxsize=1024)
+@kept("schedules", CostedProgram, ReportedCost, Schedule, Loop, LevelKeep)
 def best_program(
     problem: InterleaveProblem,
     own: tuple[Schedule, ...],

@@ -31,9 +31,10 @@ from npuc.compiler.analysis.timing.interleave import (
     interleaved_pipeline,
     interleaved_traffic,
 )
+from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.footprint import footprint
-from npuc.dialects.npu.nest import Loop, Nest, Schedule
+from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule
 from npuc.dialects.npu.shared import Block, RoundRobin, Values, joint_footprint, reached_elements
 
 
@@ -65,6 +66,7 @@ class InterleaveProblem:
 
 
 @lru_cache(maxsize=1024)
+@kept("schedules", Schedule, Loop, LevelKeep)
 def best_round_robin(
     problem: InterleaveProblem, objective: Objective = "time", below: float = inf, tolerance: float = 0.0
 ) -> tuple[Schedule, ...] | None:

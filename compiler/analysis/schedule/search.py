@@ -17,8 +17,9 @@ from npuc.compiler.analysis.schedule.core_search import (
     near_on_core,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import UsageError
-from npuc.dialects.npu.nest import Nest, Schedule
+from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule
 
 OBJECTIVES: tuple[Objective, ...] = ("time", "traffic", "energy", "edp")
 
@@ -56,7 +57,21 @@ def best_schedule(
     _check_energies(machine, objective)
     if widths is None:
         widths = uniform_widths(nest, machine)
-    machine = _for_contractions(machine)
+    return _searched(nest, _for_contractions(machine), objective, widths, order, tolerance, monotone)
+
+
+@lru_cache(maxsize=4096)
+@kept("schedules", Schedule, Loop, LevelKeep)
+def _searched(
+    nest: Nest,
+    machine: Machine,
+    objective: Objective,
+    widths: Bits,
+    order: tuple[str, ...],
+    tolerance: float,
+    monotone: bool,
+) -> Schedule:
+    """The schedule of the search that a machine asks for."""
     if machine.levels:
         return _best_over_levels(nest, machine, objective, widths, order, tolerance, monotone)
     if machine.cores == 1:

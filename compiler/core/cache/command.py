@@ -121,9 +121,13 @@ class Command:
             print(f"npuc: warning: {self._place.complaint}", file=sys.stderr)
         if self.store is None:
             return run(self.arguments)
+        from npuc.compiler.core.cache import searches
+
+        before = searches.use(self.store)
         try:
             return self._run(run, self.store)
         finally:
+            searches.use(before)
             self.store.close()
             problem = self.store.problem
             if problem is not None and self._place.named and "locked" not in problem:

@@ -163,12 +163,12 @@ def own_processes() -> Generator[None]:
     if _current is None:
         yield
         return
-    _current.has_own_processes = True
+    reads = _current
+    reads.has_own_processes = True
     try:
         yield
     finally:
-        if _current is not None:
-            _current.has_own_processes = False
+        reads.has_own_processes = False
 
 
 _current: Reads | None = None

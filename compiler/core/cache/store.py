@@ -34,6 +34,9 @@ FLUSHED_AFTER_SECONDS = 0.5
 """How long rows wait to be written together."""
 FULL_TO = 0.9
 """How full the file is, as a part of its bound, once rows had to go."""
+MOST_WAITS = 2
+"""How often a command may have waited in vain and still uses the file."""
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
@@ -65,6 +68,7 @@ class Store:
         self._used: list[bytes] = []
         self._counts: dict[str, list[int]] = {}
         self._flushed = time.monotonic()
+        self._waits = 0
 
     @property
     def path(self) -> str:
@@ -126,6 +130,11 @@ class Store:
             return
         if rows:
             self._run(lambda one: within(one, self._make_room), create=False)
+
+    def settle(self) -> None:
+        """Write new rows, if there are any."""
+        if self._new:
+            self.flush()
 
     def close(self) -> None:
         """Write what waits, and close the file."""
@@ -194,6 +203,9 @@ class Store:
                 self._drop()
                 if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED and remove(self.path):
                     continue  # once more, with a new one
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _BUSY and self._waits < MOST_WAITS:
+                    self._waits += 1
+                    return None  # this time
                 self.problem = str(error) or type(error).__name__
                 return None
         return None
