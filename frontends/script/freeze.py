@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import islice
+
+from msgspec.structs import replace
 
 from npuc.compiler.core.errors import UsageError
 from npuc.frontends.dsl.syntax import Assignment, Call, Statement

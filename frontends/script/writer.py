@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
 
 from npuc.compiler.layers.arguments import ELEMENT_TYPES
 from npuc.frontends.dsl.syntax import Call, Name

@@ -3,12 +3,12 @@ Whatever its layout, a program keeps its syntax tree and its comments when it is
 changes nothing. Programs are drawn as tokens, layouts as what stands between them.
 """
 
-import dataclasses
 import re
 from pathlib import Path
 from random import Random
 from typing import cast
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -43,8 +43,8 @@ def without_places(node: object) -> object:
         return None
     if isinstance(node, tuple):
         return tuple(without_places(one) for one in cast("tuple[object, ...]", node))
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        return (type(node).__name__, *(without_places(getattr(node, f.name)) for f in dataclasses.fields(node)))
+    if isinstance(node, msgspec.Struct):
+        return (type(node).__name__, *(without_places(getattr(node, name)) for name in node.__struct_fields__))
     return node
 
 

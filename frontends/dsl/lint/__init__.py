@@ -6,8 +6,9 @@ finding holds for every value of the parameters, or, where the graph is looked a
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from typing import cast
+
+import msgspec
 
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.train.signature import training_functions
@@ -79,9 +80,9 @@ def _check_nesting(source: SourceText, file: File) -> None:
         node, depth = pending.pop()
         if isinstance(node, tuple) and not isinstance(node, Place):
             pending += [(one, depth) for one in cast("tuple[object, ...]", node)]
-        elif is_dataclass(node):
+        elif isinstance(node, msgspec.Struct):
             at: object = getattr(node, "at", None)
             depth += not isinstance(node, Argument)
             if depth > MAX_NESTING and isinstance(at, Place):
                 raise source.error(at, f"expressions and statements are nested more than {MAX_NESTING} deep")
-            pending += [(getattr(node, field.name), depth) for field in fields(node)]
+            pending += [(getattr(node, name), depth) for name in node.__struct_fields__]

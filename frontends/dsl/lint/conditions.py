@@ -9,8 +9,10 @@ holds where its opposite never does. `n` is any number here, so that nothing is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import TypeAlias, cast
+
+import msgspec
 
 from npuc.frontends.dsl.arithmetic import combine, negate
 from npuc.frontends.dsl.syntax import Expr, Literal, Logical, Operation, Unary
@@ -46,8 +48,8 @@ def key_of(node: object) -> str:
         return ""
     if isinstance(node, tuple):
         return f"({','.join(map(key_of, cast('tuple[object, ...]', node)))})"
-    if is_dataclass(node):
-        return f"{type(node).__name__}{key_of(tuple(getattr(node, f.name) for f in fields(node)))}"
+    if isinstance(node, msgspec.Struct):
+        return f"{type(node).__name__}{key_of(tuple(getattr(node, name) for name in node.__struct_fields__))}"
     return repr(node)
 
 

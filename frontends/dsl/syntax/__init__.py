@@ -8,40 +8,37 @@ compare by identity: two calls of one text are different calls.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from npuc.frontends.source_text import Place
 
 # ---- expressions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Literal:
+class Literal(msgspec.Struct, frozen=True, eq=False):
     """A number, string, boolean or none."""
 
     at: Place
     value: int | float | str | bool | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Name:
+class Name(msgspec.Struct, frozen=True, eq=False):
     """The use of a variable."""
 
     at: Place
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListOf:
+class ListOf(msgspec.Struct, frozen=True, eq=False):
     """`[a, b, c]`."""
 
     at: Place
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Operation:
+class Operation(msgspec.Struct, frozen=True, eq=False):
     """`first op a op b`, applied from left to right; `rest` holds operator, its place and operand."""
 
     at: Place
@@ -49,8 +46,7 @@ class Operation:
     rest: tuple[tuple[str, Place, Expr], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Logical:
+class Logical(msgspec.Struct, frozen=True, eq=False):
     """`a and b and c`, or the same with `or`."""
 
     at: Place
@@ -58,8 +54,7 @@ class Logical:
     parts: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Unary:
+class Unary(msgspec.Struct, frozen=True, eq=False):
     """`-a` or `not a`."""
 
     at: Place
@@ -67,8 +62,7 @@ class Unary:
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Conditional:
+class Conditional(msgspec.Struct, frozen=True, eq=False):
     """`a if c else b if d else e`: `cases` holds (c, a), (d, b); `otherwise` is e."""
 
     at: Place
@@ -76,8 +70,7 @@ class Conditional:
     otherwise: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class Index(msgspec.Struct, frozen=True, eq=False):
     """`sequence[index]`."""
 
     at: Place
@@ -85,8 +78,7 @@ class Index:
     index: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Argument:
+class Argument(msgspec.Struct, frozen=True, eq=False):
     """One argument of a call; `name` is None for a positional one."""
 
     at: Place
@@ -94,8 +86,7 @@ class Argument:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Call(msgspec.Struct, frozen=True, eq=False):
     """`function(arguments)`; `frozen` when the parameters it makes are not trained."""
 
     at: Place
@@ -109,8 +100,7 @@ Expr: TypeAlias = Literal | Name | ListOf | Operation | Logical | Unary | Condit
 # ---- statements
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Declaration:
+class Declaration(msgspec.Struct, frozen=True, eq=False):
     """`input x: f32[batch, 784]` or `labels y: i32[batch]`."""
 
     at: Place
@@ -120,8 +110,7 @@ class Declaration:
     shape: ListOf
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Assignment:
+class Assignment(msgspec.Struct, frozen=True, eq=False):
     """`a = value` or `a, b = value`."""
 
     at: Place
@@ -129,32 +118,28 @@ class Assignment:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Return:
+class Return(msgspec.Struct, frozen=True, eq=False):
     """`return a, b`."""
 
     at: Place
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Error:
+class Error(msgspec.Struct, frozen=True, eq=False):
     """`error "found ", n`: the values are wrong, and the text made of `values` says why."""
 
     at: Place
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Loss:
+class Loss(msgspec.Struct, frozen=True, eq=False):
     """`loss value`."""
 
     at: Place
     value: Expr
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Output:
+class Output(msgspec.Struct, frozen=True, eq=False):
     """`output name` or `output name = value`."""
 
     at: Place
@@ -162,16 +147,14 @@ class Output:
     value: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Optimizer:
+class Optimizer(msgspec.Struct, frozen=True, eq=False):
     """`optimizer sgd(lr=0.1)`."""
 
     at: Place
     call: Call
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class For:
+class For(msgspec.Struct, frozen=True, eq=False):
     """`for name in first..last { }`, or over the list `first` when `last` is None."""
 
     at: Place
@@ -181,8 +164,7 @@ class For:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class If:
+class If(msgspec.Struct, frozen=True, eq=False):
     """`if c { } else if d { } else { }`: `cases` holds (c, body), (d, body)."""
 
     at: Place
@@ -196,8 +178,7 @@ Statement: TypeAlias = Assignment | Return | Error | For | If | NetworkStatement
 # ---- files
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Parameter:
+class Parameter(msgspec.Struct, frozen=True, eq=False):
     """A parameter of a network or block; required when `default` is None."""
 
     at: Place
@@ -205,8 +186,7 @@ class Parameter:
     default: Expr | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Definition:
+class Definition(msgspec.Struct, frozen=True, eq=False):
     """A network or a block."""
 
     at: Place
@@ -221,16 +201,14 @@ class Definition:
         return tuple(p.default for p in self.parameters if p.default is not None)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Import:
+class Import(msgspec.Struct, frozen=True, eq=False):
     """`import "blocks.dsl"`."""
 
     at: Place
     path: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class File:
+class File(msgspec.Struct, frozen=True, eq=False):
     """The content of one file."""
 
     imports: tuple[Import, ...]

@@ -74,7 +74,8 @@ def test_no_description_of_a_verb_is_cut(npuc: Npuc, monkeypatch: pytest.MonkeyP
     [
         (
             ("fmt", "net.dsl", "--zero"),
-            "check, opt, sweep, optimize, map, flexibility, design, network and training take it",
+            "npuc compile, explain, run, check, opt, sweep, optimize, map, flexibility, design, network and training "
+            "take it",
         ),
         (("map", "net.dsl", "-O", "2"), "npuc map has none: each contraction is mapped by itself"),
         (

@@ -1,8 +1,8 @@
 """The text of a syntax tree parses to the tree again."""
 
-from dataclasses import fields, is_dataclass
 from typing import cast
 
+import msgspec
 import pytest
 
 from npuc.frontends import read_text, sample_names
@@ -47,9 +47,9 @@ def _plain(node: object) -> object:
         return None
     if isinstance(node, tuple):
         return tuple(map(_plain, cast("tuple[object, ...]", node)))
-    if not is_dataclass(node):
+    if not isinstance(node, msgspec.Struct):
         return node
-    return type(node).__name__, tuple(_plain(getattr(node, one.name)) for one in fields(node))
+    return type(node).__name__, tuple(_plain(getattr(node, name)) for name in node.__struct_fields__)
 
 
 @pytest.mark.parametrize("name", sample_names())
