@@ -50,6 +50,9 @@ def test_no_schedule_takes_less_than_its_first_part(
         for candidate in candidates_by_bound(
             nest, machine, "time", widths, lambda: MOST, partitions_up_to(nest, machine.cores)
         ):
+            # What is known to be no more than the candidate's own bound is not looked for further.
+            least, alone = search.least(candidate), search.least(replace(candidate, least=0.0))
+            assert max(candidate.least, least) == pytest.approx(max(candidate.least, alone), rel=1e-12)
             try:
                 inner = best_on_core(*search.part(candidate), "time", widths, ())
             except CapacityError:

@@ -22,16 +22,22 @@ from npuc.dialects.npu.nest import Nest
 
 
 @lru_cache(maxsize=4096)
-def part_floor(part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], beside: Beside) -> float:
+def part_floor(
+    part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], beside: Beside, known: float = 0.0
+) -> float:
     """
-    A lower bound of the time of the schedules that `core_search.py` finds for a part, on a core `beside` others.
+    A lower bound of the time of the schedules that `core_search.py` finds for a part, on a core `beside` others; any
+    number up to `known`, at less effort, where it is no more than that.
 
     These are candidates, of which the array's work and the first load and last store that nothing hides are known at
     every tiling, and the schedules of the least traffic.
     """
     every_edge = times_every_edge(core.array)
-    spaces = (space_of(part, core, "time", widths, order, fine, every_edge, True) for fine in (False, True))
-    floor = min(space.least_beside(beside) for space in spaces)
+    floor = inf
+    for fine in (False, True):
+        floor = min(floor, space_of(part, core, "time", widths, order, fine, every_edge, True).least_beside(beside))
+        if floor <= known:
+            return floor
     if order or core.policy == "lru":
         return floor
     fastest = replace(core, bytes_per_cycle=core.bytes_per_cycle * beside.faster)
@@ -40,6 +46,8 @@ def part_floor(part: Nest, core: Machine, widths: Bits, order: tuple[str, ...], 
         schedule = least_traffic(part, core.spm_bytes, widths, inf, edge)
         if schedule is not None:
             floor = min(floor, exact_cost(part, schedule, fastest, "time", widths)[0] - float(spared))
+        if floor <= known:
+            return floor
     return floor
 
 

@@ -107,15 +107,17 @@ class PartSearch:
     def least(self, candidate: CandidatePartition) -> float:
         """
         A lower bound of the time of every schedule that this search finds with the loops of a partition, by the tilings
-        of the first part; 0 where none is known.
+        of the first part; 0 where none is known, and any less number where it is no more than that of the candidate.
         """
         if not self.parts_bound:
             return 0.0
         # All of the machine's channel is there for whatever is found for a chip of fewer cores.
         part, core = self.part(replace(candidate, cores=self.machine.cores))
-        ways, rest, times = self._beside(candidate, part), self._rest(part), self._times(candidate, part)
-        floor = max(part_floor(part, core, self.widths, self.order, one) for one in ways)
-        return (floor - float(rest / (times * core.channel_bits))) / ROUNDING
+        ways, times = self._beside(candidate, part), self._times(candidate, part)
+        rest = float(self._rest(part) / (times * core.channel_bits))
+        known = ROUNDING * candidate.least + rest
+        floor = max(part_floor(part, core, self.widths, self.order, one, known) for one in ways)
+        return (floor - rest) / ROUNDING
 
     def _beside(self, candidate: CandidatePartition, part: Nest) -> tuple[Beside, ...]:
         """

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 
@@ -99,6 +98,11 @@ class PartitionBounds:
                 found += self._bits(one, self._visited(one, steps), self._parts(one, loops))
             self.known_channel[loops] = found
         return found
+
+    @cached_property
+    def rate(self) -> tuple[int, int]:
+        """So many bits pass the channel in so many cycles."""
+        return self.machine.channel_bits.numerator, self.machine.channel_bits.denominator
 
     @cached_property
     def _used(self) -> Width:
@@ -217,8 +221,9 @@ class PartitionBounds:
         The least time in which cores move so many bits together, and beside these those of elements that no statement
         touches, which move at any time: after the last load of a core come fill and drain.
         """
-        rate = self.machine.channel_bits
-        return max(float(Fraction(bits) / rate) + self.after, float(Fraction(bits + untouched) / rate))
+        bits_in, cycles = self.rate
+        # Quotients of integers are rounded like fractions, and take a tenth of the time.
+        return max(float(bits * cycles / bits_in) + self.after, float((bits + untouched) * cycles / bits_in))
 
     def _after_transfers(self) -> Width:
         """

@@ -190,10 +190,8 @@ def _best(search: PartSearch, limit: float = MOST, *, monotone: bool = False) ->
     refusal: CapacityError | None = None
     nest, machine, objective, widths = search.nest, search.machine, search.objective, search.widths
     partitions = (partitions_of_every_count if monotone else partitions_up_to)(nest, machine.cores)
-    # Otherwise parts are searched within a limit that leaves out as much.
-    closest = search.least if search.is_shared else None
     for candidate in candidates_by_bound(
-        nest, machine, objective, widths, lambda: limit if best is None else best[0], partitions, closest
+        nest, machine, objective, widths, lambda: limit if best is None else best[0], partitions, search.least
     ):
         if best is not None and candidate.bound >= best[0]:
             continue
