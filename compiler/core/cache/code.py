@@ -48,14 +48,14 @@ def _files(folder: str, found: list[str]) -> None:
 
 
 def _packages() -> list[str]:
-    """A line for each distribution on the path of imports, and that path."""
+    """A line for each distribution on the path of imports, by folder; a folder without any counts for nothing."""
     found: list[str] = []
     for folder in sys.path:
-        found.append(folder)
         try:
             with os.scandir(folder or ".") as entries:
                 named = [entry for entry in entries if entry.name.endswith(DISTRIBUTIONS)]
-                found += sorted(f"{entry.name} {entry.stat().st_mtime_ns}" for entry in named)
+                if named:
+                    found += [folder, *sorted(f"{entry.name} {entry.stat().st_mtime_ns}" for entry in named)]
         except OSError:
             continue
     return found
