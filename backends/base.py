@@ -194,6 +194,10 @@ class Backend(ABC):
         """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""
         return True
 
+    def costs_alone(self, hardware: Hardware) -> bool:
+        """Whether the seconds of an operation depend on nothing else in the program, on this machine."""
+        return False
+
     def lowered(self) -> Backend | None:
         """
         The model that takes the place of a backend of level `train` where a program is lowered for others or by `-p`;

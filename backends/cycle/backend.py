@@ -154,6 +154,13 @@ class CycleBackend(Backend):
             bytes_per_cycle=float(machine.channel),
         )
 
+    def costs_alone(self, hardware: Hardware) -> bool:
+        """Not where tiles stay in the array or in a pool from one operation to the next."""
+        if is_compat(hardware):
+            return True
+        machine = cycle_machine(hardware)
+        return machine.array.dataflow != "in-place" and not machine.array.skips_reloads and machine.policy != "lru"
+
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)

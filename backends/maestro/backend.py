@@ -79,6 +79,10 @@ class MaestroBackend(Backend):
         reason = "accesses cost MAESTRO's constants unless MACs, L1 and L2 have energies (npuc machine shows them)"
         return dict.fromkeys(("energy.spm_pj_per_byte", "energy.dram_pj_per_byte"), reason)
 
+    def costs_alone(self, hardware: Hardware) -> bool:
+        """Each operation by itself, on every machine."""
+        return True
+
     def check(self, hardware: Hardware) -> None:
         """Raise `UsageError` for a machine without processing elements."""
         mapped_machine(hardware)

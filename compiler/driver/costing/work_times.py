@@ -1,10 +1,11 @@
 """
 The time of a step's work on one of many devices, for plans that minimise time.
 
-A backend costs programs, so each layer group's work is costed in programs: in the first every group has the first of
-its partition types, in the next the second, and so on; a few programs cover all groups under all of their types. The
-layers of these programs are named by group numbers, so that each row of the report belongs to one group. This is exact
-where a backend costs each operation by itself, and an estimate where it keeps tensors on the chip between operations.
+Where a backend costs each operation by itself, one program has one of each kind of work in it (`unit_times.py`). Other
+backends cost whole steps: in the first every group has the first of its partition types, in the next the second, and so
+on; a few programs cover all groups under all of their types. The layers of these programs are named by group numbers,
+so that each row of the report belongs to one group. Both give the same seconds where a backend costs each operation by
+itself, and the second is an estimate where it keeps tensors on the chip between operations.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import tell
+from npuc.compiler.driver.costing.unit_times import UnitTimes
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
 from npuc.compiler.driver.precision import AS_WRITTEN
@@ -31,6 +33,7 @@ from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.dialects.distributed.mesh import Mesh
+from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
 from npuc.frontends.mlir import make_context
 from npuc.hardware import Hardware
@@ -43,6 +46,10 @@ if TYPE_CHECKING:
     from npuc.compiler.report import Report
 
 CAPACITY = "dram.capacity_mib"
+AUTODIFF = "autodiff"
+# Interleaved work is paired within a layer, and in programs of whole steps all steps in time of a weight are one layer:
+# there the two differ a little, and neither is what the program of the plan takes.
+BY_UNITS = {AUTODIFF, "lower-to-npu", "schedule", "interleave", "rearrange"}
 Scorer = Callable[["ModuleOp", Session], "Report"]
 """Lowers a program in place with the options of a session, and costs it."""
 
@@ -63,7 +70,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
             f"--mapping {mapping} maps layers by name, and planning for time renames them",
             hint="name a dataflow (npuc list mappings), or plan for bytes: --plan-objective bytes",
         )
-    measure = _Measure(session, plan, passes[place + 1 :], scorer)
+    measure = Measure(session, plan, passes[place + 1 :], scorer)
     before = module.clone()
     run_pipeline(before, passes[:place], make_context(), session.sources, told_of=())
     for number, func in enumerate(training_functions(module)):
@@ -78,8 +85,13 @@ def _name_by_groups(func: FuncOp, graph: PlanGraph) -> None:
         op.attributes["layer"] = StringAttr("" if group is None else str(group))
 
 
-class _Measure:
-    """Costs the programs of plans on a backend."""
+def is_mixed(func: FuncOp) -> bool:
+    """Whether values are cast, so that gradients of parameters may have other types than what reads them."""
+    return any(isinstance(op, CastOp) for op in func.walk())
+
+
+class Measure:
+    """Costs the work of plans on a backend, by units (`by_units`) or in programs of whole steps."""
 
     def __init__(self, session: Session, plan: ParallelizePass, after: Sequence[ModulePass], scorer: Scorer):
         self.model = session.model
@@ -90,6 +102,8 @@ class _Measure:
         self.machine = Hardware(values, session.machine.reads)
         self.plan, self.scorer = plan, scorer
         self.session = session.costing(write_pipeline(after), self.machine, precision=AS_WRITTEN)
+        self.derives = any(step.name == AUTODIFF for step in after)
+        self.by_units = session.model.costs_alone(self.machine) and {step.name for step in after} <= BY_UNITS
 
     def times(self, module: ModuleOp, number: int) -> Times:
         """What the work of one of a module's functions takes."""
@@ -105,6 +119,9 @@ class _Measure:
         graph, edges = self.plan.graph_to_plan(func)
         labels = sequences_for_time(graph, self.plan.rule, len(mesh.sizes))
         wanted = [list({key_of(sequence): sequence for sequence in own}.values()) for own in labels]
+        if self.by_units and not is_mixed(func):
+            found = UnitTimes(func, graph, edges, mesh, trains=whole or self.derives)
+            return self._of(*found.seconds(wanted, self._rows))
         _name_by_groups(func, graph)
         placements = {number: placement.group for number, placement in edges.placements.items()}
         owners = {argument.name: placements.get(argument.index) for argument in arguments_of(func)}
@@ -123,16 +140,26 @@ class _Measure:
             rest = fsum(seconds.get(None, ()))
             for group, sequence in enumerate(sequences):
                 work[group][key_of(sequence)] = fsum(seconds.get(group, ()))
-        return Times(self.network.levels, self.machine.get("memory.element_bytes", int), tuple(work), rest)
+        return self._of(tuple(work), rest)
 
-    def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
-        """Seconds of a program's work by layer group; those of an update are its parameter's."""
-        found: dict[int | None, list[float]] = {}
+    def _of(self, work: tuple[dict[str, float], ...], rest: float) -> Times:
+        return Times(self.network.levels, self.machine.get("memory.element_bytes", int), work, rest)
+
+    def _rows(self, module: ModuleOp) -> Mapping[str, Sequence[float]]:
+        """The seconds of each row of a program's work by its layer."""
+        found: dict[str, list[float]] = {}
         rows = self.scorer(module, self.session).ops
         if all(row.seconds is None for row in rows):
             raise UsageError(f"--plan-objective time: the backend '{self.model.name}' models no time for this program")
         for row in rows:
-            group = int(row.name) if row.name.isdecimal() else owners.get(row.name)
             # what a backend does not model counts for nothing, as in its totals
-            found.setdefault(group, []).append(row.repeat * (row.seconds or 0.0))
+            found.setdefault(row.name, []).append(row.repeat * (row.seconds or 0.0))
+        return found
+
+    def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
+        """Seconds of a program's work by layer group; those of an update are its parameter's."""
+        found: dict[int | None, list[float]] = {}
+        for name, seconds in self._rows(module).items():
+            group = int(name) if name.isdecimal() else owners.get(name)
+            found.setdefault(group, []).extend(seconds)
         return found

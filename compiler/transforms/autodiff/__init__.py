@@ -13,7 +13,8 @@ program order; each addition carries the layer and role of the contributor. The 
 `train.optimizer` updates every parameter that has a gradient; without one the gradients themselves are results.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -26,7 +27,7 @@ from xdsl.passes import ModulePass
 from npuc.compiler.core.verify import refused, require_train_level
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
-from npuc.compiler.transforms.autodiff.gradient_types import cast_gradients, gradient_types
+from npuc.compiler.transforms.autodiff.gradient_types import GradientType, cast_gradients, gradient_types
 from npuc.compiler.transforms.autodiff.step import Step
 from npuc.compiler.transforms.autodiff.updates import begin, count_step, finish, optimize, trained_of
 from npuc.dialects.provenance import Role, derive, role_of
@@ -44,7 +45,7 @@ from npuc.dialects.train.signature import (
 OpT = TypeVar("OpT", bound=Operation)
 
 
-def _reached(block_ops: Iterable[Operation], seeds: Iterable[SSAValue], *, integers: bool = False) -> set[SSAValue]:
+def reached_from(block_ops: Iterable[Operation], seeds: Iterable[SSAValue], *, integers: bool = False) -> set[SSAValue]:
     """The float values that depend on one of the seeds by floats alone; with `integers` by any values."""
     reached = set(seeds)
     for op in block_ops:
@@ -57,13 +58,29 @@ def backward(func: FuncOp, step: Step, forward: list[Operation], loss: SSAValue)
     """Emit the derivatives of the loss of a forward function with respect to its trained parameters."""
     trained = [value for _, value in trained_of(func, step)]
     inputs = [step.args[a.index] for a in arguments_of(func) if a.kind is ArgumentKind.INPUT]
-    active, fed = _reached(forward, trained), _reached(forward, inputs)
-    types = gradient_types(forward, trained, _reached(forward, inputs, integers=True).__contains__)
+    active, fed = reached_from(forward, trained), reached_from(forward, inputs)
+    types = gradient_types(forward, trained, reached_from(forward, inputs, integers=True).__contains__)
     if loss not in active:
         return
     assert isinstance(loss.owner, Operation)
     seed = derive(loss.owner, constant(tensor_type(loss), 1.0), role=Role.DX)
     step.gradients[loss] = step.append(seed).out
+    propagate(step, forward, active, fed, types)
+
+
+def propagate(
+    step: Step,
+    forward: Sequence[Operation],
+    active: AbstractSet[SSAValue],
+    fed: AbstractSet[SSAValue],
+    types: Mapping[SSAValue, GradientType],
+) -> None:
+    """
+    Emit the derivatives of operations from the gradients of their results that a step has.
+
+    `active` are the values that depend on trained parameters, `fed` those that depend on inputs; `types` are those of
+    the gradients of values that depend on parameters alone.
+    """
     for op in reversed(forward):
         if not isinstance(op, TrainOp) or role_of(op) is Role.UPDATE:
             continue

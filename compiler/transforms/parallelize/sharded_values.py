@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.analysis.sharding.cost.resharding import Layout, ReshardStep
 from npuc.dialects.distributed import (
@@ -24,7 +24,7 @@ from npuc.dialects.distributed import (
 )
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.distributed.sharding import SHARDING, Sharding, ShardingAttr
-from npuc.dialects.tensors import tensor_type
+from npuc.dialects.tensors import tensor_of, tensor_type
 
 Segments: TypeAlias = tuple[tuple[int, ...], ...]
 """The sizes of the segments of each axis; empty where no axis has any."""
@@ -35,6 +35,13 @@ def sharding_of(layout: Layout, rank: int, segments: Segments = ()) -> Sharding:
     return Sharding(
         tuple(tuple(h for h, axis in enumerate(layout) if axis == own) for own in range(rank)), (), segments
     )
+
+
+def local_type(value: SSAValue, layout: Layout, mesh: Mesh) -> TensorType[Attribute]:
+    """The type of a device's part of a value."""
+    type = tensor_type(value)
+    local = sharding_of(layout, len(type.get_shape())).local_shape(mesh, type.get_shape())
+    return tensor_of(type.element_type, local)
 
 
 @dataclass

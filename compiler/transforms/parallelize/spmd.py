@@ -29,9 +29,9 @@ from npuc.compiler.transforms.parallelize.divisible import check_divides
 from npuc.compiler.transforms.parallelize.sharded_values import (
     Local,
     Segments,
+    local_type,
     reshard_op,
     scatters,
-    sharding_of,
     with_shardings,
 )
 from npuc.dialects.blocks import gather, loose_argument
@@ -43,7 +43,6 @@ from npuc.dialects.distributed import (
 from npuc.dialects.distributed.mesh import MESH, Mesh, MeshAttr
 from npuc.dialects.distributed.sharding import Sharding
 from npuc.dialects.provenance import derive
-from npuc.dialects.tensors import tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp, SubOp
 from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.dropout import DropoutOp
@@ -60,11 +59,11 @@ def partition_spmd(func: FuncOp, graph: PlanGraph, edges: PlanEdges, plan: Seque
     Raises `CapacityError` where an axis that is cut does not divide.
     """
     check_divides(func, graph, plan, mesh)
-    _SpmdPartitioner(func, graph, edges, plan, mesh).rewrite()
+    SpmdPartitioner(func, graph, edges, plan, mesh).rewrite()
 
 
 @dataclass
-class _SpmdPartitioner:
+class SpmdPartitioner:
     """The function under construction: what is known of each value by its number."""
 
     func: FuncOp
@@ -83,6 +82,7 @@ class _SpmdPartitioner:
         self.constants = Constants(self.mesh, self._emit, self._sliced, self._segments)
 
     def rewrite(self) -> None:
+        """Give the function its new body."""
         block = self.func.body.block
         arguments = [self._argument(number, value) for number, value in enumerate(block.args)]
         sources = iter([op for op in block.ops if not isinstance(op, ReturnOp)])
@@ -143,20 +143,20 @@ class _SpmdPartitioner:
     # ---- arguments
 
     def _argument(self, number: int, value: BlockArgument) -> BlockArgument:
-        """The argument on a device, in the layout of its placement; an input in that of its consumers if they agree."""
-        placement = self.edges.placements.get(number)
-        layout: Layout = (None,) * len(self.mesh.sizes)
-        reads = [r for r in self.edges.reads if r.value == number]
-        if reads and reads[0].producer is None and placement is not None and placement.group is not None:
-            needed = {layout_of(r.required, self._sequence(r.consumer)) for r in reads}
-            layout = needed.pop() if len(needed) == 1 else layout
-        elif placement is not None:
-            layout = self._placed_layout(placement)
-        type = tensor_type(value)
-        local = sharding_of(layout, len(type.get_shape())).local_shape(self.mesh, type.get_shape())
-        argument = loose_argument(tensor_of(type.element_type, local), value.location, value.name_hint or "")
+        """The argument on a device."""
+        layout = self._argument_layout(number)
+        argument = loose_argument(local_type(value, layout, self.mesh), value.location, value.name_hint or "")
         self.local[number] = Local(argument, layout, self._segments(number))
         return argument
+
+    def _argument_layout(self, number: int) -> Layout:
+        """The layout of an argument's placement; of an input that of its consumers if they agree."""
+        placement = self.edges.placements.get(number)
+        reads = self.edges.reads_by_value.get(number, ())
+        if reads and reads[0].producer is None and placement is not None and placement.group is not None:
+            needed = {layout_of(r.required, self._sequence(r.consumer)) for r in reads}
+            return needed.pop() if len(needed) == 1 else (None,) * len(self.mesh.sizes)
+        return (None,) * len(self.mesh.sizes) if placement is None else self._placed_layout(placement)
 
     # ---- operations
 

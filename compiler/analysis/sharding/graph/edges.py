@@ -10,8 +10,9 @@ so that the cost of a plan is the communication of its program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES, PartitionType
@@ -94,6 +95,14 @@ class PlanEdges:
     reductions: tuple[Reduction, ...]
     placements: Mapping[int, Placement]
     shardings: tuple[TaskSharding, ...]
+
+    @cached_property
+    def reads_by_value(self) -> Mapping[int, Sequence[Edge]]:
+        """The edges of each value, in their order."""
+        found: dict[int, list[Edge]] = {}
+        for edge in self.reads:
+            found.setdefault(edge.value, []).append(edge)
+        return found
 
 
 def edges_of(graph: PlanGraph, *, cut_parameters: bool = True, scatter_over: int | None = None) -> PlanEdges:

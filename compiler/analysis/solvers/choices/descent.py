@@ -27,6 +27,10 @@ ROUNDS = 50
 """How often all forests are tried at most."""
 STEPS = 100
 """How many steps there are at most for each node: rounded floats could lead in circles."""
+LOOK = 256
+"""Looking at a pair takes as long as so many entries of its table."""
+ROUNDING = 2.0**-52
+"""The relative error of a float."""
 KICKS = 500
 KICKED = 1 << 18
 """How many labels are held at most once the search has ended, and around how many pairs in all."""
@@ -45,21 +49,40 @@ class ResourceLimit:
         return math.fsum(terms) if any(isinstance(term, float) for term in terms) else sum(terms)
 
 
-def descend(choices: Choices, labels: Sequence[int], room: ResourceLimit | None = None) -> tuple[int, ...]:
+def descend(
+    choices: Choices,
+    labels: Sequence[int],
+    room: ResourceLimit | None = None,
+    *,
+    most: float = math.inf,
+    kicked: bool = True,
+) -> tuple[int, ...]:
     """
     Labels that cost no more than those given, up to rounding.
 
-    They take no more than there is `room` for, if those given do not; forests are not tried then.
+    They take no more than there is `room` for, if those given do not; forests are not tried then. The search ends once
+    it has looked at `most` entries of the tables of pairs (`LOOK` for one that is passed by). Without `kicked` no node
+    is held at another label.
     """
-    search = _Search(_finite(choices), list(labels), room)
+    search = _Search(_finite(choices), list(labels), room, most)
     search.down()
+    if not kicked:
+        return tuple(search.labels)
     places = [(node, label) for node, size in enumerate(choices.sizes) for label in range(size)]
     around = sum(len(near) ** 2 for near in choices.neighbours) // max(len(choices.sizes), 1)
     kicks = max(1, min(KICKS, KICKED // (around + 1)))
     for node, label in places[:: -(-len(places) // kicks) or 1]:
+        if search.work <= 0:
+            break
         search.kick(node, label)
     search.down()
     return tuple(search.labels)
+
+
+def is_rounding(choices: Choices, less: Number, more: Number) -> bool:
+    """Whether two costs of a graph of floats may differ by the rounding of their sums alone."""
+    count = len(choices.sizes) + len(choices.pairs)
+    return choices.dtype == np.float64 and more - less <= count * ROUNDING * abs(more)
 
 
 def _finite(choices: Choices) -> Choices:
@@ -76,8 +99,13 @@ def _finite(choices: Choices) -> Choices:
 class _Search:
     """Labels on their way down."""
 
-    def __init__(self, choices: Choices, labels: list[int], room: ResourceLimit | None):
+    def __init__(self, choices: Choices, labels: list[int], room: ResourceLimit | None, most: float):
         self.choices = choices
+        self.work = most
+        """How many entries of tables of pairs may still be looked at."""
+        self.least: dict[tuple[int, int], Number] = {}
+        self.moves: list[tuple[int, int]] | None = None
+        """The labels that nodes had before each move, while they may be taken back."""
         self.labels = labels
         self.room = room
         self.left = 0 if room is None else room.limit - room.taken(labels)
@@ -102,6 +130,11 @@ class _Search:
             self.left += table.item(self.labels[node]) - table.item(label)
         costs = self.costs(node)
         self.saved += costs.item(self.labels[node]) - costs.item(label)
+        if self.moves is not None:
+            self.moves.append((node, self.labels[node]))
+        self._set(node, label)
+
+    def _set(self, node: int, label: int) -> None:
         self.labels[node] = label
         for other in self.choices.neighbours[node]:
             self.known.pop(other, None)
@@ -110,24 +143,26 @@ class _Search:
         """Steps until there are none that help."""
         self.singles_and_pairs()
         for _ in range(0 if self.room else ROUNDS):
-            improved = [self.forest(nodes) for nodes in self.forests]
+            improved = [self.work > 0 and self.forest(nodes) for nodes in self.forests]
             if not any(improved):
                 break
             self.singles_and_pairs()
 
     def kick(self, node: int, label: int) -> None:
         """Holds a node at a label until the others have followed, then lets it go; undone if the end costs as much."""
-        before, left, saved = list(self.labels), self.left, self.saved
-        if label == before[node] or not self.fits(node)[label]:
+        left, saved = self.left, self.saved
+        if label == self.labels[node] or not self.fits(node)[label]:
             return
-        self.held = node
+        self.held, self.moves = node, []
         self.move(node, label)
         self.singles_and_pairs([node])
         self.held = None
         self.singles_and_pairs([node])
+        moves, self.moves = self.moves, None
         if self.saved <= saved:
-            self.labels, self.left, self.saved = before, left, saved
-            self.known.clear()
+            for moved, before in reversed(moves):
+                self._set(moved, before)
+            self.left, self.saved = left, saved
 
     def fits(self, node: int) -> npt.NDArray[np.bool_]:
         """Which labels of a node there is room for."""
@@ -141,7 +176,7 @@ class _Search:
         alone, paired = OrderedDict[int, None](), OrderedDict[tuple[int, int], None]()
         changed = range(len(self.labels)) if changed is None else changed
         steps = STEPS * len(self.labels)
-        while True:
+        while self.work > 0:
             for node in changed:
                 around = [node, *self.choices.neighbours[node]]
                 alone.update(dict.fromkeys(around))
@@ -175,6 +210,10 @@ class _Search:
             return False
         between, a, b = self.choices.pairs[i, j], self.labels[i], self.labels[j]
         alone, others = self.costs(i) - between[:, b], self.costs(j) - between[a]
+        self.work -= LOOK
+        if alone.min() + others.min() + self._least(i, j) >= alone[a] + others[b] + between[a, b]:
+            return False
+        self.work -= between.size
         costs: Table = alone[:, None] + others[None, :] + between
         if self.room is not None:
             first, second = self.room.resource[i], self.room.resource[j]
@@ -188,6 +227,12 @@ class _Search:
                 self.move(node, label)
         return True
 
+    def _least(self, i: int, j: int) -> Number:
+        """The least cost of a pair."""
+        if (i, j) not in self.least:
+            self.least[i, j] = self.choices.pairs[i, j].min()
+        return self.least[i, j]
+
     def forest(self, nodes: Sequence[int]) -> bool:
         """The best labels of nodes without cycles, and whether they are better."""
         number = {node: n for n, node in enumerate(nodes)}
@@ -199,11 +244,13 @@ class _Search:
                     total = total + self.choices.facing(node, other)[:, self.labels[other]]
             unary.append(total)
         pairs = {(number[i], number[j]): t for (i, j), t in self.choices.pairs.items() if i in number and j in number}
+        self.work -= sum(table.size for table in pairs.values())
         part = Choices([self.choices.sizes[node] for node in nodes], unary, pairs)
         buckets = Buckets(part, by_weight(part.sizes, part.neighbours, series=True).nodes)
         buckets.eliminate()
         found = buckets.labels()
-        if part.cost(found) >= part.cost([self.labels[node] for node in nodes]):
+        own, known = part.cost(found), part.cost([self.labels[node] for node in nodes])
+        if own >= known or is_rounding(part, own, known):
             return False
         for node, label in zip(nodes, found, strict=True):
             if label != self.labels[node]:

@@ -3,8 +3,8 @@ The choice that costs least in a graph of choices, or one close to it with a bou
 
 Bucket elimination finds it where the tables are small enough. Otherwise the nodes that hang on few others are
 eliminated all the same, and labels that are never needed are left out of the core that remains. Of this, mini-buckets
-say a lower bound and labels to begin with, a local search improves these, and on request an integer program goes on
-from there until it is proved, or ends at its limits.
+say a lower bound and labels to begin with, those of equal nodes tied to one label are others (`tied.py`), a local
+search improves both, and on request an integer program goes on from there until it is proved, or ends at its limits.
 """
 
 from __future__ import annotations
@@ -13,16 +13,23 @@ import math
 from collections.abc import Sequence
 
 from npuc.compiler.analysis.solvers.choices.buckets import MOST_AXES, Buckets
-from npuc.compiler.analysis.solvers.choices.descent import descend
+from npuc.compiler.analysis.solvers.choices.descent import descend, is_rounding
 from npuc.compiler.analysis.solvers.choices.dominance import undominated
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, sum_down
 from npuc.compiler.analysis.solvers.choices.integer import best_by_program
 from npuc.compiler.analysis.solvers.choices.order import Order, best_order
+from npuc.compiler.analysis.solvers.choices.tied import tied_labels
 
 MAX_TABLE = 1 << 24
 """Entries of the largest table, 8 bytes each."""
 MAX_KEPT = 1 << 27
 """Entries of all messages together, which are kept until the labels are known."""
+MOST_DESCENT = 1 << 25
+"""Entries of tables that a local search looks at from each start, where equal nodes were tied first."""
+MAX_TIED_TABLE = 1 << 16
+"""Entries of the largest table where equal nodes are tied."""
+MOST_TIED_DESCENT = 1 << 22
+"""The same while nodes are tied."""
 MAX_WORK = 1 << 28
 """Entries of the tables of all mini-buckets together: where there are many of them, they are smaller."""
 
@@ -85,8 +92,8 @@ def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool
     inner = Buckets(core, inside.nodes, limit, downward=True)
     inner.eliminate()
     bound, found = sum_down(outer.constant, inner.constant), tuple(inner.labels())
-    if inner.constant < core.cost(found):
-        found = descend(core, found)
+    if inner.constant < core.cost(found) and not is_rounding(core, inner.constant, core.cost(found)):
+        found = _searched(core, found, max_table)
 
     def whole(labels: Sequence[int]) -> tuple[int, ...]:
         known = {node: own[label] for node, own, label in zip(nodes, kept, labels, strict=True)}
@@ -102,6 +109,25 @@ def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool
             cost, choice = min((choices.cost(way), way) for way in (choice, better))
     bound = min(bound, cost)
     return Result(choice, cost, bound, exact=bound == cost, width=order.width)
+
+
+def _searched(core: Choices, found: tuple[int, ...], max_table: int) -> tuple[int, ...]:
+    """Better labels than those found: by local search from these, and from the best with equal nodes tied."""
+
+    def solve(tied: Choices) -> tuple[int, ...]:
+        most = min(max_table, MAX_TIED_TABLE)
+        order = best_order(tied.sizes, tied.neighbours, most)
+        buckets = Buckets(tied, order.nodes, math.inf if order.largest <= most else most)
+        buckets.eliminate()
+        return bounded(tied, buckets.labels())
+
+    def bounded(tied: Choices, labels: Sequence[int]) -> tuple[int, ...]:
+        return descend(tied, labels, most=MOST_TIED_DESCENT, kicked=False)
+
+    tied = tied_labels(core, solve, bounded)
+    if tied is None:
+        return descend(core, found)
+    return min((descend(core, start, most=MOST_DESCENT) for start in (tied, found)), key=core.cost)
 
 
 def _table_of(core: Choices, max_table: int) -> int:
