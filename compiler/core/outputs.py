@@ -189,7 +189,7 @@ def _begin(path: str, data: bytes | Iterable[bytes]) -> _File:
             raise
     except (OSError, ValueError) as e:
         raise cannot_write(path, e) from e
-    return _File(path, target, data if streams.is_noted() else b"", name)
+    return _File(path, target, data if streams.is_noted() and isinstance(data, bytes) else b"", name)
 
 
 def _umask() -> int:

@@ -27,6 +27,8 @@ from npuc.backends.roofline.iteration.trace import Ints
 
 Speeds = tuple[float, float]
 """10^12 operations and 10^9 bytes a second of a machine."""
+Taken = tuple[int, int]
+"""The rule and the rung of a plan."""
 TIMED = 1 << 20
 """The most accesses times lanes whose timelines are made at once: they stay near the processor."""
 SPEEDS_KEPT = 4096
@@ -50,7 +52,7 @@ class _Climb:
     bound: Floats
     seconds: Floats
     start: int | None = None
-    taken: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    taken: list[Taken] = field(default_factory=list[Taken])
 
     @property
     def asked(self) -> list[int]:
@@ -76,7 +78,9 @@ class TimedLadder:
             asked.setdefault(pair, []).append(rung)
         self._climb(asked)
         known = [self._known[pair] for pair in speeds]
-        taken = [one.taken[rung - (one.start or 0)] for one, rung in zip(known, place.tolist(), strict=True)]
+        taken: list[Taken] = [
+            one.taken[rung - (one.start or 0)] for one, rung in zip(known, place.tolist(), strict=True)
+        ]
         rule, rung = np.array(taken, dtype=np.int64).reshape(-1, 2).T
         made = np.where(ladder.rungs[rung] <= capacities, rule * len(ladder.rungs) + rung, -1)
         return PlanChoice(np.minimum(ladder.rungs[rung], capacities), np.array(ladder.rules)[rule], made)

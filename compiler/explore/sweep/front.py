@@ -65,7 +65,7 @@ class Front:
         cost = self._cost(point)
         if cost is None or (self._costs <= cost).all(axis=1).any():
             return
-        left = ~(self._costs >= cost).all(axis=1)
+        left: npt.NDArray[np.bool_] = np.logical_not((self._costs >= cost).all(axis=1))
         if left.all() and len(self.points) >= MOST_KEPT:
             self.lost += 1
             least = cost[0] < self._costs[:, 0].min()
