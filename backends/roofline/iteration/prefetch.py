@@ -68,15 +68,15 @@ def prefetches(plan: CachePlan, rates: Rates, transfers: Transfers, leaves: Ints
     by_time = transfers.prefetch == "latency"
     earliest = _earliest(trace, rates)[:, rates.kind] if by_time else _step_before(trace)[:, None]
     fitting = ~plan.streams
-    missed: Bools = trace.read[:, None] & ~plan.cached & fitting[trace.step]
-    missed = np.logical_and(missed, earliest < trace.step[:, None])
-    soonest, alike = earliest.min(axis=1).tolist(), (earliest == earliest[:, :1]).all(axis=1).tolist()
+    sooner: Bools = np.less(earliest, trace.step[:, None])
+    missed: Bools = trace.read[:, None] & ~plan.cached & fitting[trace.step] & sooner
+    soonest, latest = earliest.min(axis=1).tolist(), earliest.max(axis=1).tolist()
     steps, size, some = trace.step.tolist(), trace.size.tolist(), missed.any(axis=1)
     for slot in trace.listed[some[trace.listed]].tolist():
         step, low, bytes = steps[slot], int(soonest[slot]), size[slot]
         window = room[low:step]
         fits: Bools = window >= bytes
-        if not alike[slot]:
+        if low < latest[slot]:
             fits = np.logical_and(fits, np.arange(low, step)[:, None] >= earliest[slot])
         if leaves is not None and trace.previous[slot] >= 0:
             fits = np.logical_and(fits, np.arange(low, step)[:, None] >= leaves[trace.previous[slot]])
