@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
+from npuc.compiler.explore.optimize.machine_facts import DENSE, GridMachines, MachineFact, codes_of
 from npuc.compiler.explore.pareto.front import Floats, Ints
 from npuc.hardware import Hardware
 from npuc.hardware.area import MODEL, PARTS, chip_area
@@ -16,6 +16,8 @@ from npuc.hardware.level_keys import LEVELS
 from npuc.hardware.levels import levels_of
 
 CHIP = "area.chip_mm2"
+MANY = 16
+"""From so many combinations for each point on they have no place each."""
 
 
 class Areas:
@@ -39,21 +41,35 @@ class Areas:
         if not summed.all():
             found[~summed] = self._chip.of(numbers[~summed])
         if summed.any():
-            parts = np.array([fact.of(numbers[summed]) for fact in self._parts])
-            distinct, back = np.unique(parts, axis=1, return_inverse=True, equal_nan=False)
-            totals = np.array([_sum(column.tolist()) for column in distinct.T])
-            found[summed] = totals[back]
+            found[summed] = self._sums(numbers[summed])
         return found
+
+    def _sums(self, numbers: Ints) -> Floats:
+        """The same where they are sums of parts, each of which is added up once."""
+        tables = {fact: fact.table(numbers) for fact in self._parts}
+        tables = {fact: one for fact, one in tables.items() if not np.isnan(one[0][one[1]]).all()}
+        axes = sorted({axis for fact in tables for axis in fact.axes})
+        codes = codes_of(self._machines.space, axes, numbers)
+        size = prod(self._machines.space.sizes[axis] for axis in axes)
+        if size > min(DENSE, MANY * len(codes)):
+            _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+        else:
+            one_of = np.full(size, -1, np.int64)
+            one_of[codes] = np.arange(len(codes))
+            first = one_of[one_of >= 0]
+            place = np.cumsum(one_of >= 0) - 1
+            back = place[codes]
+        if not tables:
+            return np.full(len(numbers), np.nan)
+        parts = np.array([values[own[first]] for values, own in tables.values()])
+        return np.array([_sum(column) for column in parts.T.tolist()])[back]
 
     def size(self, numbers: Ints) -> int:
         """The most combinations of values on which a fact depends that is evaluated here."""
-        first = numbers[:1]
-        self._summed.of(first)
-        facts = [self._summed, *self._parts]
+        facts = [self._summed, *self._parts] if (self._summed.of(numbers[:1]) == 1.0).all() else [self._chip]
         for fact in facts:
-            fact.of(first)
-        sizes = self._machines.space.sizes
-        return max((prod(sizes[axis] for axis in fact.axes) for fact in facts), default=1)
+            fact.of(numbers[:1])
+        return max(fact.size for fact in facts)
 
 
 def _is_summed(machine: Hardware) -> float:

@@ -5,15 +5,16 @@ Area and cost of a machine are exact. Of the backends `cycle`, `roofline` and `m
 multiply-accumulates at the machine's peak, and the energy at least that of them; everything else of time and energy
 only adds to these. Of systolic arrays (`os`, `ws`, `is`) more is known. A product of M x N x K whose dimensions on rows
 and columns are of sizes a and b is computed in folds, ceil(a / rows) x ceil(b / cols) at least, however it is tiled,
-and each fold streams the third dimension; cores share all folds. For each fold along the columns the tensor that has
-no dimension on the columns is read again from SPM, or its sums are written again, and so for rows; an element has at
-least `LEAST_BYTES`. Tests compare all of these with the costs of random points.
+and each fold streams the third dimension; cores share all folds. For each fold along the columns the tensor that has no
+dimension on the columns is read again from SPM, or its sums are written again, and so for rows; an element has at least
+`LEAST_BYTES`. Parameters that products read come from DRAM once, and their new values go there. Tests compare all of
+these with the costs of random points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from npuc.compiler.analysis.machine.array import PLACES, Dataflow, Group
 from npuc.compiler.explore.optimize.area import Areas
 from npuc.compiler.explore.optimize.constraints import MetricConstraint
 from npuc.compiler.explore.optimize.goals import MetricGoal
-from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
+from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact, codes_of
 from npuc.compiler.explore.optimize.metrics import AREA, COST
 from npuc.compiler.explore.optimize.work import StepWork, Works
 from npuc.compiler.explore.pareto.front import Flags, Floats, Ints
@@ -58,7 +59,7 @@ class PointFloors:
         self._facts["dataflow"] = MachineFact(machines, _dataflow)
         self._devices = _devices(points)
         named = {goal.metric.name for goal in goals} | {one.metric.name for one in constraints}
-        self._works_matter = bool(named & {"time", "energy", "edp", "seconds", "energy_j"})
+        self._works_matter = bool(named & {"traffic", "time", "energy", "edp", "seconds", "energy_j"})
         if self._works_matter and self.works.count <= MOST_CLASSES:
             self.works.learn(range(self.works.count))
 
@@ -86,7 +87,7 @@ class PointFloors:
                     found[:, column] = -MOST_OF[name]
                 elif name in (AREA, COST):
                     found[:, column] = -low[name]
-            elif goal.by_mac and name in ("time", "energy", "edp"):
+            elif goal.by_mac and name in ("time", "traffic", "energy", "edp"):
                 found[:, column] = low[name] / macs * BELOW
             else:
                 found[:, column] = low[name]
@@ -113,7 +114,15 @@ class PointFloors:
         nothing = np.zeros(len(numbers))
         time = np.fmax(self._time(numbers), 0.0) if asked & {"time", "seconds", "edp"} else nothing
         energy = np.fmax(self._energy(numbers), 0.0) if asked & {"energy", "energy_j", "edp"} else nothing
-        known = {"time": time, "seconds": time, "energy": energy, "energy_j": energy, "edp": time * energy * BELOW}
+        traffic = np.fmax(self._by_class(numbers, self._crossing), 0.0) if "traffic" in asked else nothing
+        known = {
+            "traffic": traffic,
+            "time": time,
+            "seconds": time,
+            "energy": energy,
+            "energy_j": energy,
+            "edp": time * energy * BELOW,
+        }
         found |= {name: known.get(name, nothing) for name in names if name in known or name in NEVER_NEGATIVE}
         return found
 
@@ -123,13 +132,14 @@ class PointFloors:
         def of(work: StepWork, own: Ints) -> Floats:
             peak = self._peak(own)
             least = work.macs / peak
+            rate = self._fact("gb_per_s", own) * 1e9 * self._fact("cores", own)
+            least = np.fmax(least, self._crossing(work, own) / rate)
             dataflow = self._fact("dataflow", own)
-            sides = self._fact("rows", own), self._fact("cols", own)
             cycles = self._fact("cores", own) * self._fact("clock", own) * 1e6
             for number, (rows, cols, streamed) in enumerate(FLOWS):
                 mine = (dataflow == number) & self._is_cycle(own)
                 if mine.any():
-                    folds = _folded(work, rows, cols, [side[mine] for side in sides], work.sizes[:, streamed])
+                    folds = _folded(work, rows, cols, self._sides(own[mine]), work.sizes[:, streamed])
                     least[mine] = np.fmax(least[mine], folds / cycles[mine])
             return least * BELOW
 
@@ -140,12 +150,13 @@ class PointFloors:
 
         def of(work: StepWork, own: Ints) -> Floats:
             picojoules = work.macs * self._fact("mac_pj", own)
+            crossing = self._crossing(work, own)
+            picojoules += crossing * np.nan_to_num(self._fact("dram_pj", own) + self._fact("spm_pj", own))
             dataflow, spm = self._fact("dataflow", own), self._fact("spm_pj", own)
-            sides = self._fact("rows", own), self._fact("cols", own)
             for number, (rows, cols, streamed) in enumerate(FLOWS):
                 mine = (dataflow == number) & self._is_cycle(own) & (spm > 0)
                 if mine.any():
-                    mine_sides = [side[mine] for side in sides]
+                    mine_sides = self._sides(own[mine])
                     other = work.sizes[:, streamed].astype(np.float64)
                     again = _folded(work, rows, None, mine_sides, work.sizes[:, cols] * other)
                     again += _folded(work, None, cols, mine_sides, work.sizes[:, rows] * other)
@@ -154,13 +165,19 @@ class PointFloors:
 
         return self._by_class(numbers, of)
 
+    def _crossing(self, work: StepWork, numbers: Ints) -> Floats:
+        """Bytes between DRAM and chip at least; 0 where nothing is known."""
+        size = self._fact("element_bytes", numbers)
+        found = work.elements * np.where(np.isnan(size), work.element_bytes, size)
+        return np.where(self._is_cycle(numbers) & ~np.isnan(self._fact("dataflow", numbers)), found, 0.0)
+
     def _by_class(self, numbers: Ints, of: Callable[[StepWork, Ints], Floats]) -> Floats:
         """A bound of points by the work of their class."""
         found = np.full(len(numbers), -np.inf)
         if not self._facts_are_small(numbers):
             return found
         classes = self.works.classes(numbers)
-        for one in np.unique(classes).tolist():
+        for one in _distinct(classes, self.works.count):
             work = self.works.known.get(one)
             own = classes == one
             if work is not None:
@@ -169,7 +186,7 @@ class PointFloors:
 
     def _macs(self, numbers: Ints) -> Floats:
         found, classes = np.full(len(numbers), np.inf), self.works.classes(numbers)
-        for one in np.unique(classes).tolist():
+        for one in _distinct(classes, self.works.count):
             work = self.works.known.get(one)
             if work is not None:
                 found[classes == one] = work.macs
@@ -177,23 +194,27 @@ class PointFloors:
 
     def _peak(self, numbers: Ints) -> Floats:
         """Multiply-accumulates a second of machines, by their backends."""
-        names = self._backend_names(numbers)
+        backends = self._backends_of(numbers)
         clock = self._fact("clock", numbers) * 1e6
         cycle = self._fact("rows", numbers) * self._fact("cols", numbers) * self._fact("cores", numbers) * clock
         roofline = self._fact("tflops", numbers) * 1e12 / self._fact("per_mac", numbers)
         maestro = self._fact("num_pes", numbers) * np.fmax(self._fact("lanes", numbers), 1.0) * clock
-        found = np.select([names == one for one in BOUNDED], [cycle, roofline, maestro], np.inf)
+        found = np.select([backends == one for one in range(len(BOUNDED))], [cycle, roofline, maestro], np.inf)
         return np.where(np.isnan(found), np.inf, found)
 
-    def _is_cycle(self, numbers: Ints) -> Flags:
-        return self._backend_names(numbers) == "cycle"
+    def _sides(self, numbers: Ints) -> Sides:
+        return self._facts["rows"].table(numbers), self._facts["cols"].table(numbers)
 
-    def _backend_names(self, numbers: Ints) -> np.ndarray[tuple[int, ...], np.dtype[np.str_]]:
+    def _is_cycle(self, numbers: Ints) -> Flags:
+        return self._backends_of(numbers) == BOUNDED.index("cycle")
+
+    def _backends_of(self, numbers: Ints) -> Ints:
+        """The numbers of the points' backends among those with bounds, -1 for others."""
         axes = self._points.grid.axes
-        chosen = next((number for number, axis in enumerate(axes) if axis.target == "backend"), None)
-        if chosen is None:
-            return np.full(len(numbers), self._points.backend)
-        return np.array([str(value) for value in axes[chosen].values])[self.space.places(numbers)[chosen]]
+        chosen = [number for number, axis in enumerate(axes) if axis.target == "backend"]
+        names = [str(value) for value in axes[chosen[0]].values] if chosen else [self._points.backend]
+        known = np.array([BOUNDED.index(name) if name in BOUNDED else -1 for name in names], np.int64)
+        return known[codes_of(self.space, chosen, numbers)]
 
     def _devices_of(self, numbers: Ints) -> Floats:
         axis, values = self._devices
@@ -208,15 +229,17 @@ class PointFloors:
     def _size(self, fact: MachineFact, numbers: Ints) -> int:
         """On how many combinations of values a fact depends."""
         fact.of(numbers[:1])
-        return prod(self.space.sizes[axis] for axis in fact.axes)
+        return fact.size
 
     def _is_small(self, size: int) -> bool:
         return size <= MOST_VALUES or self.space.count > ENUMERATED  # of more points some are asked about
 
 
+Sides: TypeAlias = tuple[tuple[Floats, Ints], tuple[Floats, Ints]]
+"""Rows and columns of arrays: their values, and the number of each point's value."""
 BOUNDED = ("cycle", "roofline", "maestro")
 """The backends of which bounds are known."""
-NEVER_NEGATIVE = frozenset(("traffic", "memory", "power", "cycles"))
+NEVER_NEGATIVE = frozenset(("memory", "power", "cycles"))
 MOST_OF = {"utilization": 1.0}
 """What a metric is at most."""
 NUMBERED: tuple[Dataflow, ...] = ("os", "ws", "is")
@@ -234,6 +257,9 @@ KEYS_OF: dict[str, tuple[str, ...]] = {
     "lanes": ("maestro.num_simd_lanes",),
     "mac_pj": ("energy.mac_pj",),
     "spm_pj": ("energy.spm_pj_per_byte",),
+    "dram_pj": ("energy.dram_pj_per_byte",),
+    "gb_per_s": ("dram.gb_per_s",),
+    "element_bytes": ("memory.element_bytes",),
 }
 
 
@@ -255,19 +281,21 @@ def _dataflow(machine: Hardware) -> float | None:
     return float([*NUMBERED].index(name))
 
 
-def _folded(work: StepWork, rows: int | None, cols: int | None, sides: Sequence[Floats], each: Ints | Floats) -> Floats:
+def _folded(work: StepWork, rows: int | None, cols: int | None, sides: Sides, each: Ints | Floats) -> Floats:
     """For arrays of such sides: over all products, folds along rows and columns, times what each fold takes."""
-    weights = work.counts * each
-    pairs, back = np.unique(np.array(sides), axis=1, return_inverse=True)
-    total = np.zeros(pairs.shape[1])
-    for size, weight in zip(work.sizes, weights, strict=True):
-        folds = np.ones(pairs.shape[1])
-        if rows is not None:
-            folds = folds * np.ceil(size[rows] / pairs[0])
-        if cols is not None:
-            folds = folds * np.ceil(size[cols] / pairs[1])
-        total += weight * folds
-    return total[back]
+    along: list[Floats] = []
+    for dim, (values, _) in zip((rows, cols), sides, strict=True):
+        folds = np.ones((len(work.sizes), len(values)))
+        along.append(folds if dim is None else np.ceil(work.sizes[:, dim, None] / values))
+    total = (along[0] * (work.counts * each)[:, None]).T @ along[1]
+    return total[sides[0][1], sides[1][1]]
+
+
+def _distinct(classes: Ints, count: int) -> list[int]:
+    """The classes that there are among some."""
+    if count == 1:
+        return [0]
+    return np.unique(classes).tolist() if count > len(classes) else np.flatnonzero(np.bincount(classes)).tolist()
 
 
 def _devices(points: Points) -> tuple[int, Floats]:

@@ -7,7 +7,8 @@ depends are those whose keys its evaluation reads, and it is evaluated once for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from npuc.hardware.schema import KEYS
 Reading = Callable[[Hardware], float | None]
 ALWAYS = ("hardware", "backend", "precision")
 """Options that make another machine."""
+DENSE = 1 << 22
+"""The most combinations of values that have a place each, whether they are asked for or not."""
 
 
 def space_of(points: Points) -> GridSpace:
@@ -82,27 +85,45 @@ class MachineFact:
 
     def __init__(self, machines: GridMachines, reading: Reading):
         self._machines, self._reading = machines, reading
-        self.axes = machines.base
+        self._begin(machines.base)
+
+    def _begin(self, axes: tuple[int, ...]) -> None:
+        self.axes = axes
         """The axes on which it depends, as far as is known."""
+        self._dense = self.size <= DENSE
+        self._values = np.full(self.size if self._dense else 0, np.nan)
+        self._is_known = np.zeros(len(self._values), np.bool_)
         self._known: dict[int, float] = {}
+
+    @property
+    def size(self) -> int:
+        """How many combinations of values there are."""
+        return prod(self._machines.space.sizes[axis] for axis in self.axes)
 
     def of(self, numbers: Ints) -> Floats:
         """The fact of each of some points."""
-        while True:
-            codes = self._codes(numbers)
-            distinct, back = np.unique(codes, return_inverse=True)
-            axes = self.axes
-            values = np.array([self._value(int(code)) for code in distinct], np.float64)
-            if axes == self.axes:
-                return values[back]
+        values, codes = self.table(numbers)
+        return values[codes]
 
-    def _codes(self, numbers: Ints) -> Ints:
-        """The combinations of values of the axes that points have, as numbers."""
-        sizes, found = self._machines.space.sizes, np.zeros(len(numbers), np.int64)
-        places = self._machines.space.places(numbers)
-        for axis in self.axes:
-            found = found * sizes[axis] + places[axis]
-        return found
+    def table(self, numbers: Ints) -> tuple[Floats, Ints]:
+        """The fact of combinations of values, and the number of each point's combination among them."""
+        while True:
+            axes = self.axes
+            found = self._table(codes_of(self._machines.space, axes, numbers))
+            if axes == self.axes:
+                return found
+
+    def _table(self, codes: Ints) -> tuple[Floats, Ints]:
+        if not self._dense:
+            distinct, back = np.unique(codes, return_inverse=True)
+            return np.array([self._value(int(code)) for code in distinct], np.float64), back
+        for code in np.unique(codes[~self._is_known[codes]]).tolist():
+            axes = self.axes
+            value = self._value(code)
+            if axes != self.axes:
+                break
+            self._values[code], self._is_known[code] = value, True
+        return self._values, codes
 
     def _value(self, code: int) -> float:
         if code in self._known:
@@ -118,9 +139,17 @@ class MachineFact:
             value = None
         found = np.nan if value is None else float(value)
         read = {self._machines.axis_of[key] for key in machine.reads if key in self._machines.axis_of}
-        if not read <= set(self.axes):
-            self.axes = tuple(sorted({*self.axes, *read}))
-            self._known.clear()  # they were of combinations of fewer values
-        else:
+        if read <= set(self.axes):
             self._known[code] = found
+        else:
+            self._begin(tuple(sorted({*self.axes, *read})))  # what is known was of combinations of fewer values
         return found
+
+
+def codes_of(space: GridSpace, axes: Sequence[int], numbers: Ints) -> Ints:
+    """The combinations of the values of some axes that points have, as numbers."""
+    found = np.zeros(len(numbers), np.int64)
+    for axis in axes:
+        stride = prod(space.sizes[axis + 1 :])
+        found = found * space.sizes[axis] + numbers // stride % space.sizes[axis]
+    return found

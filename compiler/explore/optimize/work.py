@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 
 from npuc.backends.roofline.backend import LOWERED
+from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Options
@@ -21,12 +25,15 @@ from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.session import Session
+from npuc.compiler.explore.optimize.machine_facts import codes_of
 from npuc.compiler.explore.pareto.front import Floats, Ints
 from npuc.compiler.explore.pareto.space import GridSpace
 from npuc.compiler.explore.sweep.points import Points
-from npuc.dialects.npu import ContractOp
+from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.provenance import repeat_of
+from npuc.dialects.tensors import shape_of, tensor_type
+from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of, training_functions
 from npuc.hardware import Hardware
 
 MACHINE = frozenset(
@@ -50,13 +57,17 @@ class StepWork:
     """
     The products of a step: of each the sizes M, N, K, how many there are of it (`counts`); `macs` of them all.
 
-    `macs` counts every multiply-accumulate of the program before schedules, once for each repetition.
+    `macs` counts every multiply-accumulate of the program before schedules, once for each repetition. `elements` are
+    those that cross between DRAM and chip whatever stays there: of parameters that products read, and of their new
+    values; `element_bytes` are the bytes that the smallest of them has by its type.
     """
 
     macs: int
     sizes: Ints
     """[product, (m, n, k)]"""
     counts: Floats
+    elements: int = 0
+    element_bytes: float = 0.0
 
 
 class Works:
@@ -74,10 +85,7 @@ class Works:
 
     def classes(self, numbers: Ints) -> Ints:
         """The classes of points."""
-        found, places = np.zeros(len(numbers), np.int64), self._space.places(numbers)
-        for axis in self.axes:
-            found = found * self._space.sizes[axis] + places[axis]
-        return found
+        return codes_of(self._space, self.axes, numbers)
 
     def first(self, number: int) -> int:
         """A point of a class: its first."""
@@ -139,4 +147,37 @@ def _work(points: Points, options: Options, machine: Hardware) -> StepWork | Non
             macs += count * m * n * k
     if not sizes:
         return None
-    return StepWork(macs, np.array(list(sizes), np.int64), np.array(list(sizes.values()), np.float64))
+    elements, least = _kept_elements(module)
+    counts = np.array(list(sizes.values()), np.float64)
+    return StepWork(macs, np.array(list(sizes), np.int64), counts, elements, least)
+
+
+def _kept_elements(module: ModuleOp) -> tuple[int, float]:
+    """
+    The elements of parameters that products of a step read, and of the new values that it computes for them, with the
+    least bytes that one of them has by its type.
+    """
+    found: list[SSAValue] = []
+    for func in training_functions(module):
+        body = func.body.block
+        read = {
+            one.index
+            for one in arguments_of(func)
+            if one.kind == ArgumentKind.PARAM and _is_multiplied(body.args[one.index])
+        }
+        returned = body.last_op
+        assert returned is not None
+        new = (returned.operands[one.index] for one in results_of(func) if one.updates in read)
+        found += [body.args[number] for number in sorted(read)]
+        found += dict.fromkeys(value for value in new if isinstance(value.owner, VectorOp))
+    bits = [element_bits(tensor_type(value), None) for value in found]
+    return sum(prod(shape_of(value)) for value in found), float(min(bits, default=0)) / 8
+
+
+def _is_multiplied(value: SSAValue) -> bool:
+    """Whether a product reads a value, or a view of it."""
+    users = [use.operation for use in value.uses]
+    return any(
+        isinstance(user, ContractOp) or (isinstance(user, ViewOp) and any(map(_is_multiplied, user.results)))
+        for user in users
+    )

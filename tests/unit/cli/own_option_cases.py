@@ -170,6 +170,7 @@ OWN = {
     "optimize --csv": Case("--csv s.csv", command="optimize net.dsl --vary batch=4,8 --goals time,memory"),
     "optimize --objective": Case("--objective energy"),
     "optimize --tolerance": Case("--tolerance 0.9", "--set memory.spm_kib=0.25"),
+    "optimize --only": Case("--only h.linear", command="optimize net.dsl --csv s.csv --vary batch=4,8 --goals time"),
     "optimize --json": Case("--json r.json"),
     "optimize --plot": Case("--plot r.svg"),
     "optimize --vary": Case("--vary hidden=8,16"),
@@ -181,7 +182,7 @@ OWN = {
     ),
     "optimize --resume": Case("--resume r.points"),
     "optimize --rows": Case(
-        "--rows all", "", "optimize net.dsl -b roofline --goals time,max:cost --vary dram.gb_per_s=1:60:1"
+        "--rows all", "", "optimize net.dsl -b roofline --goals time,max:seconds --vary dram.gb_per_s=1:60:1"
     ),
     "optimize --quiet": Case("-q", "--set maestro.num_pes=2"),
     "sweep --vary": Case("--vary hidden=8,16"),

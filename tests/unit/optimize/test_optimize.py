@@ -1,5 +1,8 @@
 """Optimizations of small tables: the front is that of a sweep of all points, however few were priced."""
 
+import subprocess
+import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -173,3 +176,23 @@ def test_an_interrupt_has_the_front_so_far() -> None:
     assert found.result.interrupted
     assert not found.result.proved
     assert found.result.front
+
+
+def test_a_search_that_is_killed_goes_on_with_the_same_bytes(tmp_path: Path) -> None:
+    (tmp_path / "net.dsl").write_text(NET)
+    keys = ("--vary", "array.rows=4:64:4", "--vary", "array.cols=4:64:4", "--set", "technology.node_nm=28")
+    command = [sys.executable, "-c", "from npuc.compiler.entry import main; main()", "optimize", "net.dsl", "-q"]
+    command += ["-b", "maestro", "--hw", "igo-small", *keys, "--budget", "24", "--resume", "points", "--json", "f.json"]
+    record = tmp_path / "points"
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and (not record.exists() or record.read_bytes().count(b"\n") < 8):
+            time.sleep(0.01)
+        process.kill()
+    began = record.read_bytes().rpartition(b"\n")[0]
+    assert began.count(b"\n") >= 7
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    whole, result = record.read_bytes(), (tmp_path / "f.json").read_bytes()
+    assert whole.startswith(began)
+    record.unlink()
+    assert subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert (record.read_bytes(), (tmp_path / "f.json").read_bytes()) == (whole, result)
