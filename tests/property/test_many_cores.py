@@ -29,7 +29,7 @@ from npuc.compiler.analysis.schedule.over_cores.partitions import (
     partitions_up_to,
 )
 from npuc.compiler.analysis.schedule.over_cores.search import least_over_cores
-from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
+from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule, searched_schedule
 from npuc.compiler.analysis.timing import double_buffer
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Statement, Tensor
@@ -45,7 +45,7 @@ def forget() -> None:
     """Empty the caches of what cores do."""
     for cached in (core_parts, core_traffic, double_buffer.core_runs, double_buffer.core_timings):
         cached.cache_clear()
-    for cached in (double_buffer.pipeline, core_classes.class_shapes, core_search, least_on_core):
+    for cached in (double_buffer.pipeline, core_classes.class_shapes, core_search, least_on_core, searched_schedule):
         cached.cache_clear()
 
 

@@ -57,12 +57,12 @@ def best_schedule(
     _check_energies(machine, objective)
     if widths is None:
         widths = uniform_widths(nest, machine)
-    return _searched(nest, _for_contractions(machine), objective, widths, order, tolerance, monotone)
+    return searched_schedule(nest, _for_contractions(machine), objective, widths, order, tolerance, monotone)
 
 
 @lru_cache(maxsize=4096)
 @kept("schedules", Schedule, Loop, LevelKeep)
-def _searched(
+def searched_schedule(
     nest: Nest,
     machine: Machine,
     objective: Objective,

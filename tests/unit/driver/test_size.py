@@ -15,6 +15,7 @@ from npuc.compiler import compile_source
 from npuc.compiler.analysis.programs.cheapest import best_program
 from npuc.compiler.analysis.programs.interleave_search import best_round_robin
 from npuc.compiler.analysis.schedule.core_search import core_search, least_on_core, near_on_core
+from npuc.compiler.analysis.schedule.search import searched_schedule
 from npuc.compiler.driver.running.lower import lowered_source
 from npuc.compiler.driver.running.options import run_options
 from npuc.compiler.transforms.lower_to_npu.patterns import LowerVector
@@ -101,7 +102,7 @@ def test_operations_grow_by_the_same_number_with_each_step(text: str, level: str
 def test_searches_do_not_grow(text: str, level: int, most: int) -> None:
     searches: list[int] = []
     for steps in (4, 9):
-        for known in (core_search, least_on_core, near_on_core, best_round_robin, best_program):
+        for known in (searched_schedule, core_search, least_on_core, near_on_core, best_round_robin, best_program):
             known.cache_clear()
         compile_source(text, defines={"steps": steps}, opt_level=level)
         searches.append(least_on_core.cache_info().misses)
