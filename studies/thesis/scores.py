@@ -22,7 +22,7 @@ from npuc.compiler.core.options import Options
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.read import read_program, texts_of
 from npuc.compiler.driver.session import Session
-from npuc.compiler.driver.unread import unread_at_all, unread_keys
+from npuc.compiler.driver.unread import Unread, unread_keys
 from npuc.compiler.report import OpRow, Report
 from npuc.compiler.report.reuse import ReuseReport
 from npuc.hardware import Hardware, load_hardware
@@ -105,7 +105,7 @@ def score_points(
     wanted = {network for network, _ in groups}
     for point in points:
         groups.setdefault((point.network, point.batch), {})[point] = None
-    scores, model, unread = Scores(), get_backend(NAME), list[dict[str, str]]()
+    scores, model, unread = Scores(), get_backend(NAME), Unread()
     for (network, batch), group in groups.items():
         with without_cycle_collection():
             lowering = _machine(Point(network, CAPACITIES[-1]), keys)
@@ -118,11 +118,11 @@ def score_points(
             for point in reused:
                 if (point.network, point.batch) == (network, batch) and point in scores.reports:
                     scores.reuse[point] = reuse_report(module, _machine(point, keys))
-            unread.append(unread_keys(keys, [(model, machine) for machine in machines]))
+            unread.add(unread_keys(keys, [(model, machine) for machine in machines]))
             done(network.name, len(group) - len(chosen))
             del module
         collect_cycles()
-    scores.unread = unread_at_all(unread)
+    scores.unread = unread.at_all()
     return scores
 
 
