@@ -79,6 +79,14 @@ class Unread:
         return {key: _joined(reasons) for key, reasons in (self._reasons or {}).items()}
 
 
+def unread_at_all(points: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Of several compilations, the keys that had an effect in none."""
+    unread = Unread()
+    for point in points:
+        unread.add(point)
+    return unread.at_all()
+
+
 def warnings_of(unread: Mapping[str, str]) -> list[str]:
     """The warnings of keys that have no effect, with the reasons."""
     return [f"{key} has no effect: {reason}" for key, reason in unread.items()]

@@ -12,6 +12,7 @@ next use is evicted right after its last one, so it takes no capacity in between
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,13 +72,13 @@ def prefetches(plan: CachePlan, rates: Rates, transfers: Transfers, leaves: Ints
     sooner: Bools = np.less(earliest, trace.step[:, None])
     missed: Bools = trace.read[:, None] & ~plan.cached & fitting[trace.step] & sooner
     soonest, latest = earliest.min(axis=1).tolist(), earliest.max(axis=1).tolist()
-    steps, size, some = trace.step.tolist(), trace.size.tolist(), missed.any(axis=1)
+    steps, size, some = trace.step.tolist(), trace.size.tolist(), cast(Bools, missed.any(axis=1))
     for slot in trace.listed[some[trace.listed]].tolist():
         step, low, bytes = steps[slot], int(soonest[slot]), size[slot]
         window = room[low:step]
         fits: Bools = window >= bytes
         if low < latest[slot]:
-            fits = np.logical_and(fits, np.arange(low, step)[:, None] >= earliest[slot])
+            fits = np.logical_and(fits, np.greater_equal(np.arange(low, step)[:, None], earliest[slot]))
         if leaves is not None and trace.previous[slot] >= 0:
             fits = np.logical_and(fits, np.arange(low, step)[:, None] >= leaves[trace.previous[slot]])
         # from the step back, as long as the tensor fits
