@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from npuc.compiler import compile_file
 from npuc.compiler.analysis.sharding.search.planning import Planned, plan_network
 from npuc.compiler.core.options import Convention, Strategy
 from npuc.compiler.interpreter.execute import the_function
@@ -48,3 +49,25 @@ def test_plan(benchmark: Any, name: str, strategy: Strategy, convention: Convent
     benchmark.extra_info["times_read"] = round(seconds(plan) / seconds(lambda: read_source(text, filename=filename)), 2)
     if found.bound is not None:
         benchmark.extra_info["above_bound"] = round(float(found.total / found.bound) - 1, 4)
+
+
+@pytest.mark.parametrize("name", ["lstm_lm", "gnmt"])
+def test_plan_for_time(benchmark: Any, name: str) -> None:
+    """Pricing the work of layer groups and the search, with the passes of the program: 16 devices, four in a box."""
+    levels = [{"kind": "pair", "size": 2, "gb_per_s": rate} for rate in (10, 10, 100, 100)]
+
+    def plan() -> Any:
+        return compile_file(
+            f"samples:{name}",
+            hardware="igo-large",
+            overrides={"network.levels": levels},
+            defines={"batch": 1024},
+            devices=16,
+            parallel="joint",
+            plan_objective="time",
+            opt_level=0,
+        )
+
+    found = benchmark.pedantic(plan, rounds=1)
+    planned = found.parallel.planned
+    benchmark.extra_info["above_bound"] = round(planned.value / planned.lower_bound - 1, 4)
