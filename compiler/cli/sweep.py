@@ -48,8 +48,12 @@ class SweepOptions(Group):
         typer.Option("--rows", metavar="|".join(ROWS), help="Rows of the table: many points folded, or all."),
     ] = None
     jobs: Annotated[
-        int, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
-    ] = 1
+        int | None, typer.Option("-j", "--jobs", metavar="N", parser=whole(1), help="Number of worker processes.")
+    ] = None
+    dask: Annotated[
+        str | None,
+        typer.Option("--dask", metavar="ADDRESS|local", help="Score on the workers of a Dask cluster."),
+    ] = None
 
 
 def register(app: typer.Typer) -> None:
@@ -120,7 +124,7 @@ def _streamed(sweep: Sweep, asked: SweepOptions, output: Output) -> bool:
     from npuc.compiler.explore.sweep.table import print_front
 
     front = Front(sweep.grid, sweep.objective)
-    _run(sweep, output.csv, front.add, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
+    _run(sweep, output.csv, front.add, asked, quiet=output.quiet)
     if output.csv != "-":
         print_front(sweep.title, front, make_console(), backend=sweep.backend)
     return front.failed > 0
@@ -136,7 +140,7 @@ def _kept(
 ) -> bool:
     """Score all points, print and draw them: whether some failed."""
     points: list[SweepPoint] = []
-    _run(sweep, output.csv, points.append, restart=asked.restart, jobs=asked.jobs, quiet=output.quiet)
+    _run(sweep, output.csv, points.append, asked, quiet=output.quiet)
     if output.json is not None or picture is not None:
         _write(sweep, points, output.json, picture, axes)
     if "-" not in (output.csv, output.json):
@@ -208,9 +212,8 @@ def _run(
     sweep: Sweep,
     csv: str | None,
     keep: Callable[[SweepPoint], object],
+    asked: SweepOptions,
     *,
-    restart: bool,
-    jobs: int,
     quiet: bool,
 ) -> None:
     """Score all points, which are written as they come and kept. What is to be told goes to standard error."""
@@ -231,9 +234,9 @@ def _run(
 
             write(line(header(sweep.grid)))
             mixed = csv == "-" and sys.stdout.isatty()  # rows and the bar on one terminal
-            score_points(sweep, 0, add, jobs=jobs, quiet=quiet, bar=not mixed)
+            score_points(sweep, 0, add, jobs=asked.jobs, dask=asked.dask, quiet=quiet, bar=not mixed)
             return
-    with Partial(csv, sweep.grid, sweep.digest(), keep, restart=restart) as partial:
+    with Partial(csv, sweep.grid, sweep.digest(), keep, restart=asked.restart) as partial:
         if partial.rows and not quiet:
             count = f"{partial.rows:,} of {sweep.grid.count:,}"
             aside(f"{partial.shown} had {count} points and was continued")
@@ -243,7 +246,7 @@ def _run(
             keep(point)
 
         with _advice(partial, sweep, quiet=quiet):
-            score_points(sweep, partial.rows, append, jobs=jobs, quiet=quiet, bar=True)
+            score_points(sweep, partial.rows, append, jobs=asked.jobs, dask=asked.dask, quiet=quiet, bar=True)
         partial.finish()
 
 

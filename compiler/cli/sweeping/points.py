@@ -24,7 +24,8 @@ def score_points(
     known: int,
     each: Callable[[SweepPoint], object],
     *,
-    jobs: int,
+    jobs: int | None,
+    dask: str | None,
     quiet: bool,
     bar: bool,
 ) -> None:
@@ -33,7 +34,7 @@ def score_points(
 
     unread, told = Unread(), PointMessages(quiet)
     with progress("sweep", sweep.grid.count, known, bar=bar and not quiet) as (advance, _):
-        for point in sweep.points(known, jobs=jobs):
+        for point in sweep.points(known, jobs=jobs, dask=dask):
             each(point)
             if point.unread is not None:
                 unread.add(point.unread)

@@ -30,7 +30,8 @@ def sweep_file(
     *,
     vary: Vary,
     backend: str | list[str] | tuple[str, ...] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    dask: str | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Iterator[SweepPoint]:
     """
@@ -40,13 +41,14 @@ def sweep_file(
     `opt_level`, `objective`, `tolerance`, `mapping`, `recompute`, `quantize`, `density`, `fuse_layers`, `devices`,
     `parallel`, `convention`, `plan_objective`, `zero`; its values are a sequence, or a text as the command line takes
     it (`1024:8192:1024`, HI included). Several backends are varied last. Points come in order, each as soon as it is
-    known; `jobs` processes work on them. Everything else is as in `compile_file`.
+    known; `jobs` processes work on them, or with `dask` the workers of the Dask cluster at that address (`local`: a
+    cluster of `jobs` processes on this machine). Everything else is as in `compile_file`.
 
     A point where the program does not fit the machine has an `error` in place of totals, and so has one whose network
     parameters make no program. Raises `UsageError` before the first point for keys and values that cannot be, and
     `NpucError`s for what is wrong with the whole.
     """
-    return Sweep(open_source(path), vary, backend, options).points(jobs=jobs)
+    return Sweep(open_source(path), vary, backend, options).points(jobs=jobs, dask=dask)
 
 
 def sweep_source(
@@ -56,8 +58,9 @@ def sweep_source(
     *,
     vary: Vary,
     backend: str | list[str] | tuple[str, ...] | None = None,
-    jobs: int = 1,
+    jobs: int | None = None,
+    dask: str | None = None,
     **options: Unpack[CompileKeywords],
 ) -> Iterator[SweepPoint]:
     """Score the program that a text holds at many points; everything else as `sweep_file`."""
-    return Sweep(text_source(text, format, filename), vary, backend, options).points(jobs=jobs)
+    return Sweep(text_source(text, format, filename), vary, backend, options).points(jobs=jobs, dask=dask)

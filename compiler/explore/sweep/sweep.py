@@ -123,11 +123,22 @@ class Sweep:
         """All points, compared by the objective; by time where that is varied."""
         return compare(self.grid, points, self.objective)
 
-    def points(self, start: int = 0, *, jobs: int = 1) -> Iterator[SweepPoint]:
-        """The points from number `start` on, in order, each as soon as it is known."""
+    def points(self, start: int = 0, *, jobs: int | None = None, dask: str | None = None) -> Iterator[SweepPoint]:
+        """
+        The points from number `start` on, in order, each as soon as it is known: by `jobs` processes (1), or with
+        `dask` by the cluster at that address, or one of `jobs` processes if it is `local`.
+        """
         indices = range(start, self.grid.count)
-        if argument("jobs", jobs, int) < 1:
+        if argument("jobs", 1 if jobs is None else jobs, int) < 1:
             raise UsageError(f"found {jobs} jobs, expected at least one")
+        argument("dask", dask, str | None)
+        if dask is not None:
+            from npuc.compiler.explore.sweep.cluster import LOCAL, score_on_cluster
+
+            if jobs is not None and dask != LOCAL:
+                raise UsageError("--jobs is of this machine, --dask of others", hint="leave out one of them")
+            return score_on_cluster(self._points, indices, dask, jobs)
+        jobs = jobs or 1
         if jobs == 1 or len(indices) < 2:
             return self._points.score(indices)
         from npuc.compiler.explore.sweep.parallel import score_in_processes

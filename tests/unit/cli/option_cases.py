@@ -18,6 +18,7 @@ EXEMPT = {
     "--no-cache": "results that are not kept, and are the same ones",
     "cache --clear": "what a store has, of which the tests of stores look",
     "--jobs": "the number of processes that compute the same rows",
+    "--dask": "where the same rows are computed",
     "run -O": "passes keep what a program computes",
     "run --before": "passes keep what a program computes",
     "run --after": "passes keep what a program computes",

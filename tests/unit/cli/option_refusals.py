@@ -143,6 +143,7 @@ MEANINGLESS = {
     "sweep net.dsl --vary pipeline=-O0,-O3": "unknown pass '-O0'",
     "sweep net.dsl --vary pipeline=-O0 -O 1": "pipelines replace the passes of -O1",
     "sweep net.dsl --vary batch=4,8 --restart": "--restart needs a file",
+    "sweep net.dsl --vary batch=4,8 --dask tcp://host:8786 -j 2": "--jobs is of this machine",
     "sweep net.dsl --vary devices=1,2 --load own.py": "--load needs -p",
     "map net.dsl --mode exact --set maestro.mode=parity": "--mode and --set maestro.mode",
     "map net.dsl --load own.py": "--load needs -p",
