@@ -133,7 +133,7 @@ class Sweep:
             raise UsageError(f"found {jobs} jobs, expected at least one")
         argument("dask", dask, str | None)
         if dask is not None:
-            from npuc.compiler.explore.sweep.cluster import LOCAL, score_on_cluster
+            from npuc.compiler.explore.sweep.spread.cluster import LOCAL, score_on_cluster
 
             if jobs is not None and dask != LOCAL:
                 raise UsageError("--jobs is of this machine, --dask of others", hint="leave out one of them")
@@ -141,7 +141,7 @@ class Sweep:
         jobs = jobs or 1
         if jobs == 1 or len(indices) < 2:
             return self._points.score(indices)
-        from npuc.compiler.explore.sweep.parallel import score_in_processes
+        from npuc.compiler.explore.sweep.spread.processes import score_in_processes
 
         return score_in_processes(self._points, indices, jobs)
 

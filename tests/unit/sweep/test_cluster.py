@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from npuc.compiler.core.errors import UsageError
-from npuc.compiler.explore.sweep import cluster, sweep_source
+from npuc.compiler.explore.sweep import sweep_source
 from npuc.compiler.explore.sweep.points import Points
+from npuc.compiler.explore.sweep.spread import cluster
 from npuc.compiler.explore.sweep.sweep import Sweep
 from npuc.frontends.source import text_source
 from tests.unit.sweep.conftest import NET

@@ -25,9 +25,9 @@ from typing import Any
 
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.driver.score import version
-from npuc.compiler.explore.sweep.parallel import batches
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.points import Points
+from npuc.compiler.explore.sweep.spread.processes import batches
 
 LOCAL = "local"
 """In place of an address: a cluster on this machine, which ends with the sweep."""

@@ -1,0 +1,1 @@
+"""The points of a sweep spread among processes: of this machine, or of a cluster."""
