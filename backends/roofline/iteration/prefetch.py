@@ -78,7 +78,8 @@ def prefetches(plan: CachePlan, rates: Rates, transfers: Transfers, leaves: Ints
         window = room[low:step]
         fits: Bools = window >= bytes
         if low < latest[slot]:
-            fits = np.logical_and(fits, np.greater_equal(np.arange(low, step)[:, None], earliest[slot]))
+            behind: Ints = np.arange(low, step, dtype=np.int64)[:, None]
+            fits = np.logical_and(fits, np.greater_equal(behind, earliest[slot]))
         if leaves is not None and trace.previous[slot] >= 0:
             fits = np.logical_and(fits, np.arange(low, step)[:, None] >= leaves[trace.previous[slot]])
         # from the step back, as long as the tensor fits

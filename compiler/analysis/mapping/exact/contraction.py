@@ -79,7 +79,7 @@ class Contraction:
         """The passes of all multiply-accumulates through multipliers."""
         return self.passes * self.macs
 
-    def cycles(self, products: Floats, lanes: Floats) -> Floats:
+    def cycles(self, products: Floats, lanes: Floats | float) -> Floats:
         """The cycles in which so many lanes do products one after another: their passes, rounded up."""
         return np.ceil(self.passes.numerator * products / (self.passes.denominator * lanes))
 
