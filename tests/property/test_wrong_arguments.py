@@ -68,9 +68,17 @@ GIVEN: Mapping[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "import_file": ({"path": GRAPH}, ("path", *ImportKeywords.__annotations__)),
     "sweep_source": (
         {"text": NET, "vary": {"batch": [2, 4]}},
-        ("text", "format", "vary", "jobs", "backend", *CompileKeywords.__annotations__),
+        ("text", "format", "vary", "jobs", "dask", "backend", *CompileKeywords.__annotations__),
     ),
     "sweep_file": ({"path": "samples:mlp", "vary": {"batch": [2, 4]}}, ("path", "vary")),
+    "optimize_source": (
+        {"text": NET, "vary": {"batch": [2, 4]}},
+        (
+            *("text", "format", "vary", "goals", "constraints", "budget", "seed", "jobs", "resume", "backend"),
+            *CompileKeywords.__annotations__,
+        ),
+    ),
+    "optimize_file": ({"path": "samples:mlp", "vary": {"batch": [2, 4]}}, ("path", "vary")),
     "flexibility_source": (
         {"text": NET, "budget": 1},
         ("text", "format", "budget", "seed", "samples", *CompileKeywords.__annotations__),
@@ -127,7 +135,7 @@ def test_any_value(function: str, name: str) -> None:
         ),
         ("compile_source", "zero", "1", "zero: expected True or False or an integer, got the str '1'"),
         ("run_source", "seed", "1", "seed: expected an integer, got the str '1'"),
-        ("sweep_source", "jobs", None, "jobs: expected an integer, got None"),
+        ("sweep_source", "jobs", "2", "jobs: expected an integer, got the str '2'"),
         ("flexibility_file", "constraints", 3, "constraints: expected a string or None, got the int 3"),
         ("flexibility_source", "samples", 2.5, "samples: expected an integer or None, got the float 2.5"),
         ("compile_file", "path", b"net.dsl", "path: expected a string or a path, got the bytes b'net.dsl'"),

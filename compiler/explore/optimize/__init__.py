@@ -15,6 +15,8 @@ from collections.abc import Sequence
 
 from typing_extensions import Unpack
 
+from npuc.compiler.core.arguments import TEXTS, argument
+from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.options import CompileKeywords
 from npuc.compiler.explore.optimize.goals import DEFAULT_GOALS
 from npuc.compiler.explore.optimize.result import OptimizedPoint, OptimizeResult
@@ -48,7 +50,7 @@ def optimize_file(
     `jobs` processes work on them, and `resume` is a file that keeps them. `proved` of the result says whether the
     front is that of all points. Everything else is as in `compile_file`; raises as `sweep_file` does.
     """
-    course = OptimizeCourse(budget, seed, jobs, resume)
+    course = _course(budget, seed, jobs, resume)
     return _optimize(open_source(path), vary, goals, constraints, course, backend, options)
 
 
@@ -68,8 +70,23 @@ def optimize_source(
     **options: Unpack[CompileKeywords],
 ) -> OptimizeResult:
     """The same of the program that a text holds; everything else as `optimize_file`."""
-    course = OptimizeCourse(budget, seed, jobs, resume)
+    course = _course(budget, seed, jobs, resume)
     return _optimize(text_source(text, format, filename), vary, goals, constraints, course, backend, options)
+
+
+def _course(budget: int, seed: int, jobs: int, resume: str | None) -> OptimizeCourse:
+    """How the search goes. Raises `TypeError` for what is of no right type, and `UsageError` for what cannot be."""
+    counts = {name: argument(name, value, int) for name, value in {"budget": budget, "jobs": jobs}.items()}
+    for name, value in counts.items():
+        if value < 1:
+            raise UsageError(f"found {value} {name}, expected at least one")
+    seed = argument("seed", seed, int)
+    if seed < 0:
+        raise UsageError(f"found the seed {seed}, expected 0 or more")
+    resume = argument("resume", resume, str | None)
+    if "\0" in (resume or ""):
+        raise UsageError("a path has no null byte, and the one of resume does")
+    return OptimizeCourse(counts["budget"], seed, counts["jobs"], resume)
 
 
 def _optimize(
@@ -81,6 +98,7 @@ def _optimize(
     backend: str | list[str] | tuple[str, ...] | None,
     options: CompileKeywords,
 ) -> OptimizeResult:
+    goals, constraints = argument("goals", goals, TEXTS), argument("constraints", constraints, TEXTS)
     found = optimize(Sweep(source, vary, backend, options, most=MOST_POINTS), course, goals, constraints)
     if found.interrupt is not None:
         raise found.interrupt
