@@ -100,7 +100,8 @@ def test_every_public_function_is_here() -> None:
 
 
 @pytest.mark.parametrize(("function", "name"), CASES)
-def test_any_value(function: str, name: str) -> None:
+def test_any_value(function: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write
     call: Callable[..., Any] = getattr(compiler, function)
     for value in POOL:
         if name in ("max_ops", "steps", "jobs", "budget", "samples", "seeds") and isinstance(value, int) and value > 1:

@@ -83,10 +83,7 @@ def _course(budget: int, seed: int, jobs: int, resume: str | None) -> OptimizeCo
     seed = argument("seed", seed, int)
     if seed < 0:
         raise UsageError(f"found the seed {seed}, expected 0 or more")
-    resume = argument("resume", resume, str | None)
-    if "\0" in (resume or ""):
-        raise UsageError("a path has no null byte, and the one of resume does")
-    return OptimizeCourse(counts["budget"], seed, counts["jobs"], resume)
+    return OptimizeCourse(counts["budget"], seed, counts["jobs"], argument("resume", resume, str | None))
 
 
 def _optimize(

@@ -64,7 +64,11 @@ class Partial:
         self, path: str, grid: Grid, digest: str, each: Callable[[SweepPoint], object], *, restart: bool = False
     ):
         self.shown = f"{path}.partial"
-        self.path, self.grid, self._head = Path(os.path.realpath(path)), grid, f"{self.head}{digest}\n"
+        try:
+            self.path = Path(os.path.realpath(path))
+        except ValueError as e:  # a null byte, or what no file name has
+            raise UsageError(f"cannot write {path!r}: {e}") from e
+        self.grid, self._head = grid, f"{self.head}{digest}\n"
         self.file = Path(f"{self.path}.partial")
         self._each, self._restart = each, restart
         self.rows = 0
