@@ -57,8 +57,8 @@ EXAMPLES = {
             "the points that none beats in both goals",
         ),
         (
-            "samples:mlp --vary array.rows=8:64:8 --set technology.node_nm=28 -b roofline --goals time,area "
-            '--constraint "area < 20"',
+            "samples:mlp --vary array.rows=8:64:8 --set technology.node_nm=28 --goals time,area "
+            '--constraint "area < 40"',
             "small and fast machines",
         ),
         ("samples:lenet --vary dram.gb_per_s=50:200:50 --goals time,max:utilization", "most of a metric"),

@@ -73,8 +73,8 @@ def _tree(value: object) -> object:
 def _value(tree: Any, classes: Mapping[str, type]) -> object:
     """The value of a tree. Raises `ValueError`, `TypeError` or `LookupError` for what is none."""
     if not isinstance(tree, list):
-        if isinstance(tree, bytes | dict):
-            raise ValueError("found bytes or a table")
+        if tree is not None and type(tree) not in (bool, int, float, str):
+            raise ValueError(f"found a value of {type(tree).__name__}")
         return tree
     kind, *rest = cast("list[Any]", tree)
     if kind == TUPLE:

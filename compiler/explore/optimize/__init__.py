@@ -76,14 +76,12 @@ def optimize_source(
 
 def _course(budget: int, seed: int, jobs: int, resume: str | None) -> OptimizeCourse:
     """How the search goes. Raises `TypeError` for what is of no right type, and `UsageError` for what cannot be."""
-    counts = {name: argument(name, value, int) for name, value in {"budget": budget, "jobs": jobs}.items()}
-    for name, value in counts.items():
-        if value < 1:
-            raise UsageError(f"found {value} {name}, expected at least one")
-    seed = argument("seed", seed, int)
+    seed, jobs = argument("seed", seed, int), argument("jobs", jobs, int)
     if seed < 0:
         raise UsageError(f"found the seed {seed}, expected 0 or more")
-    return OptimizeCourse(counts["budget"], seed, counts["jobs"], argument("resume", resume, str | None))
+    if jobs < 1:
+        raise UsageError(f"found {jobs} jobs, expected at least one")
+    return OptimizeCourse(argument("budget", budget, int), seed, jobs, argument("resume", resume, str | None))
 
 
 def _optimize(

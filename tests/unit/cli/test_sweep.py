@@ -86,8 +86,8 @@ def test_an_interrupted_sweep_continues(npuc: Npuc, monkeypatch: pytest.MonkeyPa
     rows = whole(npuc)
     points = Sweep.points
 
-    def interrupted(self: Sweep, start: int = 0, *, jobs: int = 1):
-        for number, point in enumerate(points(self, start, jobs=jobs)):
+    def interrupted(self: Sweep, start: int = 0, *, jobs: int | None = None, dask: str | None = None):
+        for number, point in enumerate(points(self, start, jobs=jobs, dask=dask)):
             if number == after:
                 raise KeyboardInterrupt
             yield point
@@ -155,8 +155,8 @@ def begin(npuc: Npuc, monkeypatch: pytest.MonkeyPatch, *arguments: str, after: i
     """A sweep that ended after some points; its file."""
     add = Sweep.points
 
-    def some(self: Sweep, start: int = 0, *, jobs: int = 1):
-        for number, point in enumerate(add(self, start, jobs=jobs)):
+    def some(self: Sweep, start: int = 0, *, jobs: int | None = None, dask: str | None = None):
+        for number, point in enumerate(add(self, start, jobs=jobs, dask=dask)):
             if number == after:
                 raise KeyboardInterrupt
             yield point
