@@ -18,9 +18,13 @@ from npuc.compiler.explore.pareto.space import GridSpace
 
 POOL = 96
 """Parents that are kept besides the front."""
-MOST_PARENTS = 400
-NEAR, STRANGE, CROSSED = 0.4, 0.05, 0.7
-"""The shares of neighbours of the front and of strangers, and of crossed ones among the rest."""
+MOST_PARENTS = 100
+"""With a large front only its points that are furthest from their neighbours have children, as in NSGA-II."""
+NEAR, STRANGE, CROSSED, BETWEEN = 0.2, 0.02, 0.9, 0.15
+"""
+The shares of neighbours of the front and of strangers, of crossed ones among the rest, and of the ordered values of
+these that lie anywhere between those of the parents.
+"""
 TRIES = 24
 """How often a child that is known already is made again, each time with more mutations."""
 
@@ -85,7 +89,7 @@ class Breeder:
         return list(found)
 
     def strangers(self, count: int) -> list[int]:
-        """Points drawn so that each axis has its values about equally often, none of them taken."""
+        """The first and the last point, and others so that each axis has its values about equally often; none taken."""
         columns = [
             self.random.permutation(np.arange(count) * size // count if size > count else np.arange(count) % size)
             for size in self.space.sizes
@@ -94,8 +98,9 @@ class Breeder:
         for axis, size in enumerate(self.space.sizes):
             if size > count:  # anywhere in its share of the axis
                 places[axis] += self.random.integers(0, size // count, count)
-        numbers = self.space.numbers(places)
-        return list(dict.fromkeys(numbers[~self.taken(numbers)].tolist()))
+        ends = np.array([[0, size - 1] for size in self.space.sizes], np.int64)  # often the ends of some goal
+        numbers = self.space.numbers(np.concatenate([ends, places], axis=1))
+        return list(dict.fromkeys(numbers[~self.taken(numbers)].tolist()))[:count]
 
     def _child(self, parents: Parents, found: dict[int, None]) -> int | None:
         for attempt in range(TRIES):
@@ -128,7 +133,10 @@ class Breeder:
         if self.random.random() >= CROSSED:
             return first
         second = self._places(self._pick(parents, len(parents)), parents)
-        return np.where(self.random.random(len(first)) < 0.5, first, second)
+        child = np.where(self.random.random(len(first)) < 0.5, first, second)
+        between = self.random.random(len(first)) < BETWEEN * np.array(self.space.ordered)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        return np.where(between, self.random.integers(low, high + 1), child)
 
     def _mutated(self, places: Ints, strength: int) -> Ints:
         """Some values others: about `strength` of them."""

@@ -39,6 +39,7 @@ class OpenPoints:
         self._is_closed = np.zeros(space.count if self._all else 0, np.bool_)
         self._open = np.arange(space.count if self._all else 0, dtype=np.int64)
         self._bounds = np.full((len(self._open), goals), -np.inf)
+        self._stale = 0
         if floors is not None and self._all:
             away = np.concatenate([floors.forbidden(one) for one in self._chunks()] or [np.zeros(0, np.bool_)])
             self.forbidden = int(away.sum())
@@ -49,17 +50,19 @@ class OpenPoints:
     @property
     def left(self) -> int | None:
         """How many points are open; None where there are too many to look at."""
-        return len(self._open) if self._all else None
+        return len(self._open) - self._stale if self._all else None
 
     @property
     def scarce(self) -> bool:
         """Whether so few points are open that breeding hardly finds them."""
-        return self._all and len(self._open) < SCARCE * self._space.count
+        return self._all and len(self._open) - self._stale < SCARCE * self._space.count
 
     @property
     def informed(self) -> bool:
         """Whether bounds say which open points are good."""
-        return self._all and self.trusted and bool(len(self._open)) and bool(len(self._told()))
+        if not self._all or not self.trusted or not len(self._open):
+            return False
+        return bool(len(self._told()))
 
     def _told(self) -> Ints:
         """The goals of which bounds differ among open points."""
@@ -86,8 +89,8 @@ class OpenPoints:
                 if one.goals is not None and (np.array(one.goals) < least - ROUNDING * np.abs(least)).any():
                     self.broken.append(one.number)
         if self._all:
+            self._stale += int((~self._is_closed[numbers]).sum())
             self._is_closed[numbers] = True
-            self._keep(~self._is_closed[self._open])
         if self.broken and self.trusted:
             self._distrust()
 
@@ -96,6 +99,7 @@ class OpenPoints:
         self._front, self._values = front, front_values
         if not self._all or not self.trusted:
             return
+        self._settle()
         before = len(self._open)
         away = _beaten(self._open, self._bounds, numbers, values)
         self._is_closed[self._open[away]] = True
@@ -105,11 +109,15 @@ class OpenPoints:
     def refresh(self, front: Ints, values: Floats) -> None:
         """More is known of points."""
         if self._all:
+            self._settle()
             self._bounds = self._bounds_of_open()
             self.exclude(front, values, front, values)
 
     def guided(self, count: int, random: Generator, front: Floats) -> list[int]:
         """Open points whose bounds are good under some weights of goals; the first ones where bounds say nothing."""
+        if not count:
+            return []
+        self._settle()
         told = self._told() if len(self._open) else np.zeros(0, np.int64)
         if not self._all or not len(told):
             return self._open[:count].tolist()
@@ -129,6 +137,7 @@ class OpenPoints:
     def some(self, count: int, random: Generator) -> list[int]:
         """Open points by chance; none where none is met."""
         if self._all:
+            self._settle()
             most = min(count, len(self._open))
             return sorted(self._open[random.choice(len(self._open), most, replace=False)].tolist()) if most else []
         numbers = random.integers(0, self._space.count, 64 * count)
@@ -136,6 +145,7 @@ class OpenPoints:
 
     def gap(self, front: Floats) -> float | None:
         """By which factor an open point may be better than the front in every goal; None where bounds do not say."""
+        self._settle()
         if not self._all or not len(self._open) or not len(front) or not self.trusted:
             return None
         if (front <= 0).any() or (self._bounds <= 0).any():
@@ -157,6 +167,12 @@ class OpenPoints:
         parts = [self._floors.of(one) for one in self._chunks()]
         return np.concatenate(parts) if parts else np.zeros((0, self._goals))
 
+    def _settle(self) -> None:
+        """Leave out what was closed since this was done last."""
+        if self._stale:
+            self._keep(~self._is_closed[self._open])
+            self._stale = 0
+
     def _keep(self, kept: Flags) -> None:
         self._open, self._bounds = self._open[kept], self._bounds[kept]
 
@@ -167,6 +183,7 @@ class OpenPoints:
             self._is_closed[:] = False
             self._is_closed[np.array(sorted(self._known), np.int64)] = True
             self._open = np.flatnonzero(~self._is_closed).astype(np.int64)
+            self._stale = 0
             self._bounds = np.full((len(self._open), self._goals), -np.inf)
 
 

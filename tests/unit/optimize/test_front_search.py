@@ -153,4 +153,4 @@ def test_the_search_is_better_than_random_points() -> None:
         drawn = np.random.default_rng(seed).choice(space.count, 300, replace=False)
         theirs.append(hypervolume(values[drawn], reference))
     assert min(ours) > max(theirs)
-    assert min(ours) > 0.995 * hypervolume(values, reference)
+    assert min(ours) > 0.99 * hypervolume(values, reference)
