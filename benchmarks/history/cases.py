@@ -83,6 +83,8 @@ levels = [
 """
 """The machine of docs/parallel.md: four devices in a box, four boxes."""
 
+PAIR = '    { kind = "pair", size = 2, gb_per_s = 10 },\n'
+
 ALEXNET = """Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, Strides,
 conv1, 227, 227, 11, 11, 3, 96, 4,
 conv2, 31, 31, 5, 5, 96, 256, 1,
@@ -161,8 +163,9 @@ CASES: tuple[Case, ...] = (
     Case(
         "bert-devices",
         "bert_base planned for time on 64 devices",
-        ("compile", "samples:bert_base", "-D", "batch=64", "--devices", "64", *PLANNED),
+        ("compile", "samples:bert_base", "-D", "batch=64", "--hw", "boxes.toml", "--devices", "64", *PLANNED),
         2.0,
+        files={"boxes.toml": BOXES.replace("levels = [\n", "levels = [\n" + 2 * PAIR)},
     ),
     Case("cores-64", "resnet50 on 64 cores", ("compile", *RESNET, "--set", "array.cores=64", "--no-cache"), 6.0),
     Case("cores-528", "resnet50 on 528 cores", ("compile", *RESNET, "--set", "array.cores=528", "--no-cache"), 6.0),
