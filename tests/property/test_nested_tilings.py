@@ -59,6 +59,21 @@ def test_orders_at_once_find_what_each_in_turn_does(
         assert once.least(spm, limit) == turn.least(spm, limit)
 
 
+@pytest.mark.parametrize("pair", [False, True])
+@pytest.mark.parametrize("sizes", [(12, 9, 10), (40, 3, 17), (24, 24, 24)])
+def test_orders_at_once_find_the_same_in_every_size_of_scratchpad(sizes: tuple[int, int, int], pair: bool) -> None:
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    widths = widths_of(nest, 8, 32)
+    once = tilings_search(nest, widths, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiling_choices, "JOINED", 0)
+        turn = tilings_search.__wrapped__(nest, widths, 1)
+        assert once is not None
+        assert turn is not None
+        for spm in range(8, 900, 9 if pair else 2):
+            assert once.least(spm) == turn.least(spm)
+
+
 @settings(max_examples=60)
 @given(
     SIZES,
