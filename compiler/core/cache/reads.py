@@ -62,7 +62,6 @@ class Reads:
         self.refusal: str | None = None
         self.has_own_processes = self._quiet = False
         self._known = (*own_folders(), *_installed())
-        self._inside = tuple(folder + os.sep for folder in self._known)
         self._searched = {*sys.path, *map(os.path.abspath, sys.path)}  # imports look into these
 
     def __enter__(self) -> Self:

@@ -1,6 +1,7 @@
 """The search for a front: exact where all points are priced or excluded, the same for a seed, and honest otherwise."""
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 
 import numpy as np
 import pytest
@@ -147,10 +148,12 @@ def test_the_search_is_better_than_random_points() -> None:
     values = np.stack([x + 0.1, shape * (1.2 - np.sqrt(x / shape))], axis=1)
     reference = np.array([3.0, 5.0])
     ours, theirs = list[float](), list[float]()
-    for seed in range(3):
+    for seed in range(5):
         found = search(values, None, 300, seed, space)
         ours.append(hypervolume(values[list(found.front)], reference))
         drawn = np.random.default_rng(seed).choice(space.count, 300, replace=False)
         theirs.append(hypervolume(values[drawn], reference))
     assert min(ours) > max(theirs)
-    assert min(ours) > 0.99 * hypervolume(values, reference)
+    whole = hypervolume(values, reference)
+    assert median(ours) > 0.995 * whole
+    assert min(ours) > 0.99 * whole
