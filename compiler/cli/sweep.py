@@ -93,7 +93,6 @@ def command(
 
     with Verb(output.debug):
         shown = _check_asked(asked, output, axes)
-        picture = picture_target(output.plot)
         most = MOST_POINTS if output.csv is None else MOST_STREAMED
         sweep = _sweep_of(program, machine, optimisation, devices, asked, backend, most)
         axes.check([axis.key for axis in sweep.grid.axes])
@@ -101,7 +100,7 @@ def command(
             check_streamed(asked.rows, output.json, output.plot)
             failed = _streamed(sweep, asked, output)
         else:
-            failed = _kept(sweep, asked, output, shown, picture, axes)
+            failed = _kept(sweep, asked, output, shown, picture_target(output.plot), axes)
         if failed:
             raise typer.Exit(CapacityError.exit_code)
 

@@ -178,7 +178,9 @@ OWN = {
     "optimize --constraint": Case("--constraint memory>3000"),
     "optimize --budget": Case("--budget 1"),
     "optimize --seed": Case(
-        "--seed 1", "--budget 2", "optimize net.dsl -b roofline --goals time,memory --vary dram.gb_per_s=1:99:1"
+        "--seed 1",
+        "--budget 5 --resume r.points",
+        "optimize net.dsl -b roofline --goals time,memory --vary dram.gb_per_s=1:99:1",
     ),
     "optimize --resume": Case("--resume r.points"),
     "optimize --rows": Case(

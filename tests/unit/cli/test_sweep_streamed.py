@@ -26,8 +26,8 @@ def test_rows_are_those_of_a_sweep_that_keeps_its_points(npuc: Npuc, monkeypatch
     assert "verdict   The least time is at dram.gb_per_s=400" in shown.out
     points = Sweep.points
 
-    def interrupted(self: Sweep, start: int = 0, *, jobs: int = 1):
-        for number, point in enumerate(points(self, start, jobs=jobs)):
+    def interrupted(self: Sweep, start: int = 0, *, jobs: int = 1, dask: str | None = None):
+        for number, point in enumerate(points(self, start, jobs=jobs, dask=dask)):
             if number == 3:
                 raise KeyboardInterrupt
             yield point
