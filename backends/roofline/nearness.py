@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from npuc.backends.roofline.iteration.belady import belady_plan
 from npuc.backends.roofline.iteration.best import rungs_of
 from npuc.backends.roofline.iteration.bounds import MOST_ACCESSES, Least, least_traffic, tile_bound, time_bound
-from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan, plan_of
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, plan_of
 from npuc.backends.roofline.iteration.intervals import Intervals, intervals_of
 from npuc.backends.roofline.iteration.timeline import IterationTimeline
 from npuc.backends.roofline.iteration.trace import Trace

@@ -9,9 +9,10 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from npuc.backends.roofline.iteration.belady import belady_plan
 from npuc.backends.roofline.iteration.best import Ladder, in_chunks, ladder_of
 from npuc.backends.roofline.iteration.build import iteration_of
-from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan, joined
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, joined
 from npuc.backends.roofline.iteration.climb import TIMED, TimedLadder
 from npuc.backends.roofline.iteration.lru_plan import lru_plan
 from npuc.backends.roofline.iteration.steps import Conventions, Iteration, Transfers

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.roofline.backend import RooflineBackend
+from npuc.backends.roofline.iteration.belady import belady_plan, held
 from npuc.backends.roofline.iteration.best import capacity_without_eviction, ladder_of
 from npuc.backends.roofline.iteration.bounds import time_bound
-from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan
+from npuc.backends.roofline.iteration.cache_plan import CachePlan
 from npuc.backends.roofline.iteration.climb import choose
 from npuc.backends.roofline.iteration.intervals import intervals_of
 from npuc.backends.roofline.iteration.steps import Iteration, Transfers, least_rows
@@ -30,12 +31,20 @@ capacities = st.lists(st.integers(0, 250), min_size=1, max_size=5)
 
 
 @settings(max_examples=200)
-@given(random_iterations, capacities, st.booleans(), st.booleans(), st.booleans(), st.sampled_from((1.0, 4.0)))
+@given(
+    random_iterations,
+    capacities,
+    *[st.booleans()] * 3,
+    st.sampled_from((1.0, 4.0)),
+    st.sampled_from((2, 3, held.BLOCK)),
+)
 def test_plans_and_times_are_those_of_a_plain_walk(
-    iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, overlap: bool, throughput: float
+    iteration: Iteration, sizes: list[int], retain: bool, bypass: bool, overlap: bool, throughput: float, block: int
 ) -> None:
     trace = trace_of(iteration)
-    plan = belady_plan(trace, np.array(sizes), retain, bypass)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(held, "BLOCK", block)  # so few accesses are in many blocks
+        plan = belady_plan(trace, np.array(sizes), retain, bypass)
     total = timeline(plan, throughput * TERA, GIGA, Transfers(overlap=overlap)).total
     for lane, capacity in enumerate(sizes):
         walk = Walk(iteration, capacity, retain, bypass)
@@ -86,6 +95,22 @@ def test_invariants(
     again = belady_plan(trace, np.array([capacity]), retain, bypass)
     assert (again.cached == plan.cached).all()
     assert (again.offload == plan.offload).all()
+
+
+@settings(max_examples=60)
+@given(
+    random_iterations, st.lists(st.tuples(st.integers(0, 250), st.booleans(), st.booleans()), min_size=2, max_size=5)
+)
+def test_lanes_of_unlike_rules_are_those_of_each_alone(
+    iteration: Iteration, lanes: list[tuple[int, bool, bool]]
+) -> None:
+    trace = trace_of(iteration)
+    sizes, retain, bypass = (np.array(some) for some in zip(*lanes, strict=True))
+    plan = belady_plan(trace, sizes, retain, bypass)
+    for lane in range(len(lanes)):
+        alone = belady_plan(trace, sizes[[lane]], retain[[lane]], bypass[[lane]])
+        for name in ("cached", "offload", "streams", "peak"):
+            assert (getattr(plan, name)[..., lane] == getattr(alone, name)[..., 0]).all()
 
 
 @settings(max_examples=100)

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.backends.roofline.iteration.belady import belady_plan
 from npuc.backends.roofline.iteration.bounds import least_traffic, tile_bound, time_bound
-from npuc.backends.roofline.iteration.cache_plan import belady_plan, plan_of
+from npuc.backends.roofline.iteration.cache_plan import plan_of
 from npuc.backends.roofline.iteration.intervals import intervals_of
 from npuc.backends.roofline.iteration.steps import Iteration, IterationStep, IterationTensor
 from npuc.backends.roofline.iteration.trace import trace_of

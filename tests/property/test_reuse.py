@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.roofline.iteration.cache_plan import belady_plan
+from npuc.backends.roofline.iteration.belady import belady_plan
 from npuc.backends.roofline.iteration.reuse import SCOPES, Reuse, reuse_of, sufficient_capacity
 from npuc.backends.roofline.iteration.steps import Iteration
 from npuc.backends.roofline.iteration.trace import Bools, trace_of

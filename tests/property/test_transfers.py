@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npuc.backends.roofline.iteration.cache_plan import belady_plan
+from npuc.backends.roofline.iteration.belady import belady_plan
 from npuc.backends.roofline.iteration.lru_plan import lru_plan
 from npuc.backends.roofline.iteration.offload import leaving
 from npuc.backends.roofline.iteration.prefetch import Rates, prefetches

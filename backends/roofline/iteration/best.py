@@ -16,7 +16,8 @@ from functools import cached_property
 
 import numpy as np
 
-from npuc.backends.roofline.iteration.cache_plan import CachePlan, belady_plan, joined
+from npuc.backends.roofline.iteration.belady import belady_plan
+from npuc.backends.roofline.iteration.cache_plan import CachePlan, joined
 from npuc.backends.roofline.iteration.steps import least_rows
 from npuc.backends.roofline.iteration.trace import Bools, Ints, Trace
 
