@@ -1,9 +1,9 @@
 """
 Five design spaces of real networks whose points cost nothing to price, for comparing searches of Pareto fronts.
 
-Time, energy and area of a point are the bounds of `npuc optimize`: those of every product in whole folds on the point's
-arrays, and the area of its chip. They have the shape of what a compilation says (steps where an array is a little too
-small, prices of area), and a search may ask for thousands.
+Time, energy and area of a point are the bounds of `npuc optimize`: those of every row of the step on the point's
+arrays and memories, and the area of its chip. They have the shape of what a compilation says (steps where an array is a
+little too small, prices of area), and a search may ask for thousands.
 """
 
 from __future__ import annotations

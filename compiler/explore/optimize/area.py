@@ -81,6 +81,8 @@ def _further(machine: Hardware) -> float | None:
     """The area of memories on the chip beside the scratchpads."""
     if not machine.written(LEVELS):
         return None
+    if all(one.part in ("scratchpad", "dram") for one in levels_of(Hardware(machine.values))):
+        return None  # which memories a written list has follows from the list alone: nothing else counts as read
     levels = [one for one in levels_of(machine) if one.part not in ("scratchpad", "dram")]
     known = [one.area_mm2 for one in levels if one.area_mm2 is not None]
     return math.fsum(known) if known else None

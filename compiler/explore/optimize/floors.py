@@ -3,42 +3,36 @@ What a point costs at least, without compiling it: bounds from the work of its p
 
 Area and cost of a machine are exact. Of the backends `cycle`, `roofline` and `maestro` the time is at least that of all
 multiply-accumulates at the machine's peak, and the energy at least that of them; everything else of time and energy
-only adds to these. Of systolic arrays (`os`, `ws`, `is`) more is known. A product of M x N x K whose dimensions on rows
-and columns are of sizes a and b is computed in folds, ceil(a / rows) x ceil(b / cols) at least, however it is tiled,
-and each fold streams the third dimension; cores share all folds. For each fold along the columns the tensor that has no
-dimension on the columns is read again from SPM, or its sums are written again, and so for rows; an element has at least
-`LEAST_BYTES`. Parameters that products read come from DRAM once, and their new values go there. Tests compare all of
+only adds to these. Of `cycle` with systolic arrays (`os`, `ws`, `is`) each row of the step has bounds of its own, which
+hold for any schedule (`step_rows.py`), so that time, traffic and energy are at least their sums. Tests compare all of
 these with the costs of random points.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 
 from npuc.backends.energy import memory_usd
-from npuc.compiler.analysis.machine.array import PLACES, Dataflow, Group
 from npuc.compiler.explore.optimize.area import Areas
 from npuc.compiler.explore.optimize.constraints import MetricConstraint
 from npuc.compiler.explore.optimize.goals import MetricGoal
-from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact, codes_of
+from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
 from npuc.compiler.explore.optimize.metrics import AREA, COST
+from npuc.compiler.explore.optimize.point_facts import PointFacts
+from npuc.compiler.explore.optimize.row_floors import RowFloors
 from npuc.compiler.explore.optimize.work import StepWork, Works
 from npuc.compiler.explore.pareto.front import Flags, Floats, Ints
-from npuc.compiler.explore.pareto.openness import ENUMERATED
 from npuc.compiler.explore.sweep.points import Points
-from npuc.hardware import Hardware
 
 BELOW = 1 - 1e-9
 """Bounds that are sums of floats are lowered by this factor: no rounding puts them above a cost."""
-LEAST_BYTES = 1
 MOST_CLASSES = 64
 """The most classes whose work is found before the first point; that of others when a point of theirs is priced."""
-MOST_VALUES = 100_000
-"""A fact of more machines is not asked for of all points."""
-GROUPS: dict[Group, int] = {"m": 0, "n": 1, "k": 2}
+NEVER_NEGATIVE = frozenset(("memory", "power", "cycles"))
+MOST_OF = {"utilization": 1.0}
+"""What a metric is at most."""
 
 
 class PointFloors:
@@ -55,8 +49,8 @@ class PointFloors:
         self.machines, self.space = machines, machines.space
         self.works = Works(points, self.space)
         self.areas, self.costs = Areas(machines), MachineFact(machines, memory_usd)
-        self._facts = {name: MachineFact(machines, _key(*keys)) for name, keys in KEYS_OF.items()}
-        self._facts["dataflow"] = MachineFact(machines, _dataflow)
+        self.facts = PointFacts(points, machines)
+        self._row_floors: dict[int, RowFloors] = {}
         self._devices = _devices(points)
         named = {goal.metric.name for goal in goals} | {one.metric.name for one in constraints}
         self._works_matter = bool(named & {"traffic", "time", "energy", "edp", "seconds", "energy_j"})
@@ -106,15 +100,15 @@ class PointFloors:
     def _lows(self, numbers: Ints, names: Sequence[str]) -> dict[str, Floats]:
         """The bounds of metrics; minus infinity, or NaN, where nothing is known."""
         found = {name: np.full(len(numbers), -np.inf) for name in names}
-        if AREA in found and self._is_small(self.areas.size(numbers)):
+        if AREA in found and self.facts.fits(self.areas.size(numbers)):
             found[AREA] = self.areas.of(numbers) * self._devices_of(numbers)
-        if COST in found and self._is_small(self._size(self.costs, numbers)):
+        if COST in found and self.facts.is_small(self.costs, numbers):
             found[COST] = self.costs.of(numbers) * self._devices_of(numbers)
         asked = set(names)
         nothing = np.zeros(len(numbers))
         time = np.fmax(self._time(numbers), 0.0) if asked & {"time", "seconds", "edp"} else nothing
         energy = np.fmax(self._energy(numbers), 0.0) if asked & {"energy", "energy_j", "edp"} else nothing
-        traffic = np.fmax(self._by_class(numbers, self._crossing), 0.0) if "traffic" in asked else nothing
+        traffic = np.fmax(self._traffic(numbers), 0.0) if "traffic" in asked else nothing
         known = {
             "traffic": traffic,
             "time": time,
@@ -130,17 +124,11 @@ class PointFloors:
         """Seconds at least."""
 
         def of(work: StepWork, own: Ints) -> Floats:
-            peak = self._peak(own)
-            least = work.macs / peak
-            rate = self._fact("gb_per_s", own) * 1e9 * self._fact("cores", own)
-            least = np.fmax(least, self._crossing(work, own) / rate)
-            dataflow = self._fact("dataflow", own)
-            cycles = self._fact("cores", own) * self._fact("clock", own) * 1e6
-            for number, (rows, cols, streamed) in enumerate(FLOWS):
-                mine = (dataflow == number) & self._is_cycle(own)
-                if mine.any():
-                    folds = _folded(work, rows, cols, self._sides(own[mine]), work.sizes[:, streamed])
-                    least[mine] = np.fmax(least[mine], folds / cycles[mine])
+            least = work.macs / self.facts.peak(own)
+            rows = self.rows_of(work, own)
+            if rows is not None:
+                times = rows.times(self.facts.tables(own))
+                least = np.fmax(least, (times.products + times.streams) / (self.facts.of("clock", own) * 1e6))
             return least * BELOW
 
         return self._by_class(numbers, of)
@@ -149,32 +137,37 @@ class PointFloors:
         """Joules at least."""
 
         def of(work: StepWork, own: Ints) -> Floats:
-            picojoules = work.macs * self._fact("mac_pj", own)
-            crossing = self._crossing(work, own)
-            picojoules += crossing * np.nan_to_num(self._fact("dram_pj", own) + self._fact("spm_pj", own))
-            dataflow, spm = self._fact("dataflow", own), self._fact("spm_pj", own)
-            for number, (rows, cols, streamed) in enumerate(FLOWS):
-                mine = (dataflow == number) & self._is_cycle(own) & (spm > 0)
-                if mine.any():
-                    mine_sides = self._sides(own[mine])
-                    other = work.sizes[:, streamed].astype(np.float64)
-                    again = _folded(work, rows, None, mine_sides, work.sizes[:, cols] * other)
-                    again += _folded(work, None, cols, mine_sides, work.sizes[:, rows] * other)
-                    picojoules[mine] += LEAST_BYTES * again * spm[mine]
+            picojoules = work.macs * self.facts.of("mac_pj", own)
+            rows = self.rows_of(work, own)
+            if rows is not None:
+                tables = self.facts.tables(own)
+                picojoules += rows.accessed(tables) * np.nan_to_num(self.facts.of("spm_pj", own))
+                picojoules += rows.moved(tables) * np.nan_to_num(self.facts.of("dram_pj", own))
             return 1e-12 * picojoules * BELOW
 
         return self._by_class(numbers, of)
 
-    def _crossing(self, work: StepWork, numbers: Ints) -> Floats:
+    def _traffic(self, numbers: Ints) -> Floats:
         """Bytes between DRAM and chip at least; 0 where nothing is known."""
-        size = self._fact("element_bytes", numbers)
-        found = work.elements * np.where(np.isnan(size), work.element_bytes, size)
-        return np.where(self._is_cycle(numbers) & ~np.isnan(self._fact("dataflow", numbers)), found, 0.0)
+
+        def of(work: StepWork, own: Ints) -> Floats:
+            rows = self.rows_of(work, own)
+            return np.zeros(len(own)) if rows is None else rows.moved(self.facts.tables(own)) * BELOW
+
+        return self._by_class(numbers, of)
+
+    def rows_of(self, work: StepWork, numbers: Ints) -> RowFloors | None:
+        """The bounds by rows of points with some work, if it has rows, and if machines say all that these need."""
+        if work.rows is None or not len(numbers) or not self.facts.say_rows(numbers):
+            return None
+        if id(work) not in self._row_floors:
+            self._row_floors[id(work)] = RowFloors(work.rows)
+        return self._row_floors[id(work)]
 
     def _by_class(self, numbers: Ints, of: Callable[[StepWork, Ints], Floats]) -> Floats:
         """A bound of points by the work of their class."""
         found = np.full(len(numbers), -np.inf)
-        if not self._facts_are_small(numbers):
+        if not self.facts.are_small(numbers):
             return found
         classes = self.works.classes(numbers)
         for one in _distinct(classes, self.works.count):
@@ -192,103 +185,9 @@ class PointFloors:
                 found[classes == one] = work.macs
         return found
 
-    def _peak(self, numbers: Ints) -> Floats:
-        """Multiply-accumulates a second of machines, by their backends."""
-        backends = self._backends_of(numbers)
-        clock = self._fact("clock", numbers) * 1e6
-        cycle = self._fact("rows", numbers) * self._fact("cols", numbers) * self._fact("cores", numbers) * clock
-        roofline = self._fact("tflops", numbers) * 1e12 / self._fact("per_mac", numbers)
-        maestro = self._fact("num_pes", numbers) * np.fmax(self._fact("lanes", numbers), 1.0) * clock
-        found = np.select([backends == one for one in range(len(BOUNDED))], [cycle, roofline, maestro], np.inf)
-        return np.where(np.isnan(found), np.inf, found)
-
-    def _sides(self, numbers: Ints) -> Sides:
-        return self._facts["rows"].table(numbers), self._facts["cols"].table(numbers)
-
-    def _is_cycle(self, numbers: Ints) -> Flags:
-        return self._backends_of(numbers) == BOUNDED.index("cycle")
-
-    def _backends_of(self, numbers: Ints) -> Ints:
-        """The numbers of the points' backends among those with bounds, -1 for others."""
-        axes = self._points.grid.axes
-        chosen = [number for number, axis in enumerate(axes) if axis.target == "backend"]
-        names = [str(value) for value in axes[chosen[0]].values] if chosen else [self._points.backend]
-        known = np.array([BOUNDED.index(name) if name in BOUNDED else -1 for name in names], np.int64)
-        return known[codes_of(self.space, chosen, numbers)]
-
     def _devices_of(self, numbers: Ints) -> Floats:
         axis, values = self._devices
         return values[self.space.places(numbers)[axis]] if axis >= 0 else np.full(len(numbers), values[0])
-
-    def _fact(self, name: str, numbers: Ints) -> Floats:
-        return self._facts[name].of(numbers)
-
-    def _facts_are_small(self, numbers: Ints) -> bool:
-        return all(self._is_small(self._size(fact, numbers)) for fact in self._facts.values())
-
-    def _size(self, fact: MachineFact, numbers: Ints) -> int:
-        """On how many combinations of values a fact depends."""
-        fact.of(numbers[:1])
-        return fact.size
-
-    def _is_small(self, size: int) -> bool:
-        return size <= MOST_VALUES or self.space.count > ENUMERATED  # of more points some are asked about
-
-
-Sides: TypeAlias = tuple[tuple[Floats, Ints], tuple[Floats, Ints]]
-"""Rows and columns of arrays: their values, and the number of each point's value."""
-BOUNDED = ("cycle", "roofline", "maestro")
-"""The backends of which bounds are known."""
-NEVER_NEGATIVE = frozenset(("memory", "power", "cycles"))
-MOST_OF = {"utilization": 1.0}
-"""What a metric is at most."""
-NUMBERED: tuple[Dataflow, ...] = ("os", "ws", "is")
-"""The dataflows whose folds are known."""
-FLOWS = tuple(tuple(GROUPS[group] for group in PLACES[name]) for name in NUMBERED)
-"""Of each the numbers of the dimensions on rows, on columns, and of the streamed one."""
-KEYS_OF: dict[str, tuple[str, ...]] = {
-    "rows": ("array.rows",),
-    "cols": ("array.cols",),
-    "cores": ("array.cores",),
-    "clock": ("clock_mhz",),
-    "tflops": ("compute.tflops",),
-    "per_mac": ("compute.ops_per_mac",),
-    "num_pes": ("maestro.num_pes",),
-    "lanes": ("maestro.num_simd_lanes",),
-    "mac_pj": ("energy.mac_pj",),
-    "spm_pj": ("energy.spm_pj_per_byte",),
-    "dram_pj": ("energy.dram_pj_per_byte",),
-    "gb_per_s": ("dram.gb_per_s",),
-    "element_bytes": ("memory.element_bytes",),
-}
-
-
-def _key(path: str) -> Callable[[Hardware], float | None]:
-    """What reads a key, written, by default or derived."""
-
-    def read(machine: Hardware) -> float | None:
-        value = machine.known(path)
-        return None if not isinstance(value, int | float) else float(value)
-
-    return read
-
-
-def _dataflow(machine: Hardware) -> float | None:
-    """The number of a systolic array's dataflow whose folds are known; None of others, and fed from registers."""
-    name = machine.get("array.dataflow")
-    if machine.written("array.overlap") or name not in NUMBERED:
-        return None
-    return float([*NUMBERED].index(name))
-
-
-def _folded(work: StepWork, rows: int | None, cols: int | None, sides: Sides, each: Ints | Floats) -> Floats:
-    """For arrays of such sides: over all products, folds along rows and columns, times what each fold takes."""
-    along: list[Floats] = []
-    for dim, (values, _) in zip((rows, cols), sides, strict=True):
-        folds = np.ones((len(work.sizes), len(values)))
-        along.append(folds if dim is None else np.ceil(work.sizes[:, dim, None] / values))
-    total = (along[0] * (work.counts * each)[:, None]).T @ along[1]
-    return total[sides[0][1], sides[1][1]]
 
 
 def _distinct(classes: Ints, count: int) -> list[int]:

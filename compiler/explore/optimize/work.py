@@ -13,27 +13,25 @@ from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 
+from npuc.backends.cycle.backend import cycle_machine
 from npuc.backends.roofline.backend import LOWERED
-from npuc.compiler.analysis.nest.elements import element_bits
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.gc_pause import without_cycle_collection
-from npuc.compiler.core.options import Options
+from npuc.compiler.core.options import DEFAULT_LEVEL, Options
 from npuc.compiler.driver.compile import lowering_options, read_for
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.read import texts_of
 from npuc.compiler.driver.session import Session
 from npuc.compiler.explore.optimize.machine_facts import codes_of
-from npuc.compiler.explore.pareto.front import Floats, Ints
+from npuc.compiler.explore.optimize.step_rows import StepRows, step_rows
+from npuc.compiler.explore.pareto.front import Ints
 from npuc.compiler.explore.pareto.space import GridSpace
 from npuc.compiler.explore.sweep.points import Points
-from npuc.dialects.npu import ContractOp, VectorOp, ViewOp
+from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.provenance import repeat_of
-from npuc.dialects.tensors import shape_of, tensor_type
-from npuc.dialects.train.signature import ArgumentKind, arguments_of, results_of, training_functions
 from npuc.hardware import Hardware
 
 MACHINE = frozenset(
@@ -48,6 +46,9 @@ MACHINE = frozenset(
     )
 )
 """Keys of which the work of a program does not depend."""
+CYCLE = "cycle"
+FOLDED = ("os", "ws", "is")
+"""The dataflows whose folds are known."""
 UNSAID = ("array.skips", "array.mantissa_bits")
 """Keys with which nothing is said where a machine writes them: what they do to work is not bounded here."""
 
@@ -55,19 +56,12 @@ UNSAID = ("array.skips", "array.mantissa_bits")
 @dataclass(frozen=True)
 class StepWork:
     """
-    The products of a step: of each the sizes M, N, K, how many there are of it (`counts`); `macs` of them all.
-
-    `macs` counts every multiply-accumulate of the program before schedules, once for each repetition. `elements` are
-    those that cross between DRAM and chip whatever stays there: of parameters that products read, and of their new
-    values; `element_bytes` are the bytes that the smallest of them has by its type.
+    What a step has to do: `macs` counts every multiply-accumulate of the program before schedules, once for each
+    repetition, and `rows` are its operations where they have bounds of their own.
     """
 
     macs: int
-    sizes: Ints
-    """[product, (m, n, k)]"""
-    counts: Floats
-    elements: int = 0
-    element_bytes: float = 0.0
+    rows: StepRows | None = None
 
 
 class Works:
@@ -109,10 +103,11 @@ def work_of(points: Points, number: int) -> StepWork | None:
         return None
     try:
         with without_cycle_collection():
-            machine = machine_for(points.choices.backend_of(number), options, points.source.format)
+            model = points.choices.backend_of(number)
+            machine = machine_for(model, options, points.source.format)
             if any(machine.written(key) for key in UNSAID) or machine.get("cycle.compat") == "scalesim3":
                 return None
-            return _work(points, options, machine)
+            return _work(points, options, machine, model.name)
     except NpucError:  # what is wrong with the point is told when it is priced
         return None
 
@@ -129,55 +124,26 @@ def _is_plain(options: Options) -> bool:
     )
 
 
-def _work(points: Points, options: Options, machine: Hardware) -> StepWork | None:
+def _work(points: Points, options: Options, machine: Hardware, backend: str) -> StepWork | None:
     source = points.source
     texts, warnings = texts_of(source), list[str]()
     module = read_for([machine], source, options, texts, warnings)
     session = Session(source, lowering_options(source, options), LOWERED, machine, texts, None, warnings)
     lower_program(module, session)
-    sizes: dict[tuple[int, int, int], float] = {}
-    macs = 0
-    for op in module.walk():
-        if not isinstance(op, ContractOp):
-            continue
-        for statement in op.nest.statements:
-            batch, m, n, k = gemm_view(op.nest, statement).sizes(op.nest.sizes)
-            count = repeat_of(op) * batch
-            sizes[m, n, k] = sizes.get((m, n, k), 0.0) + count
-            macs += count * m * n * k
-    if not sizes:
-        return None
-    elements, least = _kept_elements(module)
-    counts = np.array(list(sizes.values()), np.float64)
-    return StepWork(macs, np.array(list(sizes), np.int64), counts, elements, least)
-
-
-def _kept_elements(module: ModuleOp) -> tuple[int, float]:
-    """
-    The elements of parameters that products of a step read, and of the new values that it computes for them, with the
-    least bytes that one of them has by its type.
-    """
-    found: list[SSAValue] = []
-    for func in training_functions(module):
-        body = func.body.block
-        read = {
-            one.index
-            for one in arguments_of(func)
-            if one.kind == ArgumentKind.PARAM and _is_multiplied(body.args[one.index])
-        }
-        returned = body.last_op
-        assert returned is not None
-        new = (returned.operands[one.index] for one in results_of(func) if one.updates in read)
-        found += [body.args[number] for number in sorted(read)]
-        found += dict.fromkeys(value for value in new if isinstance(value.owner, VectorOp))
-    bits = [element_bits(tensor_type(value), None) for value in found]
-    return sum(prod(shape_of(value)) for value in found), float(min(bits, default=0)) / 8
-
-
-def _is_multiplied(value: SSAValue) -> bool:
-    """Whether a product reads a value, or a view of it."""
-    users = [use.operation for use in value.uses]
-    return any(
-        isinstance(user, ContractOp) or (isinstance(user, ViewOp) and any(map(_is_multiplied, user.results)))
-        for user in users
+    macs = sum(
+        repeat_of(op) * prod(gemm_view(op.nest, statement).sizes(op.nest.sizes))
+        for op in module.walk()
+        if isinstance(op, ContractOp)
+        for statement in op.nest.statements
     )
+    if not macs:
+        return None
+    return StepWork(macs, _rows(module, machine, options) if backend == CYCLE else None)
+
+
+def _rows(module: ModuleOp, machine: Hardware, options: Options) -> StepRows | None:
+    """The rows of a step for the backend `cycle`, on an array whose folds are known."""
+    found = cycle_machine(machine)
+    if found.array.dataflow not in FOLDED:
+        return None
+    return step_rows(module, found, DEFAULT_LEVEL if options.opt_level is None else options.opt_level)

@@ -66,6 +66,23 @@ def test_no_point_costs_less_than_its_bounds(text: str, backend: str, hardware: 
         assert least[0] > 0
 
 
+@pytest.mark.parametrize(("opt_level", "dataflow"), [(0, "os"), (3, "os"), (0, "ws"), (0, "is")])
+def test_bounds_are_near_the_costs(opt_level: int, dataflow: str) -> None:
+    """Of time, traffic and energy, where the array or the channel sets the time, with little and much SPM."""
+    options = {"hardware": "igo-small", "opt_level": opt_level, "overrides": {"array.dataflow": dataflow}}
+    vary = {"memory.spm_kib": [4, 64], "dram.gb_per_s": [2, 200]}
+    sweep = Sweep(text_source(CONVOLUTIONS, "dsl", "<string>"), vary, "cycle", options)  # pyright: ignore[reportArgumentType]
+    goals = read_goals(("time", "traffic", "energy"), by_mac=False)
+    floors = PointFloors(sweep.scorer, goals, (), GridMachines(sweep.scorer))
+    bounds = floors.of(np.arange(sweep.grid.count))
+    for point, least in zip(sweep.scorer.score_some(range(sweep.grid.count)), bounds.tolist(), strict=True):
+        known = numbers_of(point, sweep.grid, {})
+        amounts = [goal.amount(known) or 0.0 for goal in goals]
+        shares = [bound / amount for bound, amount in zip(least, amounts, strict=True)]
+        assert min(shares) > 0.6, (point.values, shares)
+        assert max(shares) <= 1
+
+
 @pytest.mark.parametrize("hardware", ["igo-small", "eyeriss", "nvdla"])
 @pytest.mark.parametrize("model", ["npuc", "maestro", "gamma"])
 def test_areas_are_those_of_machines(hardware: str, model: str) -> None:
