@@ -158,19 +158,19 @@ def test_free_mappings_on_fixed_clusters_are_what_a_design_has_by_itself() -> No
 def test_a_wired_machine_is_the_best_of_all_clusters() -> None:
     """No clusters with the dataflow's own mappings, whole, are faster within the area."""
     one, machine = task("kcp_ws")
-    limit = Budget(area_model(machine, float(one.width)), 0.004)
-    found = searched("kcp_ws", "time", 20_000, 0, limit.limit_mm2, "0000").designs[0]
+    limit = Budget(area_model(machine, float(one.width)), 0.002)
+    found = searched("kcp_ws", "time", 8_000, 0, limit.limit_mm2, "0000").designs[0]
     least, energy, supports = inf, access_energy(machine), found.supports
     for fanouts in clusters_of(limit.most_elements(12), 2):
-        needs: list[Needs] = []
+        needs: list[list[Needs]] = []
         for work, space, own in zip(one.works, one.spaces, one.owns, strict=True):
             here = class_space(space, fanouts, supports)
             genomes = RandomGenomes(here, generator(0)).draw(CUTS)
             genomes.chosen[...] = np.arange(CUTS)
             candidates = DataflowExpression(here, None, supports, own).candidates(genomes)
-            needs.append(needs_of(work, candidates, energy, buffered=False))
-        for rows in product(range(CUTS), repeat=len(needs)):
-            chosen = [need.at(np.array([row])) for need, row in zip(needs, rows, strict=True)]
+            need = needs_of(work, candidates, energy, buffered=False)
+            needs.append([need.at(np.array([row])) for row in range(CUTS)])
+        for chosen in product(*needs):
             l1, l2 = (max(float(getattr(need, name)[0]) for need in chosen) for name in ("l1", "l2"))
             if l1 < inf and limit.area_mm2(prod(fanouts), ceil(l1), ceil(l2)) <= limit.limit_mm2:
                 least = min(least, sum(w.repeat * float(n.cycles[0]) for w, n in zip(one.works, chosen, strict=True)))
