@@ -198,6 +198,13 @@ class Backend(ABC):
         """Whether the seconds of an operation depend on nothing else in the program, on this machine."""
         return False
 
+    def least_seconds(self, module: ModuleOp, hardware: Hardware) -> Mapping[str, Sequence[float]] | None:
+        """
+        Of each layer of a program at the level `npu` lower bounds of the seconds of its rows, whichever schedules its
+        contractions get; None where the model knows of none. Where `costs_alone` is true, for plans that minimise time.
+        """
+        return None
+
     def lowered(self) -> Backend | None:
         """
         The model that takes the place of a backend of level `train` where a program is lowered for others or by `-p`;

@@ -11,13 +11,14 @@ from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
-from npuc.backends.cycle.costed import STREAMED, costed_operations
+from npuc.backends.cycle.costed import STREAMED, costed_operations, kind_of_cost
 from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
 from npuc.backends.cycle.interleaving import interleaving_facts
 from npuc.backends.cycle.keys import KEYS
 from npuc.backends.cycle.knobs import KNOBS, time_parts
+from npuc.backends.cycle.limits import least_seconds
 from npuc.backends.cycle.outer.refusals import check_alone, refuse_explain
 from npuc.backends.cycle.pool import forecast_walks, pool_shares, pool_warnings
 from npuc.backends.cycle.refreshed import RETENTION, refresh_warnings, with_refreshes
@@ -161,6 +162,10 @@ class CycleBackend(Backend):
         machine = cycle_machine(hardware)
         return machine.array.dataflow != "in-place" and not machine.array.skips_reloads and machine.policy != "lru"
 
+    def least_seconds(self, module: ModuleOp, hardware: Hardware) -> Mapping[str, Sequence[float]] | None:
+        """Those that rows of contractions have, and the seconds of all other rows."""
+        return None if is_compat(hardware) else least_seconds(costed_operations(module), cycle_machine(hardware))
+
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""
         return not is_compat(hardware)
@@ -216,7 +221,7 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine, *, beside: bool) -> 
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
-        kind = None if op in groups else _kind(op)
+        kind = None if op in groups else kind_of_cost(op)
         if kind is None or (op not in reusing and op not in shares and op not in residency):
             return kind
         return kind, op in reusing, shares.get(op), residency.get(op)
@@ -261,15 +266,6 @@ def _compat_kind(op: Operation) -> Hashable:
     """A key that is equal for operations that SCALE-Sim does not tell apart: equivalent ones of equal sparsity."""
     kind = structural_key(op)
     return None if kind is None else (kind, op.attributes.get(SPARSITY))
-
-
-def _kind(op: Operation) -> Hashable:
-    """A key that is equal for operations of equal cost and phase: equivalent ones, whose repeated operands agree."""
-    kind = structural_key(op)
-    if kind is None or len(op.operands) == len(set(op.operands)):
-        return kind
-    first = {value: -number for number, value in reversed(list(enumerate(op.operands)))}
-    return kind, *(first[value] for value in op.operands)
 
 
 def cycle_machine(hardware: Hardware) -> Machine:

@@ -1,16 +1,26 @@
 """What bounds the time of contractions: the array, its edge, the DRAM channel, or latency between them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
+from xdsl.ir import Operation
+
+from npuc.backends.cycle.costed import kind_of_cost
+from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.levels.views import at_level
 from npuc.compiler.analysis.machine.stationary import time_passes
+from npuc.compiler.analysis.nest.elements import contract_widths
+from npuc.compiler.analysis.programs.joint_bounds import joint_certificate
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.levels import LevelFacts
 from npuc.compiler.report.sections import EdgeFacts, TransferFacts
+from npuc.dialects.npu import ContractOp, GroupOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest
+from npuc.dialects.npu.resident import unmoved_tensors
+from npuc.dialects.npu.shared import number_values
+from npuc.dialects.provenance import layer_of, repeat_of
 
 IDLE = 0.1
 """The share of idle time of both array and DRAM channel from which on `limit` is `latency`."""
@@ -64,6 +74,40 @@ def cycles_lower_bound_of(
         pairs = zip(machine.levels, levels.level_bound_bytes, strict=True)
         inner = max(at_level(machine, number).transfer_cycles(least) for number, (_, least) in enumerate(pairs))
     return max(machine.transfer_cycles(least_bytes), inner, -(-passes // machine.elements), array)
+
+
+def least_row_seconds(op: ContractOp, machine: Machine) -> float:
+    """
+    A lower bound of the seconds of a contraction's row, whichever schedule it gets, on a machine without a pool: the
+    row's own (`lower_bound_seconds`), but for memories between SPM and DRAM.
+    """
+    nest, values = op.nest, number_values([op.operands])
+    widths = contract_widths(op, machine).without(nest, unmoved_tensors(op))
+    # The memory next to DRAM bounds what moves.
+    seen = at_level(machine, len(machine.levels)) if machine.levels else machine
+    moved = joint_certificate((nest,), values, seen.bounding_spm, (widths,), 0).bound
+    return machine.seconds(cycles_lower_bound_of((nest,), moved, machine))
+
+
+def least_seconds(ops: Sequence[Operation], machine: Machine) -> Mapping[str, Sequence[float]] | None:
+    """Lower bounds of the seconds of rows by layer; None where contractions run together."""
+    found: dict[str, list[float]] = {}
+    known: dict[Hashable, float] = {}
+    for op in ops:
+        if isinstance(op, (InterleaveOp, GroupOp)):
+            return None
+        kind = kind_of_cost(op)
+        seconds = None if kind is None else known.get(kind)
+        if seconds is None:
+            seconds = least_row_seconds(op, machine) if isinstance(op, ContractOp) else _seconds(op, machine)
+            if kind is not None:
+                known[kind] = seconds
+        found.setdefault(layer_of(op), []).append(repeat_of(op) * seconds)
+    return found
+
+
+def _seconds(op: Operation, machine: Machine) -> float:
+    return stream_row(op, machine, 0).seconds or 0.0
 
 
 def edge_facts(groups: int, busiest: Compute, array: Array) -> EdgeFacts | None:

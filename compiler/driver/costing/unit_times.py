@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from math import fsum
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
@@ -32,6 +33,26 @@ Price = Callable[[ModuleOp], Mapping[str, Sequence[float]]]
 Sequences = Sequence[Sequence[TypeSequence]]
 
 
+Rows = Mapping[str, Sequence[float]]
+"""The seconds of each row by its layer: of units by their numbers."""
+
+
+@dataclass(frozen=True)
+class CountedUnits:
+    """How often each unit is in each group's work by its keys, and in the work outside all groups."""
+
+    groups: tuple[Mapping[str, Counter[int]], ...]
+    rest: Counter[int]
+
+    def seconds(self, rows: Rows) -> tuple[tuple[dict[str, float], ...], float]:
+        """The seconds of each group by its keys, and of the work outside all groups."""
+
+        def total(units: Counter[int]) -> float:
+            return fsum(row for unit, times in units.items() for row in rows.get(str(unit), ()) for _ in range(times))
+
+        return tuple({key: total(own) for key, own in group.items()} for group in self.groups), total(self.rest)
+
+
 class UnitTimes:
     """The units of a forward function under the type sequences of each layer group, counted."""
 
@@ -48,6 +69,15 @@ class UnitTimes:
         `wanted` are the type sequences of each group, one for each key. Raises `CapacityError` where a cut is not
         divisible.
         """
+        counted = self.counted(wanted)
+        return counted.seconds(price(self.program.module) if self.ids else {})
+
+    def counted(self, wanted: Sequences) -> CountedUnits:
+        """
+        The units of each group under its type sequences, one for each key, which are in the program then.
+
+        Raises `CapacityError` where a cut is not divisible.
+        """
         rounds = max(map(len, wanted), default=0)
         counts: list[dict[str, Counter[int]]] = [{} for _ in wanted]
         rest = Counter[int]()
@@ -62,12 +92,7 @@ class UnitTimes:
                 if is_last or turn < len(own) - 1
             }
             self._count(plan, open_groups | ({None: rest} if is_last else {}))
-        rows: Mapping[str, Sequence[float]] = price(self.program.module) if self.ids else {}
-
-        def seconds(units: Counter[int]) -> float:
-            return fsum(row for unit, times in units.items() for row in rows.get(str(unit), ()) for _ in range(times))
-
-        return tuple({key: seconds(own) for key, own in group.items()} for group in counts), seconds(rest)
+        return CountedUnits(tuple(counts), rest)
 
     def _count(self, plan: Sequence[TypeSequence], counts: Mapping[int | None, Counter[int]]) -> None:
         """Count the units of a plan, of groups that are asked for."""

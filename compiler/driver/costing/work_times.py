@@ -10,20 +10,22 @@ itself, and the second is an estimate where it keeps tensors on the chip between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import fsum
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, physical_terms
 from npuc.compiler.analysis.sharding.cost.step_time import TIMES, Times, key_of, times_attr
+from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.analysis.sharding.search.objectives import sequences_for_time
+from npuc.compiler.analysis.sharding.search.objectives import fastest, is_solved_exactly, sequences_for_time
 from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.stages import tell
-from npuc.compiler.driver.costing.unit_times import UnitTimes
+from npuc.compiler.driver.costing.needed_units import Seconds, needed_seconds
+from npuc.compiler.driver.costing.unit_times import CountedUnits, Rows, UnitTimes
 from npuc.compiler.driver.mapping_file import is_mapping_file
 from npuc.compiler.driver.passes import run_pipeline, write_pipeline
 from npuc.compiler.driver.precision import AS_WRITTEN
@@ -32,6 +34,7 @@ from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
+from npuc.compiler.transforms.parallelize.unit_program import name_of_unit
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
@@ -40,7 +43,6 @@ from npuc.hardware import Hardware
 from npuc.hardware.network import network_of
 
 if TYPE_CHECKING:
-    from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
     from npuc.compiler.report import Report
@@ -50,7 +52,9 @@ AUTODIFF = "autodiff"
 # Interleaved work is paired within a layer, and in programs of whole steps all steps in time of a weight are one layer:
 # there the two differ a little, and neither is what the program of the plan takes.
 BY_UNITS = {AUTODIFF, "lower-to-npu", "schedule", "interleave", "rearrange"}
-Scorer = Callable[["ModuleOp", Session], "Report"]
+ALONE = ["lower-to-npu", "schedule"]
+"""Last passes with which each contraction gets a schedule of its own, so that lower bounds are those of schedules."""
+Scorer = Callable[[ModuleOp, Session], "Report"]
 """Lowers a program in place with the options of a session, and costs it."""
 
 
@@ -90,6 +94,14 @@ def is_mixed(func: FuncOp) -> bool:
     return any(isinstance(op, CastOp) for op in func.walk())
 
 
+def seconds_of_rows(report: Report) -> Rows:
+    """The seconds of each row by its layer; what a backend does not model counts for nothing, as in its totals."""
+    found: dict[str, list[float]] = {}
+    for row in report.ops:
+        found.setdefault(row.name, []).append(row.repeat * (row.seconds or 0.0))
+    return found
+
+
 class Measure:
     """Costs the work of plans on a backend, by units (`by_units`) or in programs of whole steps."""
 
@@ -104,6 +116,10 @@ class Measure:
         self.session = session.costing(write_pipeline(after), self.machine, precision=AS_WRITTEN)
         self.derives = any(step.name == AUTODIFF for step in after)
         self.by_units = session.model.costs_alone(self.machine) and {step.name for step in after} <= BY_UNITS
+        self.lowering = after[:-1]
+        self.scheduling = session.costing(write_pipeline(after[-1:]), self.machine, precision=AS_WRITTEN)
+        # What a plan keeps within a device's memory is not the shortest step of all.
+        self.only_needed = [step.name for step in after[-2:]] == ALONE and plan.memory_mib is None
 
     def times(self, module: ModuleOp, number: int) -> Times:
         """What the work of one of a module's functions takes."""
@@ -121,6 +137,8 @@ class Measure:
         wanted = [list({key_of(sequence): sequence for sequence in own}.values()) for own in labels]
         if self.by_units and not is_mixed(func):
             found = UnitTimes(func, graph, edges, mesh, trains=whole or self.derives)
+            if self.only_needed and is_solved_exactly(labels, physical_terms(edges)):
+                return self._needed(found, found.counted(wanted), graph, edges)
             return self._of(*found.seconds(wanted, self._rows))
         _name_by_groups(func, graph)
         placements = {number: placement.group for number, placement in edges.placements.items()}
@@ -142,19 +160,33 @@ class Measure:
                 work[group][key_of(sequence)] = fsum(seconds.get(group, ()))
         return self._of(tuple(work), rest)
 
+    def _needed(self, units: UnitTimes, counted: CountedUnits, graph: PlanGraph, edges: PlanEdges) -> Times:
+        """The seconds of units as far as the shortest step depends on them."""
+        program = units.program.module
+        run_pipeline(program, self.lowering, make_context(), self.session.sources, told_of=())
+        least = self.model.least_seconds(program, self.machine)
+        if not least:
+            return self._of(*counted.seconds(self._rows(program, self.scheduling)))
+        functions = {func.sym_name.data: func for func in program.ops if isinstance(func, FuncOp)}
+
+        def costed(some: Collection[int]) -> Rows:
+            own = [functions[name].clone() for name in map(name_of_unit, some)]
+            return seconds_of_rows(self.scorer(ModuleOp(own, dict(program.attributes)), self.scheduling))
+
+        def shortest(seconds: Seconds) -> Sequence[TypeSequence]:
+            return fastest(graph, edges, self.plan.rule, self.plan.sizes, self._of(*seconds)).sequences
+
+        return self._of(*needed_seconds(counted, least, costed, shortest))
+
     def _of(self, work: tuple[dict[str, float], ...], rest: float) -> Times:
         return Times(self.network.levels, self.machine.get("memory.element_bytes", int), work, rest)
 
-    def _rows(self, module: ModuleOp) -> Mapping[str, Sequence[float]]:
+    def _rows(self, module: ModuleOp, session: Session | None = None) -> Rows:
         """The seconds of each row of a program's work by its layer."""
-        found: dict[str, list[float]] = {}
-        rows = self.scorer(module, self.session).ops
-        if all(row.seconds is None for row in rows):
+        report = self.scorer(module, session or self.session)
+        if all(row.seconds is None for row in report.ops):
             raise UsageError(f"--plan-objective time: the backend '{self.model.name}' models no time for this program")
-        for row in rows:
-            # what a backend does not model counts for nothing, as in its totals
-            found.setdefault(row.name, []).append(row.repeat * (row.seconds or 0.0))
-        return found
+        return seconds_of_rows(report)
 
     def _seconds(self, module: ModuleOp, owners: Mapping[str, int | None]) -> dict[int | None, list[float]]:
         """Seconds of a program's work by layer group; those of an update are its parameter's."""

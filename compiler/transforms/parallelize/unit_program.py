@@ -89,7 +89,7 @@ class UnitProgram:
     ) -> FuncOp:
         body = gather(list(arguments), [*ops, ReturnOp(*results)])
         types = [a.type for a in arguments], [value.type for value in results]
-        func = FuncOp(f"unit_{name}", types, Region(body))
+        func = FuncOp(name_of_unit(name), types, Region(body))
         func.attributes[MESH] = MeshAttr(self.mesh)
         return func
 
@@ -127,6 +127,11 @@ class UnitProgram:
             made.res_attrs = ArrayAttr(entries[: len(results)])
         made.sym_name = func.sym_name
         self.functions.append(made)
+
+
+def name_of_unit(unit: str | int) -> str:
+    """The name of the function of a unit."""
+    return f"unit_{unit}"
 
 
 def _is_count(value: BlockArgument) -> bool:

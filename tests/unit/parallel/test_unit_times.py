@@ -80,7 +80,38 @@ def both_times(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> tu
 def test_units_take_what_they_take_in_programs_of_the_whole_step(
     monkeypatch: pytest.MonkeyPatch, text: str, inference: bool
 ) -> None:
+    monkeypatch.setattr(work_times, "ALONE", [])
     by_units, whole, taken = both_times(monkeypatch, text, hardware=MACHINE, opt_level=0, inference=inference)
     assert taken
     assert by_units == whole
     assert any(seconds > 0 for own in by_units.work for seconds in own.values())
+
+
+@pytest.mark.parametrize("text", [RECURRENT, BRANCHES, CONVOLUTIONS], ids=["recurrent", "branches", "convolutions"])
+@pytest.mark.parametrize("cores", [1, 3])
+def test_a_plan_by_the_units_that_it_needs_is_that_by_all(
+    monkeypatch: pytest.MonkeyPatch, text: str, cores: int
+) -> None:
+    found: list[Times] = []
+    measured = work_times.Measure.times
+
+    def times(self: work_times.Measure, module: Any, number: int) -> Times:
+        found.append(measured(self, module, number))
+        return found[-1]
+
+    monkeypatch.setattr(work_times.Measure, "times", times)
+
+    def report() -> Any:
+        machine = MACHINE | {"array": MACHINE["array"] | {"cores": cores}}
+        return compile_source(
+            text, devices=4, parallel="joint", plan_objective="time", hardware=machine, opt_level=0, tolerance=0.0
+        )
+
+    needed = report()
+    monkeypatch.setattr(work_times, "ALONE", [])
+    assert report().to_json() == needed.to_json()
+    known = [own.values() for own in found[1].work]
+    least = [own.values() for own in found[0].work]
+    assert all(a <= b for one, other in zip(least, known, strict=True) for a, b in zip(one, other, strict=True))
+    assert found[0].rest == found[1].rest
+    assert found[0].work != found[1].work

@@ -15,10 +15,10 @@ The pass finds all this on the function, since it knows neither backends nor har
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import product
 from math import prod
 
@@ -43,7 +43,8 @@ TIMES = "dist.times"
 class Times:
     """
     The levels of the interconnect, outermost first, the bytes per float (None: those of its type), and the seconds of
-    each layer group's work by its types (`key_of`) and of the work outside all groups (`rest`).
+    each layer group's work by its types (`key_of`) and of the work outside all groups (`rest`). Seconds
+    under types that no shortest step has may be lower bounds.
     """
 
     levels: tuple[NetworkLevel, ...]
@@ -90,27 +91,8 @@ def time_graph(
     program: TaskGraph, terms: Sequence[CostTerm], labels: Sequence[Sequence[TypeSequence]], times: Times, sizes: Sizes
 ) -> Choices:
     """The seconds of a step without `rest` as costs of labels; `terms` are those of `physical`."""
-    placement = times.place(sizes)
+    tables = _tables_on(times.levels, tuple(sizes))
     keys = [tuple(own) for own in labels]
-
-    @cache
-    def line(kind: Collective, levels: tuple[int, ...]) -> tuple[float, float]:
-        """Seconds of a collective of no bytes, and the seconds per byte of each device's operand."""
-        waits = collective_cost(kind, 0, placement, levels).seconds
-        return float(waits), float(collective_cost(kind, 1, placement, levels).seconds - waits)
-
-    @cache
-    def tables(rate: EdgeRate | ReductionRate, own: tuple[tuple[TypeSequence, ...], ...]) -> tuple[Table, Table, Table]:
-        """By labels: the waits, and the seconds per byte of the whole tensor and of its gradient."""
-        rows: list[tuple[float, float, float]] = []
-        for sequences in product(*own):
-            lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, sequences, sizes)]
-            waits = sum(fixed for fixed, _, _ in lines)
-            there = sum(slope / step.cut for _, slope, step in lines if not step.back)
-            rows.append((waits, there, sum(slope / step.cut for _, slope, step in lines if step.back)))
-        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(sequences) for sequences in own))
-        return waits, there, back
-
     unary: list[Table] = [
         np.array([work[key_of(label)] for label in own], np.float64)
         for work, own in zip(times.work, labels, strict=True)
@@ -129,6 +111,39 @@ def time_graph(
             first, second = term.groups
             pairs[first, second] = pairs[first, second] + cost if (first, second) in pairs else cost
     return Choices([len(own) for own in labels], unary, pairs)
+
+
+_Labels = tuple[tuple[TypeSequence, ...], ...]
+
+
+@lru_cache(maxsize=2)
+def _tables_on(
+    levels: tuple[NetworkLevel, ...], sizes: Sizes
+) -> Callable[[EdgeRate | ReductionRate, _Labels], tuple[Table, Table, Table]]:
+    """
+    Of collectives on a network, by the labels of one or two layer groups: the waits, and the seconds per byte of the
+    whole tensor and of its gradient. Plans with other times of work share them.
+    """
+    placement = DeviceNetwork(levels).place(sizes)
+
+    @cache
+    def line(kind: Collective, over: tuple[int, ...]) -> tuple[float, float]:
+        """Seconds of a collective of no bytes, and the seconds per byte of each device's operand."""
+        waits = collective_cost(kind, 0, placement, over).seconds
+        return float(waits), float(collective_cost(kind, 1, placement, over).seconds - waits)
+
+    @lru_cache(maxsize=1 << 10)
+    def tables(rate: EdgeRate | ReductionRate, own: _Labels) -> tuple[Table, Table, Table]:
+        rows: list[tuple[float, float, float]] = []
+        for sequences in product(*own):
+            lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, sequences, sizes)]
+            waits = sum(fixed for fixed, _, _ in lines)
+            there = sum(slope / step.cut for _, slope, step in lines if not step.back)
+            rows.append((waits, there, sum(slope / step.cut for _, slope, step in lines if step.back)))
+        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(sequences) for sequences in own))
+        return waits, there, back
+
+    return tables
 
 
 # ---- as an attribute of the IR

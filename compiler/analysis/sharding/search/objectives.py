@@ -32,7 +32,7 @@ from npuc.compiler.analysis.sharding.search.least_movement import (
     uniform,
 )
 from npuc.compiler.analysis.solvers.choices.graph import Choices, plus, times
-from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.analysis.solvers.choices.minimise import can_eliminate, minimise
 
 MOST_SEQUENCES = 81
 """With more type sequences than these, only those with one change of type are searched."""
@@ -62,6 +62,11 @@ def candidate_sequences(types: Sequence[PartitionType], levels: int) -> list[Typ
 def sequences_for_time(graph: PlanGraph, rule: Rule, levels: int) -> list[list[TypeSequence]]:
     """The candidate type sequences of each layer group for the shortest step."""
     return [candidate_sequences(candidate_types(group, rule), levels) for group in graph.groups]
+
+
+def is_solved_exactly(labels: Sequence[Sequence[TypeSequence]], terms: Sequence[CostTerm]) -> bool:
+    """Whether the plan of the shortest step is found by elimination alone; `terms` are those of `physical`."""
+    return can_eliminate([len(own) for own in labels], {term.groups for term in terms if len(term.groups) == 2})
 
 
 def fastest(

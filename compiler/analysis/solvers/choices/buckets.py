@@ -40,11 +40,21 @@ class Buckets:
     The costs of a graph, each in the bucket of the first of its nodes that is eliminated.
 
     Tables have at most `limit` entries, or as many as a pair has. `downward`: sums of floats are rounded down, so that
-    `constant` is a lower bound whatever the rounding.
+    `constant` is a lower bound whatever the rounding. Tables are summed from the smallest on, as if nodes had as many
+    labels as their `weights` say, by default those that they have.
     """
 
-    def __init__(self, choices: Choices, order: Sequence[int], limit: float = math.inf, *, downward: bool = False):
+    def __init__(
+        self,
+        choices: Choices,
+        order: Sequence[int],
+        limit: float = math.inf,
+        *,
+        downward: bool = False,
+        weights: Sequence[int] | None = None,
+    ):
         self.sizes = choices.sizes
+        self.weights = choices.sizes if weights is None else weights
         self.order = order
         self.dtype = choices.dtype
         self.limit = limit
@@ -174,7 +184,7 @@ class Buckets:
         scope = self._scope(functions)
         aligned = [
             table if own == scope else table[tuple(slice(None) if u in own else None for u in scope)]
-            for own, table in sorted(functions, key=lambda function: function.table.size)
+            for own, table in sorted(functions, key=lambda function: math.prod(self.weights[u] for u in function.scope))
         ]
         return Function(scope, self._total(aligned))
 

@@ -14,10 +14,16 @@ from collections import deque
 
 import numpy as np
 
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, largest_sum
 
 MOST_WORK = 1 << 28
 """So many differences of costs are looked at at most: labels that are left then are kept."""
+MOST_TERMS = 1 << 20
+ROUNDING = 2.0**-30
+"""
+How much two sums of the same costs may be off together, as a part of the sum of their amounts: each of fewer than
+`MOST_TERMS` floats by that many times 2^-53, and as much again for their differences.
+"""
 
 
 def undominated(choices: Choices) -> list[list[int]]:
@@ -46,6 +52,64 @@ def undominated(choices: Choices) -> list[list[int]]:
             waiting.extend(new)
             known.update(new)
     return kept
+
+
+def in_least(choices: Choices, most_work: int = MOST_WORK) -> list[list[int]]:
+    """
+    Labels of each node, at least one, among which all choices are that cost least, or are off it by rounding alone.
+
+    The others are strictly dominated: whatever the neighbours take, another label costs less, of floats by more than
+    any two sums of the costs may be off. All labels where costs are neither floats nor whole numbers of 64 bits, or
+    where some are inf, since then all choices may cost that; and those that are left when so many differences of costs
+    have been looked at.
+    """
+    kept = [list(range(size)) for size in choices.sizes]
+    tables = [*choices.unary, *choices.pairs.values()]
+    if choices.dtype == np.object_ or len(tables) >= MOST_TERMS or any((table == np.inf).any() for table in tables):
+        return kept
+    slack = 0.0 if choices.dtype == np.int64 else largest_sum(tables) * ROUNDING
+    _drop_by_ranges(choices, kept, slack)
+    _drop_by_pairs(choices, kept, slack, most_work)
+    return kept
+
+
+def _drop_by_ranges(choices: Choices, kept: list[list[int]], slack: float) -> None:
+    """Leave out labels whose least cost with any neighbours is above the most of another one."""
+    changed = True
+    while changed:
+        least = [table[labels] for table, labels in zip(choices.unary, kept, strict=True)]
+        most = list(least)
+        for (i, j), whole in choices.pairs.items():
+            table = whole[np.ix_(kept[i], kept[j])]
+            for node, axis in ((i, 1), (j, 0)):
+                least[node] = least[node] + table.min(axis=axis)
+                most[node] = most[node] + table.max(axis=axis)
+        changed = False
+        for node, labels in enumerate(kept):
+            gains = (least[node] - most[node].min()).tolist()
+            left = [label for label, gain in zip(labels, gains, strict=True) if gain <= slack]
+            changed |= len(left) < len(labels)
+            kept[node] = left
+
+
+def _drop_by_pairs(choices: Choices, kept: list[list[int]], slack: float, work: int) -> None:
+    """Leave out labels that cost more than another one with each label of each neighbour."""
+    waiting = deque(range(len(kept)))
+    known = set(waiting)
+    while waiting and work > 0:
+        node = waiting.popleft()
+        known.discard(node)
+        own = kept[node]
+        if len(own) == 1:
+            continue
+        work -= len(own) ** 2 * sum(len(kept[other]) for other in choices.neighbours[node])
+        most = _gains(choices, node, kept).max(axis=1)
+        left = [label for label, gain in zip(own, most.tolist(), strict=True) if gain <= slack]
+        if len(left) < len(own):
+            kept[node] = left
+            new = [other for other in choices.neighbours[node] if other not in known]
+            waiting.extend(new)
+            known.update(new)
 
 
 def _gains(choices: Choices, node: int, kept: list[list[int]]) -> Table:

@@ -10,12 +10,12 @@ search improves both, and on request an integer program goes on from there until
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from npuc.compiler.analysis.solvers.choices.buckets import MOST_AXES, Buckets
 from npuc.compiler.analysis.solvers.choices.descent import descend, is_rounding
-from npuc.compiler.analysis.solvers.choices.dominance import undominated
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Result, Table, sum_down
+from npuc.compiler.analysis.solvers.choices.dominance import in_least, undominated
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Result, Table, sum_down
 from npuc.compiler.analysis.solvers.choices.integer import best_by_program
 from npuc.compiler.analysis.solvers.choices.order import Order, best_order
 from npuc.compiler.analysis.solvers.choices.tied import tied_labels
@@ -30,6 +30,8 @@ MAX_TIED_TABLE = 1 << 16
 """Entries of the largest table where equal nodes are tied."""
 MOST_TIED_DESCENT = 1 << 22
 """The same while nodes are tied."""
+MUCH_WORK = 1 << 20
+"""Entries of all tables from which on labels are looked for that are in no best choice."""
 MAX_WORK = 1 << 28
 """Entries of the tables of all mini-buckets together: where there are many of them, they are smaller."""
 
@@ -65,13 +67,35 @@ def minimise_in(
 ) -> Result:
     """`minimise` by a given order. `downward`: the bound of floats is rounded down where the choice is exact, too."""
     if _is_exact(order, max_table):
-        buckets = Buckets(choices, order.nodes, downward=downward)
-        buckets.eliminate()
-        choice = tuple(buckets.labels())
+        choice, constant = _eliminated(order, choices, downward=downward)
         cost = choices.cost(choice)
-        bound = min(buckets.constant, cost) if downward else cost
+        bound = min(constant, cost) if downward else cost
         return Result(choice, cost, bound, exact=True, width=order.width)
     return _of_core(order, choices, max_table, solve_exactly)
+
+
+def _eliminated(order: Order, choices: Choices, *, downward: bool) -> tuple[tuple[int, ...], Number]:
+    """
+    The best choice and its cost by elimination alone.
+
+    Where tables are large, labels that are in no best choice are left out first. In the same order, with sums in the
+    same order, all entries of tables that are left are the same, so that the choice is, too.
+    """
+    work = sum(order.tables)
+    kept = in_least(choices, work // 2) if work > MUCH_WORK else [range(size) for size in choices.sizes]
+    few = choices.restricted(kept) if work > MUCH_WORK else choices
+    buckets = Buckets(few, order.nodes, downward=downward, weights=choices.sizes)
+    buckets.eliminate()
+    return tuple(own[label] for own, label in zip(kept, buckets.labels(), strict=True)), buckets.constant
+
+
+def can_eliminate(sizes: Sequence[int], pairs: Collection[tuple[int, int]], *, max_table: int = MAX_TABLE) -> bool:
+    """Whether elimination alone finds the best choice of a graph with so many labels of nodes and these pairs."""
+    near: list[set[int]] = [set() for _ in sizes]
+    for i, j in pairs:
+        near[i].add(j)
+        near[j].add(i)
+    return _is_exact(best_order(sizes, [sorted(nodes) for nodes in near], max_table), max_table)
 
 
 def _is_exact(order: Order, max_table: int) -> bool:
