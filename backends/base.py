@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from npuc.backends.knobs import Knob
 from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.causes import Parts, parts_by_limit
 from npuc.compiler.report.energy import COMPONENTS
 from npuc.compiler.report.text.words import Words
@@ -42,7 +42,7 @@ DEFAULT = "cycle"
 DEFAULT_HARDWARE = "igo-large"
 
 
-@dataclass(frozen=True)
+@frozen
 class Question:
     """
     What `npuc explain LAYER` asks a backend: why these `rows`, those of one layer, cost what they do.
@@ -62,7 +62,7 @@ class Question:
     others: Callable[[str], Report] | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Answer:
     """
     An explanation: as text for so many columns, and as a picture, if there is one: a file of a kind (`svg`, `png`,
@@ -73,7 +73,7 @@ class Answer:
     picture: Callable[[str, str], bytes] | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class MachineView:
     """
     What a machine is to a model, the whole chip: operations a second, of which a MAC is `ops_per_mac`, MACs a cycle,
@@ -98,7 +98,7 @@ class MachineView:
         return self.operations / self.bytes_per_second
 
 
-@dataclass(frozen=True)
+@frozen
 class Variant:
     """A machine, and what writes the mappings for it into a module."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.causes import Cause
 
 
-@dataclass(frozen=True)
+@frozen
 class Knob:
     """
     A change that may shorten the time spent on some causes.

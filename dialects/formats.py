@@ -8,9 +8,10 @@ stochastic rounding", HPCA 2022; the two floats of Micikevicius et al., "FP8 for
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
+
+from npuc.compiler.core.frozen import frozen
 
 MANTISSA = (1, 24)
 GROUP = (1, 4096)
@@ -25,7 +26,7 @@ def _check(what: str, value: int, limits: tuple[int, int]) -> None:
         raise ValueError(f"{what} is {least} to {most}, got {value}")
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockFloat:
     """
     Block floating point: a sign and `mantissa` bits a value, and an exponent of `exponent` bits for `group` values.
@@ -57,7 +58,7 @@ class BlockFloat:
         return self.mantissa
 
 
-@dataclass(frozen=True)
+@frozen
 class SmallFloat:
     """
     A float of eight bits: a sign, `exponent` bits biased by half their range, `fraction` bits behind the hidden one.
@@ -94,7 +95,7 @@ class SmallFloat:
         return self.fraction + 1
 
 
-@dataclass(frozen=True)
+@frozen
 class ScaledInteger:
     """Integers of two's complement with one scale a tensor, symmetric: -(2^(bits - 1) - 1) … 2^(bits - 1) - 1."""
 

@@ -9,11 +9,11 @@ classes of operations from the layers that a family lists, so that each is writt
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.train import OPERATIONS
 from npuc.dialects.train.base import TrainOp
 
@@ -21,7 +21,7 @@ ENTRY_POINTS = "npuc.layers"
 PREFIX = "train."
 
 
-@dataclass(frozen=True)
+@frozen
 class Families:
     """Modules from outside by the names of their entry points, their operations, and why others are not taken."""
 

@@ -8,9 +8,10 @@ after another takes its passes rounded up (`whole_cycles`), so that it takes at 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from npuc.compiler.core.frozen import frozen
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,7 @@ def whole_cycles(passes: Passes, products: Count) -> Count:
     return -(-passes.numerator * products // passes.denominator)
 
 
-@dataclass(frozen=True)
+@frozen
 class SparseFactor:
     """
     A factor of products that is stored sparse, and its density, in (0, 1).

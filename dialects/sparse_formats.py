@@ -10,11 +10,12 @@ pointer a kernel. Our choice: pointers of 32 bits, indices of ceil(log2 length) 
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, comb, prod
 from typing import TypeAlias
+
+from npuc.compiler.core.frozen import frozen
 
 POINTER_BITS = 32
 """The bits of a pointer: to a row, a column or a block."""
@@ -41,7 +42,7 @@ def index_bits(length: int) -> int:
     return (length - 1).bit_length()
 
 
-@dataclass(frozen=True)
+@frozen
 class Bitmap:
     """A mask bit for each element, and the values kept in their order."""
 
@@ -55,7 +56,7 @@ class Bitmap:
         return density * value_bits + 1
 
 
-@dataclass(frozen=True)
+@frozen
 class CompressedRows:
     """
     CSR: with each value kept its index in its row of `length` elements, and a pointer a row.
@@ -79,7 +80,7 @@ class CompressedRows:
         return density * (value_bits + index_bits(self.length)) + Fraction(POINTER_BITS, self.length)
 
 
-@dataclass(frozen=True)
+@frozen
 class CompressedColumns(CompressedRows):
     """CSC: as CSR along the first axis, whose length is `length`: an index a value kept and a pointer a column."""
 
@@ -87,7 +88,7 @@ class CompressedColumns(CompressedRows):
         return f"csc<{self.length}>"
 
 
-@dataclass(frozen=True)
+@frozen
 class RunLength:
     """
     With each value kept the number of zeros before it, in `run` bits.
@@ -124,7 +125,7 @@ def _entries(density: Fraction, run: int) -> Fraction:
     return Fraction(ceil(density / (1 - (1 - density) ** (1 << run)) * PLACES), PLACES)
 
 
-@dataclass(frozen=True)
+@frozen
 class Structured:
     """
     N:M: of each `of` elements that follow each other along an axis `kept` are stored, and which ones.
@@ -168,7 +169,7 @@ class Structured:
         return density * value_bits + Fraction(index_bits(comb(self.of, self.kept)), self.of)
 
 
-@dataclass(frozen=True)
+@frozen
 class Blocks:
     """
     Compressed sparse blocks: blocks of these sizes along the last axes, with a mask bit an element and a pointer each.

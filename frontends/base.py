@@ -19,9 +19,10 @@ import mmap
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.files import map_bytes
 
@@ -36,7 +37,7 @@ _ENDS = 1 << 20
 """The bytes at either end of a mapped file that its fingerprint is made of."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """
     The source of a program: its content, who reads it, the name in places, and the name that reports carry.
@@ -100,7 +101,7 @@ def _mapped(frontend: Frontend, filename: str, shown: str) -> Source:
     return Source(map_bytes(filename), frontend, filename, shown)
 
 
-@dataclass(frozen=True)
+@frozen
 class Request:
     """
     The parameters of reading a source.
@@ -126,7 +127,7 @@ class Request:
     freeze: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """
     The content of a source: its module, warnings for the user, and the values that it has for arguments.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.published_area import AREA_MODELS, Sizes
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.numbers import as_written
 from npuc.hardware.description import Hardware
 from npuc.hardware.level_keys import LEVELS
@@ -24,7 +24,7 @@ BYTES = {"bf16": 2, "f16": 2, "mixed": 2}
 """Bytes of an element by the machine's float types, where they are not four."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ChipArea:
     """
     mm2 by part, and of the chip: written, else the sum of the parts that are known; None where nothing is on the chip.

@@ -12,9 +12,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from fractions import Fraction
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Scalar, Value, WrongValue
 from npuc.compiler.core.numbers import as_written
 from npuc.hardware.memories import MEMORIES
@@ -37,7 +37,7 @@ Answer = tuple[Fraction, str]
 """A value, and in numbers how it comes about."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Derived:
     """A value that follows, and what from, in words."""
 
@@ -45,7 +45,7 @@ class Derived:
     how: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """
     How the value of `key` follows where all of `inputs` are known: `words` say it for people.

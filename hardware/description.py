@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeVar, overload
 
 from npuc.compiler.analysis.machine.table import facts_of
 from npuc.compiler.core.errors import UsageError, either
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Scalar, Value
 from npuc.compiler.report import HardwareDict
 from npuc.hardware.derive import Derived, rule_value
@@ -20,7 +21,7 @@ from npuc.hardware.unit_rows import UNITS
 T = TypeVar("T", bool, int, float, str)
 
 
-@dataclass(frozen=True)
+@frozen
 class Hardware:
     """
     Values by dotted key, in the order of the schema, as they were written.

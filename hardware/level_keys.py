@@ -11,10 +11,10 @@ same in both, and a loaded one has it in both. Shared levels between the two are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, cast
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Entry, Scalar, Value
 from npuc.compiler.core.numbers import as_written
 
@@ -25,7 +25,7 @@ Part = Literal["local", "scratchpad", "kept", "dram"]
 Row = Mapping[str, Scalar]
 
 
-@dataclass(frozen=True)
+@frozen
 class SameKey:
     """A key that says of a part what `field` of its level does; a level's number is `scale` times the key's."""
 
@@ -44,7 +44,7 @@ SAME = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class InElements:
     """A key that says in elements what `field` of a part's level says in bytes: it can be less, but no more."""
 

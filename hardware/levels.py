@@ -7,9 +7,9 @@ The memories of a machine by level, nearest to the arithmetic first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import cast
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Scalar
 from npuc.hardware.description import Hardware
 from npuc.hardware.level_keys import (
@@ -27,7 +27,7 @@ from npuc.hardware.level_keys import (
 from npuc.hardware.technology import sram_area, sram_energy
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryLevel:
     """
     A memory: KiB, GB/s and pJ a byte, None where nothing says it; `shared` by the elements of a core, else one in each.

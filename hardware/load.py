@@ -11,7 +11,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import cast
@@ -19,6 +18,7 @@ from typing import cast
 from npuc.compiler.analysis.mapping.constraints.rules import DIVISORS, RULES, MapRules, rules_of
 from npuc.compiler.core.arguments import argument
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean, nearest
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Rows, Text, Value, WrongValue
 from npuc.compiler.core.options import HardwareLike
 from npuc.hardware.derive import without_followers
@@ -38,7 +38,7 @@ _FOREIGN = {".cfg": read_cfg, ".m": read_maestro_file}
 """Readers of other tools' files by the end of the file's name."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Origin:
     """Where values came from: a file with its text, or a phrase for messages."""
 

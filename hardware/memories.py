@@ -11,10 +11,11 @@ memory that only keeps its contents. docs/hardware.md has the sources as a table
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from npuc.compiler.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Memory:
     """A kind of memory; `source` says what is published and what an estimate, `on_chip` whether it takes area there."""
 

@@ -34,7 +34,8 @@ DRIVER = (
 )
 EXPLORE = (*DRIVER, "npuc.compiler.explore", "npuc.compiler.explain")
 ALLOWED: dict[str, tuple[str, ...]] = {
-    "npuc.dialects": (),
+    "npuc.compiler.core.frozen": (),
+    "npuc.dialects": ("npuc.compiler.core.frozen",),
     "npuc.samples": DIALECTS,
     "npuc.compiler.core": DIALECTS,
     "npuc.compiler.layers": CORE,

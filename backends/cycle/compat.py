@@ -9,7 +9,6 @@ SCALE-Sim's columns of one product, the other fields of a row follow from them: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, cast
 
@@ -19,6 +18,7 @@ from npuc.backends.cycle.facts import ProductFacts
 from npuc.backends.operations import contraction_row, sparsity_warnings, uncosted_row
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, TensorBytes
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -34,7 +34,7 @@ COMPAT = "scalesim3"
 _OPERANDS = ("ifmap", "filter", "ofmap")
 
 
-@dataclass(frozen=True)
+@frozen
 class CompatMachine:
     """
     What this mode takes from a hardware description.

@@ -7,7 +7,6 @@ Tensors are named as the nests do; of different ones with the same name, the lat
 row's schedule are the first nest's, `native.schedules` has all of them.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -36,6 +35,7 @@ from npuc.compiler.analysis.timing.interleave import (
     tensor_names,
 )
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow, ScheduleRow, TensorBytes
 from npuc.compiler.report.sections import TransferFacts, columns
@@ -47,7 +47,7 @@ from npuc.dialects.provenance import layer_of
 Traffic = dict[str, TensorTraffic]
 
 
-@dataclass(frozen=True)
+@frozen
 class _Moved:
     """Bytes: of each tensor between DRAM and SPM, and what the array reads from SPM and writes to it."""
 

@@ -11,7 +11,6 @@ loads of the second contraction may overlap the first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from npuc.compiler.analysis.nest.elements import contract_widths, whole_bytes
 from npuc.compiler.analysis.nest.traffic import TensorTraffic
 from npuc.compiler.analysis.timing.double_buffer import Timing
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.provenance import Role, layer_of, repeat_of, role_of
@@ -41,7 +41,7 @@ LONG = 2.0
 IGNORED = "memory.policy = 'lru': the schedules' keep and spm have no meaning, tiles stay as long as there is room"
 
 
-@dataclass(frozen=True)
+@frozen
 class PoolShare:
     """
     The share of one contraction in the pool: elements moved by tensor, its timing, and the peak bits in the pool.

@@ -7,7 +7,6 @@ schedule if nothing were resident.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 from xdsl.ir import Block, Operation, SSAValue
@@ -17,6 +16,7 @@ from npuc.compiler.analysis.nest.elements import contract_widths, footprint_byte
 from npuc.compiler.analysis.programs.resident import refusal, resident_spm_bytes
 from npuc.compiler.analysis.timing.epilogue import room_bytes
 from npuc.compiler.core.errors import CapacityError, UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.report import OpRow
 from npuc.compiler.report.sections import ResidencyFacts
@@ -28,7 +28,7 @@ from npuc.dialects.npu.widths import elements_of, sum_bytes_of
 from npuc.dialects.provenance import layer_of
 
 
-@dataclass(frozen=True)
+@frozen
 class OpResidency:
     """An operation's resident tensors; the bytes of SPM occupied during it, `passing` of them by other values."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -29,6 +29,7 @@ from npuc.compiler.cli.verbs.absent import without
 from npuc.compiler.cli.verbs.results import check_one_on_stdout
 from npuc.compiler.cli.watching import watching
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import BEST_BUCKETS
 from npuc.compiler.core.outputs import write_file
 
@@ -52,7 +53,7 @@ def register(app: typer.Typer) -> None:
     app.command("compile")(expanded(command))
 
 
-@dataclass(frozen=True)
+@frozen
 class CompileOutputs:
     """Where results go: `-` is standard output, None nowhere."""
 

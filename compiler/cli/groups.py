@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
 from copy import copy
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar, cast, get_args, get_origin, get_type_hints
 
@@ -20,13 +20,14 @@ from typer.models import OptionInfo, ParameterInfo
 
 from npuc.compiler.cli.shared import parse_defines
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import CompileKeywords
 
 KEYWORDS = {"hw": "hardware", "setting": "overrides", "define": "defines"}
 """The keywords of `Options` that fields of groups have other names than."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Takes:
     """How a verb takes a group: without some of its options, and what is said of others."""
 
@@ -36,7 +37,7 @@ class Takes:
     default: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-@dataclass(frozen=True)
+@frozen
 class Group:
     """Options that belong together, with the values that the command line gave; `title` heads them in a verb's help."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, cast
 
 import typer
@@ -11,6 +10,7 @@ from npuc.compiler.cli.groups import Group
 from npuc.compiler.cli.shared import Debug, Defines, Load, MaxOps, Quiet, real, whole
 from npuc.compiler.cli.verbs.readers import CacheDir, NoCache, bucket_size
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import (
     CHUNK_POLICIES,
     CONVENTIONS,
@@ -31,7 +31,7 @@ Backends = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Program(Group):
     """What is compiled: a source, its parameters, and how much of it."""
 
@@ -68,7 +68,7 @@ class Program(Group):
     max_ops: MaxOps = MAX_OPS
 
 
-@dataclass(frozen=True)
+@frozen
 class Machine(Group):
     """The hardware, the types that it computes in, and how products are mapped onto it."""
 
@@ -94,7 +94,7 @@ class Machine(Group):
     ] = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Optimisation(Group):
     """Which passes run, and what they are for."""
 
@@ -184,7 +184,7 @@ class Optimisation(Group):
     verify_each: Annotated[bool, typer.Option("--verify-each", help="Verify the IR after every pass.")] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Devices(Group):
     """How several devices share a step."""
 
@@ -291,7 +291,7 @@ class Devices(Group):
         return given
 
 
-@dataclass(frozen=True)
+@frozen
 class Output(Group):
     """Where results go, `-` being standard output, and what is told beside them."""
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +18,7 @@ import typer
 
 from npuc.compiler.core import interrupts
 from npuc.compiler.core.errors import InternalError, NpucError, UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.numbers import BLANKS, integer_of, real_of
 from npuc.compiler.core.outputs import Outputs, make_folder, reserve, write_file
 
@@ -80,7 +81,7 @@ def aside(text: str) -> None:
     _asides.append(text)
 
 
-@dataclass(frozen=True)
+@frozen
 class Verb:
     """
     The body of a verb: whatever ends it becomes an exit status. What it says `aside` comes behind its result, and not

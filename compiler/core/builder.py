@@ -31,6 +31,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, Region, SSAValue
 
 from npuc.compiler.core.errors import Location
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import MAX_OPS
 from npuc.dialects.blocks import gather, loose_argument, needed
 from npuc.dialects.provenance import SOURCE, Role, role_attr, source_attr, source_location
@@ -49,7 +50,7 @@ class TooManyOps(Exception):
         super().__init__(f"the network has more than {limit:,} operations")
 
 
-@dataclass(frozen=True)
+@frozen
 class Optimizer:
     """An optimizer by name with its hyperparameters and flags; `npuc.compiler.layers.optimizer` knows the names."""
 

@@ -8,13 +8,13 @@ A guard around code that is not npuc's: whatever it raises becomes one error tha
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import TracebackType
 
 from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Foreign:
     """
     A context in which any `Exception` but npuc's own, and an exit, is replaced by what `translate` makes of it.

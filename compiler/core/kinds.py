@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Integral
 from typing import Literal, cast
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import UNLIMITED
 
 Scalar = bool | int | float | str
@@ -51,7 +52,7 @@ def show(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-@dataclass(frozen=True)
+@frozen
 class Integer:
     """A whole number from `least` to `most`."""
 
@@ -67,7 +68,7 @@ class Integer:
         return int(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class OneOf:
     """One of a few whole numbers."""
 
@@ -80,7 +81,7 @@ class OneOf:
         return int(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Limit:
     """A whole number from 1 to `most`, or "unlimited"."""
 
@@ -102,7 +103,7 @@ LEAST = 1e-9
 """Smaller numbers are mistakes: no clock, bandwidth or energy is that small in the units of the file."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Real:
     """A finite number above 0 (from 0 on with `zero`, from `least` on), at most `most`; always read as a float."""
 
@@ -126,7 +127,7 @@ class Real:
         return float(value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Flag:
     """true or false."""
 
@@ -137,7 +138,7 @@ class Flag:
         return value
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A string; one of `choices` when there are any. `wanted` says in words what it is."""
 
@@ -158,7 +159,7 @@ class Text:
         return str.__str__(value)  # of a derived class, too
 
 
-@dataclass(frozen=True)
+@frozen
 class Integers:
     """A list of one to `count` whole numbers from `least` to `most`, whose product is at most that, too."""
 
@@ -184,7 +185,7 @@ class Integers:
         return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """
     A list of tables that all have the same keys; every key of `needed` must be present, others have a default or none.
@@ -249,7 +250,7 @@ Kind = Integer | OneOf | Real | Flag | Text | Limit | Rows
 """What a value may be."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Key:
     """One key, dotted: its meaning with its unit, what it may be, and its default (None: it has none)."""
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, Generic, TypeVar, cast
 from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError, UsageError, did_you_mean
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.frozen import frozen
 
 EntryT = TypeVar("EntryT")
 
@@ -65,7 +65,7 @@ def lazily(package: str, names: Mapping[str, Sequence[str]]) -> Callable[[str], 
     return load
 
 
-@dataclass(frozen=True)
+@frozen
 class Registry(Generic[EntryT]):
     """
     Entries of a class `kind`, called a `noun`; those of `package` are the attribute `attribute` of their modules.

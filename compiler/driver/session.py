@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import CHUNK_POLICIES, Options, Say
 from npuc.hardware import Hardware
 
@@ -21,7 +22,7 @@ def on_standard_error(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-@dataclass(frozen=True)
+@frozen
 class Session:
     """
     A source on its way to a report of one backend on one machine.

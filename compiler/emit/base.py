@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, cast
 from npuc.compiler.core.cache import reads
 from npuc.compiler.core.errors import SourceError, UsageError
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.outputs import cannot_write
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ ENTRY_POINTS = "npuc.emitters"
 DEFAULT = "mlir"
 
 
-@dataclass(frozen=True)
+@frozen
 class Compiled:
     """
     A program as one backend scored it: the final module, the machine, the report.
@@ -49,7 +50,7 @@ class Compiled:
     depth: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Emitted:
     """
     What an emitter made: one text, or files by name; and what is to be told of it.

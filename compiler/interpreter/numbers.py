@@ -8,7 +8,6 @@ of 8 bits, wrap around as numpy's and PyTorch's do. A sparse tensor is held as i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -17,6 +16,7 @@ from xdsl.dialects.builtin import AnyFloat, BFloat16Type, Float16Type, Float64Ty
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import InterpretationError
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.rounding import round_to_bfloat16
 from npuc.dialects.blockfloat import BlockFloatType
@@ -25,7 +25,7 @@ from npuc.dialects.sparse import dense_element
 from npuc.dialects.tensors import Tensor, tensor_type
 
 
-@dataclass(frozen=True)
+@frozen
 class Numbers:
     """
     The representation of element types; `double` computes every float in float64.
@@ -96,7 +96,7 @@ class Numbers:
         return tuple(held)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sums:
     """
     The numpy type that holds partial sums, and how the sum after each addition is rounded to their own type.

@@ -7,7 +7,6 @@ One module of this package a family, named as the family's dialect module; see `
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import gcd, prod
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers.domains import Domain
 from npuc.dialects.npu.reread import Reread
@@ -41,7 +41,7 @@ class Kind(StrEnum):
     COMM = "comm"
 
 
-@dataclass(frozen=True)
+@frozen
 class Work:
     """
     The work of executing an operation once.
@@ -65,7 +65,7 @@ class Combine(StrEnum):
     MEAN = "mean"
 
 
-@dataclass(frozen=True)
+@frozen
 class Cut:
     """
     A way to split the work of an operation: equal shards of some tensors give equal shards of others.
@@ -96,14 +96,14 @@ class Cut:
         return gcd(*sizes, *(count for name in self.divided for count in _counts(op, name)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Joined:
     """Results that alias operands, given by number, concatenated in memory; nothing is copied."""
 
     operands: tuple[int, ...] = (0,)
 
 
-@dataclass(frozen=True)
+@frozen
 class Pieces:
     """
     Results that alias pieces of the first operand, whose memory is divided into pieces of so many elements.

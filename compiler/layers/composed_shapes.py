@@ -1,13 +1,13 @@
 """Rearrangements of elements made of other layers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Self
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.arguments import (
     IMAGE,
     ArgumentError,
@@ -48,7 +48,7 @@ def repeat_interleave(b: GraphBuilder, x: Value, repeats: int, axis: int) -> SSA
     return view(copies, [*shape[:axis], shape[axis] * repeats, *behind], b.emit)
 
 
-@dataclass(frozen=True)
+@frozen
 class Windows:
     """Windows over an image: sizes and distances along its two axes, and how many there are."""
 

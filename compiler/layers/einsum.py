@@ -9,12 +9,12 @@ they are.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
 
 from npuc.compiler.core.builder import GraphBuilder
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import arithmetic, reduction
 from npuc.compiler.layers.arguments import ArgumentError, Values
 from npuc.compiler.layers.box import slice as sliced
@@ -28,7 +28,7 @@ Labels = tuple[str, ...]
 """Names of axes: letters, and `0`, `1`, … from the last to the first of those that an ellipsis stands for."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Term:
     """A tensor and the names of its axes, each once."""
 

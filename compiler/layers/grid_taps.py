@@ -8,15 +8,15 @@ of a weight is its derivative by the place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Array
 from npuc.compiler.layers.taps import cubic_weights
 
 
-@dataclass(frozen=True)
+@frozen
 class GridTap:
     """For every sample one element along an axis: its index, the weight, and the slope of the weight."""
 
@@ -25,7 +25,7 @@ class GridTap:
     slope: Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Sampling:
     """How samples are taken."""
 

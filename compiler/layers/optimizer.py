@@ -6,12 +6,12 @@ adam and adamw 12, with decay 2 more, with amsgrad 1 more.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
 import numpy as np
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer
 from npuc.dialects.outside import families
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
@@ -24,7 +24,7 @@ Option: TypeAlias = float | bool
 """The value of a hyperparameter: a number or a flag."""
 
 
-@dataclass(frozen=True)
+@frozen
 class State:
     """
     A state tensor of a parameter, `<parameter>.<suffix>`, in its shape, or one number for all of it (`scalar`).
@@ -44,7 +44,7 @@ class State:
         return (self.only_with is None or self.only_with in options) and self.not_with not in options
 
 
-@dataclass(frozen=True)
+@frozen
 class OptimizerRule:
     """
     An optimizer of the language: its operation, its hyperparameters with defaults, and its state.

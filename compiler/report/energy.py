@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import msgspec
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.layers import passes_of
 from npuc.compiler.report.levels import LevelFacts
 from npuc.compiler.report.rows import OpRow
@@ -42,7 +43,7 @@ class EnergyReport(msgspec.Struct, frozen=True, kw_only=True):
     """US dollars of the memory, by its kind and capacity"""
 
 
-@dataclass(frozen=True)
+@frozen
 class Prices:
     """
     What a machine says of energy and area: pJ of a MAC (of a pass of one, where it takes several), of a byte from and

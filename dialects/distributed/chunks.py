@@ -11,7 +11,6 @@ stage of that chunk. Orders change when data move and not what is computed but f
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal, get_args
 
@@ -21,6 +20,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.distributed.mesh import parse_integers
 
 CHUNKS = "dist.chunks"
@@ -31,7 +31,7 @@ ChunkQueue = Literal["fifo", "scf", "listed"]
 CHUNK_QUEUES: tuple[ChunkQueue, ...] = get_args(ChunkQueue)
 
 
-@dataclass(frozen=True)
+@frozen
 class Route:
     """The levels of the mesh that a chunk crosses, the first one first, and those of the way back of an all-reduce."""
 
@@ -44,7 +44,7 @@ class Route:
         return Route(tuple(there), tuple(reversed(there)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Chunks:
     """The route of each chunk, and which of those that wait goes first; `sequence` has the chunks of listed stages."""
 

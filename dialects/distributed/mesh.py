@@ -9,7 +9,6 @@ the most significant.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.func import FuncOp
@@ -19,13 +18,15 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
+
 MESH = "dist.mesh"
 """The attribute of a function that holds its mesh."""
 MAX_DEVICES = 1 << 16
 """The most devices that a mesh may have."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Mesh:
     """Devices in levels: the number of parts into which each level splits a group, outermost first."""
 

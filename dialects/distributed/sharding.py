@@ -16,7 +16,7 @@ An axis of several segments, which later operations take apart, is sharded in ea
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any, TypeAlias
 
@@ -27,6 +27,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.distributed.mesh import Mesh, parse_integers
 
 SHARDING = "dist.sharding"
@@ -34,7 +35,7 @@ SHARDING = "dist.sharding"
 Positions: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@frozen
 class Sharding:
     """
     For each axis the levels that shard it, ascending; `partial` are the levels whose devices hold addends.

@@ -11,10 +11,11 @@ Spatial Accelerators", PACT 2021.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from npuc.compiler.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class TileLoop:
     """A dimension at a level: what a step takes of it, and what a sub-cluster gets of a step."""
 
@@ -31,7 +32,7 @@ class TileLoop:
         return f"{self.dim} : {self.temporal}" + (f" / {self.spatial}" if self.spatial != self.temporal else "")
 
 
-@dataclass(frozen=True)
+@frozen
 class ClusterLevel:
     """A level: the number of its sub-clusters (at the last level: processing elements), loops outermost first."""
 
@@ -50,7 +51,7 @@ class ClusterLevel:
         return f"{self.fanout} [{', '.join(map(str, self.loops))}]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Clusters:
     """A mapping in cluster form: its levels from the top."""
 

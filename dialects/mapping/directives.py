@@ -10,12 +10,12 @@ of DNN Dataflow", MICRO 2019.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.mapping.problem import SLIDES, Problem
 
 
-@dataclass(frozen=True)
+@frozen
 class Sz:
     """The whole size of a dimension of the layer."""
 
@@ -28,7 +28,7 @@ class Sz:
 Extent = int | Sz
 
 
-@dataclass(frozen=True)
+@frozen
 class Map:
     """
     Tiles of `size` along `dim`, `offset` apart: one after the other, or side by side on the level's sub-clusters.
@@ -45,7 +45,7 @@ class Map:
         return f"{'Spatial' if self.spatial else 'Temporal'}Map({self.size}, {self.offset}) {self.dim}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Cluster:
     """The directives after this one are of a level inside: clusters of `size`."""
 
@@ -61,7 +61,7 @@ MOST_CLUSTERS = 3
 """The number of Cluster directives that a mapping may have."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Mapping:
     """
     A layer and its directives.

@@ -9,9 +9,10 @@ are MAESTRO's (github.com/maestro-project/maestro).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, get_args
+
+from npuc.compiler.core.frozen import frozen
 
 KindName = Literal["CONV", "DSCONV", "NGCONV", "TRCONV", "GEMM"]
 KINDS: tuple[KindName, ...] = get_args(KindName)
@@ -32,7 +33,7 @@ _COUPLED: dict[KindName, dict[Role, str]] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Problem:
     """
     A layer: its kind, the sizes of its dimensions, and its strides (1 where none is given).

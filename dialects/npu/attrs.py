@@ -10,7 +10,7 @@ Attributes and types of the npu dialect: each wraps frozen plain data, so that o
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
@@ -20,6 +20,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
 from npuc.dialects.npu.schedule_syntax import parse_schedule, schedule_text
 from npuc.dialects.npu.syntax import (
@@ -130,7 +131,7 @@ class DimsAttr(Data[tuple[tuple[str, int], ...]]):
             print_dims(printer, self.data)
 
 
-@dataclass(frozen=True)
+@frozen
 class Range:
     """
     The part of a dimension that a tile operation works on: `extent` indices from `offset`, those below `limit` only.

@@ -5,12 +5,12 @@ The blocks in scratchpad of vector work that is fused into a contraction.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Generic, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.epilogue import block_elements
 from npuc.dialects.npu.nest import Schedule
@@ -20,7 +20,7 @@ from npuc.dialects.tensors import shape_of
 OpT = TypeVar("OpT", bound=Operation, covariant=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedWork(Generic[OpT]):
     """A fused operation with the output of the contraction whose blocks it works on."""
 

@@ -1,14 +1,14 @@
 """The GEMM view of a contraction: which dimensions of a statement play M, N, K and batch."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Statement
 
 
-@dataclass(frozen=True)
+@frozen
 class GemmView:
     """The dimensions of a nest by their role in one statement, each group in the nest's order."""
 

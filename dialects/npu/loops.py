@@ -7,13 +7,13 @@ Parts of a contraction's schedule as plain frozen data: its loops, and what stay
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.memories import SCRATCHPAD
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """
     One loop of a schedule: a dimension tiled in steps of `step`.
@@ -29,7 +29,7 @@ class Loop:
         return f"{'cores ' if self.cores else ''}{self.dim} : {self.step}"
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelKeep:
     """
     What a schedule keeps in a memory between SPM and DRAM: the number of innermost loops over which a block stays.

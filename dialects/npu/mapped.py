@@ -11,10 +11,10 @@ With a batch it is an NGCONV, whose G is the batch.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.mapping import ClustersAttr, MappingAttr
 from npuc.dialects.mapping.problem import SLIDES, KindName, Problem
 from npuc.dialects.npu.gemm import gemm_view
@@ -24,7 +24,7 @@ _CONV = {"K": "o", "C": "i", "G": "g", "N": "b", "Y": "y", "X": "x", "R": "r", "
 _NAMES = {name: dim for dim, name in _CONV.items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """
     A nest as a layer: the dimensions of the nest, outermost first, for each dimension of the layer.

@@ -9,10 +9,11 @@ Their loops are in `loops.py`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.loops import LevelKeep as LevelKeep
 from npuc.dialects.npu.loops import Loop as Loop
 from npuc.dialects.npu.loops import keep_problems, level_problems
@@ -23,7 +24,7 @@ MAX_POSITIONS = 1 << 28
 """The widest range that an index may reach: which positions of it are reached is kept as a bit each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Axis:
     """One index of a tensor: the sum of dimension x coefficient (all >= 1), plus a constant."""
 
@@ -54,7 +55,7 @@ class Axis:
         return text
 
 
-@dataclass(frozen=True)
+@frozen
 class Tensor:
     """
     A tensor of a nest: its name there, its shape, and one `Axis` a dimension of the shape.
@@ -83,7 +84,7 @@ class Tensor:
         return f"{self.name}[{', '.join(map(str, self.axes))}]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Statement:
     """
     `out += lhs * rhs`, tensors by name; each product takes so many `passes` through a multiplier (`widths.py`), and
@@ -100,7 +101,7 @@ class Statement:
         return f"{self.out} += {self.lhs} * {self.rhs}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Nest:
     """
     A loop nest over named dimensions with one or more contraction statements.
@@ -237,7 +238,7 @@ def start_axes(out: Tensor, start: Tensor) -> tuple[int, ...] | None:
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class Schedule:
     """
     How a nest is run: loops outermost first, what stays in SPM, and the promised budget.

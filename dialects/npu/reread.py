@@ -8,7 +8,6 @@ in SPM between the two passes is read from DRAM once, any other is reread.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import cast
 
@@ -19,8 +18,10 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Reread:
     """
     The operands, by number, of a second pass, which needs statistics from the first.

@@ -21,7 +21,6 @@ Operations that may find and leave values are `HasResidency`. A contraction's te
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Block, Data, Operation, SSAValue
 from xdsl.irdl import irdl_attr_definition
@@ -29,6 +28,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.groups.held import HoldsInSpm
 from npuc.dialects.npu.groups.views import SameMemory as SameMemory
 from npuc.dialects.npu.groups.views import memory_of as memory_of
@@ -37,7 +37,7 @@ from npuc.dialects.npu.widths import Widths, bytes_of, sum_bytes_of, widths_of
 from npuc.dialects.train.signature import writes_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Resident:
     """The names of the tensors resident before and after; `over` are pairs (result, operand that it overwrites)."""
 
@@ -210,7 +210,7 @@ def check_moved_once(op: HasResidency, problem: Callable[[str], str | None]) -> 
             raise VerifyException(f"{name} is {state} once as a whole: {reason}")
 
 
-@dataclass(frozen=True)
+@frozen
 class BlockResidency:
     """
     The residency of a block's values.

@@ -6,9 +6,9 @@ with the same elements of one value, the block is stored and read once. All othe
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import footprint, positions, room_of
 from npuc.dialects.npu.nest import Nest, Schedule, Tensor
 from npuc.dialects.products import Passes
@@ -19,7 +19,7 @@ Block: TypeAlias = tuple[int, str]
 """The block of a tensor: the number of its nest, its name there."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundRobin:
     """Scheduled nests that run round-robin, one tile operation each; `values` says which inputs are the same."""
 

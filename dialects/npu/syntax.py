@@ -12,13 +12,13 @@ A place is an SSA value in an operation (outs have none: `dX[m, k]`), and a shap
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 PlaceT = TypeVar("PlaceT")
@@ -102,7 +102,7 @@ def print_map(printer: Printer, axes: Sequence[Axis]) -> None:
     printer.print_string(f"[{', '.join(map(str, axes))}]")
 
 
-@dataclass(frozen=True)
+@frozen
 class ParsedTensor(Generic[PlaceT]):
     """A parsed tensor: its place is an operand, a shape, or None."""
 
@@ -111,7 +111,7 @@ class ParsedTensor(Generic[PlaceT]):
     axes: tuple[Axis, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ParsedNest(Generic[PlaceT]):
     """A parsed nest; `nest` builds the `Nest` once the shapes are known."""
 

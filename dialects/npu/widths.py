@@ -14,7 +14,7 @@ that fact it takes one, whatever the types.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, prod
@@ -23,6 +23,7 @@ from typing import TypeAlias, cast
 from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr, IntegerType, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.blockfloat import BlockFloatType, mantissa_bits
 from npuc.dialects.npu.nest import Nest, Statement
 from npuc.dialects.npu.sums import ACCUMULATOR_BITS, sum_type
@@ -48,7 +49,7 @@ Analyses add, multiply, compare and divide bits, and round them up to bytes, all
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Widths:
     """What a machine says of elements: the bytes of every float (None: those of its type), the bits of partial sums."""
 

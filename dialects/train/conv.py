@@ -6,7 +6,6 @@ Activations are [batch, channels, …] followed by the axes of the window: lengt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, TypedDict, Unpack
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, TensorType
@@ -14,6 +13,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.tensors import Tensor, shape_text, tensor_of
 from npuc.dialects.train.base import TrainOp, Types, encode, ints
 from npuc.dialects.train.rules import same_element
@@ -22,7 +22,7 @@ from npuc.dialects.train.window import check_window, window_size
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """The window arguments of a convolution; padding is two numbers an axis, in the order of the axes."""
 

@@ -11,12 +11,13 @@ inputs and outputs, which may be numbers, too; what has no name gets one from `n
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from enum import StrEnum
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+
+from npuc.compiler.core.frozen import frozen
 
 Entries = Mapping[str, Attribute]
 """The attributes of an argument or result by name."""
@@ -40,7 +41,7 @@ DENSITY = "train.density"
 _KINDS = {**{f"train.{kind.value}": kind for kind in ArgumentKind}, NAME: ArgumentKind.INPUT}
 
 
-@dataclass(frozen=True)
+@frozen
 class Argument:
     """
     One argument: its position, kind and name.
@@ -58,7 +59,7 @@ class Argument:
     bound: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Result:
     """
     One result: its position and what it is.

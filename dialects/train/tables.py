@@ -5,20 +5,20 @@ Arguments that hold embedding tables with rows between or behind them, so that d
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f64, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.train.signature import Argument, argument_entries, arguments_of
 
 TABLES = "train.tables"
 """The attribute of a parameter that holds tables: the name of each, its first row, and how many it has."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Piece:
     """A table in an argument: its rows begin `at` one, and start in [-bound, bound] (None: with the fill)."""
 

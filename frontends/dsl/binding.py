@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin
@@ -12,6 +11,7 @@ from typing import Any, Union, get_args, get_origin
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from npuc.compiler.core.errors import SourceError, either
+from npuc.compiler.core.frozen import frozen
 from npuc.frontends.dsl.spellings import argument_hint
 from npuc.frontends.dsl.syntax import Argument, Call
 from npuc.frontends.dsl.values import Fault, Value, describe, is_integer, is_number, literal_text
@@ -26,7 +26,7 @@ REQUIRED = Required()
 _NOUNS = {SSAValue: "tensor", int: "integer", float: "number", bool: "boolean", str: "string", NoneType: "none"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Formal:
     """A parameter: its name, the annotation that says what it takes (None: anything) and the text of its default."""
 
@@ -46,7 +46,7 @@ class Formal:
         return frozenset(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class Signature:
     """What a layer function, block or optimizer takes."""
 

@@ -7,10 +7,10 @@ with `_` are for the library itself.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from npuc.compiler.core.frozen import frozen
 from npuc.frontends.dsl.program import Routine
 from npuc.frontends.dsl.syntax.parser import parse
 from npuc.frontends.source_text import Diagnostics, SourceText
@@ -18,7 +18,7 @@ from npuc.frontends.source_text import Diagnostics, SourceText
 _HEAD = re.compile(r"^block (\w+)\(", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@frozen
 class Described:
     """A block for the reference: its signature and the comment above it."""
 

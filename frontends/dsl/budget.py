@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import MAX_OPS
 from npuc.frontends.dsl.naming import Frame
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
@@ -15,7 +16,7 @@ class Abort(Exception):
     """Elaboration cannot go on; the reason is among the diagnostics."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Loop:
     """A loop under way."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from npuc.compiler.core.errors import NpucError, SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.frontends.dsl.binding import REQUIRED, Formal, Signature
 from npuc.frontends.dsl.syntax import Definition, Expr, Import, ListOf, Literal, Unary
 from npuc.frontends.dsl.syntax.parser import parse
@@ -16,7 +17,7 @@ from npuc.frontends.source_text import Diagnostics, Place, SourceText
 _MAX_IMPORT_DEPTH = 32
 
 
-@dataclass(frozen=True)
+@frozen
 class Routine:
     """A definition with the file it stands in; `shipped` says that this is a file of the library."""
 
@@ -47,7 +48,7 @@ def _default_text(default: Expr) -> str:
             return "…"
 
 
-@dataclass(frozen=True)
+@frozen
 class LoadedProgram:
     """The input of elaboration: the network and all blocks it may call."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import OpResult
 
 from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.frontends.dsl import syntax
 from npuc.frontends.dsl.arithmetic import integer
 from npuc.frontends.dsl.budget import Abort, Budget, Loop, max_steps
@@ -21,7 +21,7 @@ from npuc.frontends.dsl.values import POISON, Fault, Poison, Poisoned, Value, de
 from npuc.frontends.source_text import Diagnostics
 
 
-@dataclass(frozen=True)
+@frozen
 class _Returned:
     value: Value | Poison
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeGuard
 
@@ -20,6 +19,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from npuc.compiler.core.errors import Location, SourceError, nearest
 from npuc.compiler.core.foreign import Foreign, summary
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import undefined_text, undefined_uses
 from npuc.dialects import get_all_dialects
 from npuc.dialects.npu.schedule_syntax import BarePromise
@@ -41,7 +41,7 @@ def make_context() -> Context:
     return context
 
 
-@dataclass(frozen=True)
+@frozen
 class _Text:
     """A text with its name, `before` lines down in its file: positions as lines and columns, and errors there."""
 

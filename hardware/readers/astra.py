@@ -24,12 +24,12 @@ parser and the topologies of astra-sim/astra-network-analytical, both versions; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 from typing import NoReturn
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Scalar
 from npuc.compiler.core.numbers import DIGITS as MOST_DIGITS
 from npuc.compiler.core.numbers import as_written
@@ -76,7 +76,7 @@ def shortest(value: Fraction, factor: Fraction) -> float:
     return next((one for one in tried if rounded(as_written(one) * factor) == rounded(value)), float(value / factor))
 
 
-@dataclass(frozen=True)
+@frozen
 class _File:
     """The lists of a file by key."""
 

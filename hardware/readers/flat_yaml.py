@@ -22,10 +22,11 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from npuc.compiler.core.errors import Location, UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.numbers import integer_of, is_integer, real_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Item:
     """A value as it is written, without its quotes, and where it begins: line and column from 1."""
 
@@ -60,7 +61,7 @@ class Items:
     scalar: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class _Token:
     """A piece of a file: one of `{}[],:`, a dash before an entry, or a value; whether it begins its line."""
 

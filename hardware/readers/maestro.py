@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePath
 
 from npuc.compiler.core.errors import Location, UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Value, WrongValue
 from npuc.hardware.schema import KEYS
 
@@ -51,7 +51,7 @@ _INTEGER = re.compile(r"-?[0-9]{1,20}")
 _MAPPING = ("Network", "Constant", "Layer")
 
 
-@dataclass(frozen=True)
+@frozen
 class _Word:
     """A word of the file and where it begins: line and column from 1."""
 

@@ -13,11 +13,11 @@ misspelled one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import PurePath
 
 from npuc.compiler.core.errors import Location, UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Value, WrongValue
 from npuc.hardware.schema import KEYS
 
@@ -52,7 +52,7 @@ CLOCK_MHZ = 1000.0
 """SCALE-Sim has no clock: a cycle is a nanosecond."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Entry:
     """A key's value and where it stands: line and column from 1."""
 
@@ -61,7 +61,7 @@ class _Entry:
     col: int
 
 
-@dataclass(frozen=True)
+@frozen
 class _File:
     """A configuration file: its name, its lines, and its entries by key in the usual spelling."""
 

@@ -8,7 +8,6 @@ takes: every byte passes through all levels. Its energy counts both.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.levels.views import at_level, level_names, views_of
@@ -16,11 +15,12 @@ from npuc.compiler.analysis.nest.common import common_bytes
 from npuc.compiler.analysis.nest.cores import core_traffic
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import bytes_by_tensor
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.levels import LevelFacts
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelMoves:
     """
     Bytes read and written across each boundary between memories, from that of the scratchpads to that of DRAM; without

@@ -10,8 +10,9 @@ ExTensor (Hegde et al., MICRO 2019), OuterSPACE (Pal et al., HPCA 2018), MatRapt
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from npuc.compiler.core.frozen import frozen
 
 UnitKind = Literal["dense", "dense-sparse", "inner", "outer", "row-wise"]
 KINDS: tuple[UnitKind, ...] = get_args(UnitKind)
@@ -21,7 +22,7 @@ FormatPair = tuple[MatrixFormat, MatrixFormat]
 """Of A and of B."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitClass:
     """A kind of unit: pairs of formats that it takes, that of its result, a machine of the kind, and what it skips."""
 

@@ -28,12 +28,13 @@ al., "Themis", ISCA 2022, for kinds and levels; Won et al., "LIBRA", ISPASS 2024
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import isqrt, prod
 from typing import Literal, get_args
 
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.frozen import frozen
 
 Kind = Literal["pair", "ring", "fc", "switch", "torus", "mesh"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -44,7 +45,7 @@ PRICES = ("link_usd_per_gb_per_s", SWITCH_PRICE, "nic_usd_per_gb_per_s")
 """Keys of a level: what links, a switch and NICs cost for each GB/s that a device sends along it."""
 
 
-@dataclass(frozen=True)
+@frozen
 class NetworkLevel:
     """
     A level of a network: its kind, and how many devices it connects; of a torus or mesh also `sizes`, the devices along
@@ -97,7 +98,7 @@ def near_equal(size: int, count: int) -> tuple[int, ...]:
     return min(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class DimensionPart:
     """
     Devices of a group along a dimension of a torus or mesh: `size` of them, `stride` positions apart, where `length`
@@ -116,7 +117,7 @@ class DimensionPart:
         return self.wraps and self.size * self.stride == self.length
 
 
-@dataclass(frozen=True)
+@frozen
 class CommunicationGroup:
     """
     Devices that communicate along one level of the network: `size` of them, `stride` positions apart.
@@ -159,7 +160,7 @@ def group_on(number: int, level: NetworkLevel, size: int, stride: int) -> Commun
     return CommunicationGroup(number, level, size, stride, tuple(parts))
 
 
-@dataclass(frozen=True)
+@frozen
 class Interconnect:
     """The levels of a network, outermost first."""
 
@@ -222,7 +223,7 @@ class Interconnect:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class MeshPlacement:
     """A mesh on a network: the group that communicates along each level of the mesh, outermost first."""
 

@@ -25,7 +25,6 @@ and replacement do not repeat.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args, overload
 
@@ -33,6 +32,7 @@ from npuc.compiler.analysis.machine.fact import Description, FromKey, always
 from npuc.compiler.analysis.machine.overlap import OVERLAPS, Overlap, Stages, stages
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.analysis.machine.skipping import Skipping, Skips
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Flag, Integer, Limit, Text
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _skips(scheme: Skips) -> Callable[[Description], bool]:
     return lambda hardware: hardware.get("array.skips") == scheme
 
 
-@dataclass(frozen=True)
+@frozen
 class Array:
     """
     `rows` x `cols` processing elements of one multiply-accumulate per cycle each; one pass of it with `mantissa_bits`.

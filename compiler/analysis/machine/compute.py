@@ -8,7 +8,7 @@ belongs to one of these groups, so that the sum over all tiles is a product of f
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -22,11 +22,12 @@ from npuc.compiler.analysis.machine.row_roles import roles_of
 from npuc.compiler.analysis.machine.stationary import members, placement, stationary_reuse, streamed_dims
 from npuc.compiler.analysis.nest.blocks import group_lengths, lengths, touched
 from npuc.compiler.analysis.nest.cores import part_nest
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
-@dataclass(frozen=True)
+@frozen
 class Compute:
     """
     The work of the array for one nest.

@@ -25,18 +25,18 @@ where the "next" group is the one before in time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.stationary import changes, members, placement
 from npuc.compiler.analysis.nest.blocks import group_lengths
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 
-@dataclass(frozen=True)
+@frozen
 class FoldRun:
     """
     A sequence of `count` groups of folds, in the direction of the waits. The first group streams `first` cycles and the

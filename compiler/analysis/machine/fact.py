@@ -11,12 +11,13 @@ the key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from math import inf
 from typing import Protocol, get_args, get_type_hints
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Flag, Integer, Key, Kind, Limit, OneOf, Real, Scalar, Text, Value
 from npuc.compiler.core.options import UNLIMITED
 
@@ -48,7 +49,7 @@ class Description(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@frozen
 class FromKey:
     """
     The hardware key of a field: its path, what it may be, what it means, with its unit.
@@ -72,7 +73,7 @@ def always(_: Description) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@frozen
 class FactRow:
     """A field with its note; `default` is None where the field has none."""
 

@@ -19,14 +19,15 @@ A stream of groups of u instructions that share weights takes, with G groups and
     db      WL + max(WL, u FF) of every group but the last, u FF of the last, + FS + DR
 """
 
-from dataclasses import dataclass
 from typing import Literal
+
+from npuc.compiler.core.frozen import frozen
 
 Overlap = Literal["base", "pipe", "wlbp", "dm-pipe", "dm-wlbp", "db-wls", "dmdb-wls"]
 OVERLAPS: tuple[Overlap, ...] = ("base", "pipe", "wlbp", "dm-pipe", "dm-wlbp", "db-wls", "dmdb-wls")
 
 
-@dataclass(frozen=True)
+@frozen
 class Stages:
     """
     Cycles of an instruction stream: `block` per instruction, `reload` per change of weights, `once` per stream.

@@ -10,11 +10,12 @@ Sizes of buffers are in elements, which GAMMA takes for bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from npuc.compiler.core.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class PublishedArea:
     """um2 by part; `network` is None where a formula has none."""
 
@@ -29,7 +30,7 @@ class PublishedArea:
         return self.elements + self.l1 + self.l2 + (0.0 if self.network is None else self.network)
 
 
-@dataclass(frozen=True)
+@frozen
 class Sizes:
     """A machine: its elements, their lanes, elements in each L1 and in the L2, elements a cycle of the network."""
 

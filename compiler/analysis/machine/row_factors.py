@@ -4,7 +4,6 @@ channels, each of which may be a number or an array.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -14,13 +13,14 @@ from npuc.compiler.analysis.machine.array import Numbers
 from npuc.compiler.analysis.machine.row_passes import shares
 from npuc.compiler.analysis.machine.row_roles import RowRoles, Window, convolutions
 from npuc.compiler.analysis.machine.row_stationary import PassMapping, split
+from npuc.compiler.core.frozen import frozen
 
 Number = TypeVar("Number", int, Numbers)
 Tiles: TypeAlias = tuple[tuple[tuple[int, int], ...], ...]
 """Of each of some dimensions, the extents that its tiles have, and how many have each."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Factors(Generic[Number]):
     """
     The factors of some tiles under a mapping, summed up over them.

@@ -19,16 +19,16 @@ Derived from a model of the elements (`tests/unit/cycle/row_elements.py`).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
 
 from npuc.compiler.analysis.machine.row_roles import Convolution, RowRoles, convolutions
 from npuc.compiler.analysis.machine.row_stationary import PassMapping, RowStationary, crossing, split
+from npuc.compiler.core.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class PassWork:
     """
     Work of passes: cycles in which elements compute, wait for a network, and are filled or drained.
@@ -112,7 +112,7 @@ def _work(
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class _Group:
     """
     Passes with the same filters: `high` filter rows and `wide` taps, `filters` and `channels` in the largest element

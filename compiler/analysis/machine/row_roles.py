@@ -12,15 +12,15 @@ operands. A matrix product has no window: its sets are single elements.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, gcd, prod
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Axis, Nest, Statement
 
 
-@dataclass(frozen=True)
+@frozen
 class Window:
     """
     Two dimensions of one axis: index = `stride` x position + `dilation` x tap.
@@ -36,7 +36,7 @@ class Window:
     scatters: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Convolution:
     """
     A convolution in one dimension: `taps` for each of `positions`, at stride x position + dilation x tap.
@@ -95,7 +95,7 @@ def _convolutions(window: Window, positions: int, taps: int) -> tuple[Convolutio
     return tuple(found)
 
 
-@dataclass(frozen=True)
+@frozen
 class RowRoles:
     """The dimensions of a statement by what they are to the array, its tensors, and the passes of its products."""
 

@@ -11,15 +11,15 @@ filters. A *pass* is what all of them do on one strip of e rows with the same fi
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
 
 from npuc.compiler.analysis.machine.fact import Description, FromKey
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import COUNT, Limit
 
 
-@dataclass(frozen=True)
+@frozen
 class PassMapping:
     """
     The most that a pass takes.
@@ -49,7 +49,7 @@ def _is_rs(hardware: Description) -> bool:
     return hardware.get("array.dataflow") == "rs"
 
 
-@dataclass(frozen=True)
+@frozen
 class RowStationary:
     """
     What a row-stationary array has beside its elements.

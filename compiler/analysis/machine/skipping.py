@@ -26,12 +26,12 @@ over, only gated. A share is never below the density of the products that are ca
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 from typing import Literal
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.products import DENSE, Factors
 
 Skips = Literal["none", "gated", "structured", "weights", "column-balance", "window", "both"]
@@ -42,7 +42,7 @@ STEPS, FINE_STEPS = 64, 1024
 _ALL = Fraction(1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Skipping:
     """
     How an array skips: `columns` work on slices of `slice` values, balanced by halves or not; `lanes` choose in a
@@ -61,7 +61,7 @@ NO_SKIPS = Skipping()
 """Of an array that multiplies zeros."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Shares:
     """Of all products of a statement: the share that is carried out, and the time of all as a share of the dense."""
 

@@ -15,7 +15,6 @@ streamed):
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -24,6 +23,7 @@ from typing import Literal, TypeAlias
 from npuc.compiler.analysis.machine.array import Array, Group
 from npuc.compiler.analysis.machine.skipping import Shares, shares
 from npuc.compiler.analysis.nest.blocks import lengths
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 from npuc.dialects.npu.widths import Width
@@ -44,7 +44,7 @@ SHARED: dict[frozenset[str], Group] = {
 """The group of dimensions that two tensors of a product share."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupPlacement:
     """
     The dataflow of a statement: the groups of dimensions on the array's rows and columns, and the streamed one, each
@@ -128,7 +128,7 @@ def carried(statement: Statement, array: Array) -> Passes:
     return _passes(statement.passes, _skipped(statement, array, streamed).carried)
 
 
-@dataclass(frozen=True)
+@frozen
 class StationaryReuse:
     """
     The number of `tiles` operations that reuse their stationary tile, and the `elements` of those tiles.

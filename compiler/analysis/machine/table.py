@@ -8,7 +8,7 @@ and its use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -17,6 +17,7 @@ from npuc.compiler.analysis.machine.fact import Description, Fact, FactRow, From
 from npuc.compiler.analysis.machine.levels.outer import LEVELS_FACT, OuterLevel, levels_in
 from npuc.compiler.analysis.machine.row_stationary import RowStationary
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import BANDWIDTH, COUNT, ENERGY, Flag, Integer, OneOf, Real, Reduction, Text
 from npuc.compiler.core.numbers import as_written
 from npuc.dialects.products import Passes
@@ -39,7 +40,7 @@ def _with_wires(hardware: Description, backend: str) -> float:
 MAC_PJ, SPM_PJ, DRAM_PJ = "energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte"
 
 
-@dataclass(frozen=True)
+@frozen
 class Energy:
     """Picojoules: a MAC, a byte from or to SPM with the wires to the array, a byte from or to DRAM."""
 
@@ -68,7 +69,7 @@ def _usable_spm(hardware: Description, backend: str) -> int:
     return usable
 
 
-@dataclass(frozen=True)
+@frozen
 class Machine:
     """
     A chip of equal cores, each with an array, an SPM and a vector unit; one DRAM channel serves them all.

@@ -9,20 +9,20 @@ a layer of billions of points are a few thousand rows of integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from npuc.compiler.analysis.mapping.walk import Along, LevelPlan, pace
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.mapping import Problem
 from npuc.dialects.mapping.problem import SLIDES
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@frozen
 class TileGroup:
     """
     The distinct tiles of one or two dimensions, a row each: where they begin and end, and how often they come.

@@ -8,8 +8,7 @@ source (commit 4eb08d1), its constant tables included: they hold for a level, wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.mapping import Mapping, Problem
 from npuc.dialects.mapping.problem import OUTPUT, SLIDES
 
@@ -27,7 +26,7 @@ def tdiv(a: int, b: int) -> int:
     return a // b if a >= 0 else -(-a // b)
 
 
-@dataclass(frozen=True)
+@frozen
 class DirectiveTiles:
     """One directive of a level in numbers: tiles of `size`, `offset` apart, of a dimension of `whole` elements."""
 
@@ -61,7 +60,7 @@ class DirectiveTiles:
         return max(self.offset - (self.size - self._rest), 0)
 
 
-@dataclass(frozen=True)
+@frozen
 class TileSizes:
     """The sizes of a tile along one dimension: in the middle and at the edge, whole and what is new in it."""
 
@@ -71,7 +70,7 @@ class TileSizes:
     unique_edge: int
 
 
-@dataclass(frozen=True)
+@frozen
 class DirectiveLevel:
     """
     One cluster level: `width` sub-clusters (or processing elements) and directives, outermost first.

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from collections.abc import Mapping as Named
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
 from npuc.compiler.analysis.mapping.levels import resolve
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.mapping import Clusters, Mapping, Problem
 from npuc.dialects.mapping.problem import SLIDES
 
@@ -29,7 +29,7 @@ Ranges: TypeAlias = dict[str, tuple[int, int]]
 """First index and one past the last of each dimension."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Along:
     """
     The tiles of a dimension at a level: of `size`, `apart`, of which the sub-clusters do `parts` side by side in a
@@ -67,7 +67,7 @@ class Along:
         return (low, size) if size > 0 else None
 
 
-@dataclass(frozen=True)
+@frozen
 class Floor:
     """A level: its width, the number of sub-clusters that a step may keep busy, its tiles, outermost loop first."""
 
@@ -82,7 +82,7 @@ class Floor:
         return spatial if len(spatial) > 1 else ()
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelPlan:
     """The levels of a mapping from the top, and the size of each dimension that the first is given."""
 
@@ -90,7 +90,7 @@ class LevelPlan:
     floors: tuple[Floor, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Leaf:
     """What a processing element has in a step: its range of each dimension, Y and X in rows and columns."""
 

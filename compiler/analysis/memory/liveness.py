@@ -14,7 +14,6 @@ The model has no placement of values: no fragmentation, no alignment, no workspa
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias, cast
 
@@ -23,6 +22,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import Width, element_bits, whole_bytes
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
 from npuc.dialects.provenance import Role, layer_of, role_of
@@ -38,7 +38,7 @@ _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
 _IMMEDIATE = (ConstantOp, IntegersOp, ListedNumbersOp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Tensors:
     """
     The memory of a function: its operations that do work, in order, and the buffers that they read and make.
@@ -57,7 +57,7 @@ class Tensors:
     buffer_of: dict[SSAValue, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Memory:
     """
     Bytes of tensors during a function, and the operation with most of them, by number and layer.

@@ -18,7 +18,6 @@ update that reads it, so all of them together only at the end of the backward pa
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -34,6 +33,7 @@ from npuc.compiler.analysis.memory.liveness import (
     step_functions,
     tensors_of,
 )
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import MEMORY_KINDS, MemoryKind
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, role_of
@@ -48,7 +48,7 @@ _ARGUMENTS: dict[ArgumentKind, MemoryKind] = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Peak:
     """
     The memory of a step, and what of its peak is of which kind; all in bytes.

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from npuc.compiler.analysis.nest.blocks import inside
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis
 
 Counts = tuple[int, int, int]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class AxisTable:
     """
     The tiles of one axis of one tensor from some loop inwards, as a tree with one level per loop over the axis.

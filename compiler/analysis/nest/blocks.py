@@ -8,12 +8,12 @@ axes of the tensor, since no dimension occurs in two axes.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor
 
@@ -21,7 +21,7 @@ Kind = Literal["input", "accumulator", "start"]
 Ints: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Stream:
     """
     A tensor that moves between DRAM and SPM, and the loops (positions in the schedule) whose steps move it.
@@ -146,7 +146,7 @@ def inside(mask: int, base: int, size: int) -> int:
     return moved & ((1 << size) - 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class TiledDimension:
     """A dimension tiled by nested loops; only intervals of length at most `limit` count (None: all)."""
 

@@ -12,7 +12,7 @@ lower bound for matrix multiplication", 2019.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
@@ -20,6 +20,7 @@ from math import gcd, isqrt, prod
 
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, common_unit, whole_bytes
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 BITS = 40
@@ -29,7 +30,7 @@ JOINT = 4
 Group = tuple[Statement, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """
     The optimality gap of a schedule or program, in bytes of DRAM traffic.

@@ -12,12 +12,12 @@ cores of the same classes are alike.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, product
 from math import prod
 
 from npuc.compiler.analysis.nest.blocks import inside, is_plain, touched
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest
 
@@ -25,7 +25,7 @@ Range = tuple[int, int]
 """First index and number of indices."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LikeIterations:
     """Like iterations of a loop over cores: the number of the first one, its range of the dimension, how many."""
 
@@ -34,7 +34,7 @@ class LikeIterations:
     count: int
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopClasses:
     """
     The classes of a loop's iterations, by their first ones; `runs` are the classes of iterations one after another,

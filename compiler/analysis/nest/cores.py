@@ -16,7 +16,7 @@ Cores whose parts are alike (`core_classes.py`) cost the same, and each class of
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -31,6 +31,7 @@ from npuc.compiler.analysis.nest.core_classes import (
     spread,
 )
 from npuc.compiler.analysis.nest.traffic import TensorTraffic, volume
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import Reduction
 from npuc.dialects.npu.nest import Axis, Nest, Schedule, Tensor
 
@@ -38,7 +39,7 @@ Key = tuple[tuple[str, Range], ...]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@frozen
 class CorePart:
     """
     The part of the first core of a class: the nest restricted to `ranges` of the partitioned dimensions, outermost
@@ -129,7 +130,7 @@ def part_nest(nest: Nest, ranges: Mapping[str, Range]) -> Nest:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreTraffic:
     """
     Elements moved between DRAM and SPMs, by tensor: `moved` of a core of each class, and `channel` over the shared DRAM

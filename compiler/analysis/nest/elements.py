@@ -14,7 +14,6 @@ row, and rows to totals.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
 from typing import Protocol, cast
@@ -22,6 +21,7 @@ from typing import Protocol, cast
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute, SSAValue
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -58,7 +58,7 @@ class Elements(Protocol):
     def accumulator_bits(self) -> int: ...
 
 
-@dataclass(frozen=True)
+@frozen
 class Bits:
     """
     The bits per element of each tensor of a nest.

@@ -12,12 +12,13 @@ are numbered: W, W1, W2.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
 
 
-@dataclass(frozen=True)
+@frozen
 class NestPart:
     """
     One of the nests; `values` identifies the value of each input, then of each initial value of a sum.
@@ -30,7 +31,7 @@ class NestPart:
     names: Mapping[str, str]
 
 
-@dataclass(frozen=True)
+@frozen
 class Union:
     """The fused nest, and the source of each operand (inputs, then initial values) as (part, operand of that part)."""
 

@@ -13,15 +13,15 @@ the last time as a final element. So as many writes as there are reads are parti
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import prod
 
 from npuc.compiler.analysis.nest.blocks import Stream, TiledDimension, axis_sum, interval_count, streams, touched
 from npuc.compiler.analysis.nest.elements import Bits, Width, whole_bytes
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-@dataclass(frozen=True)
+@frozen
 class TensorTraffic:
     """
     Elements of one tensor read from and written to DRAM.

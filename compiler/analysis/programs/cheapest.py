@@ -11,7 +11,7 @@ equal ones the one with less traffic, then the one that changes the least. So th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, inf
@@ -38,6 +38,7 @@ from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule_within
 from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule
 from npuc.dialects.npu.shared import RoundRobin
@@ -47,7 +48,7 @@ GRADIENTS = {"dX", "dW"}
 """The results of a fused nest for which the published rule has an order."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CostedProgram:
     """
     How contractions run, the schedule of each (of the one nest if fused), what that costs, and of one nest the order
@@ -60,7 +61,7 @@ class CostedProgram:
     order: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class FusedNest:
     """The one nest of all statements, with the bits of an element of each of its tensors."""
 

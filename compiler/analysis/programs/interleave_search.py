@@ -11,7 +11,7 @@ a heuristic: the parts are not searched.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import inf
 
@@ -33,12 +33,13 @@ from npuc.compiler.analysis.timing.interleave import (
 )
 from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule
 from npuc.dialects.npu.shared import Block, RoundRobin, Values, joint_footprint, reached_elements
 
 
-@dataclass(frozen=True)
+@frozen
 class InterleaveProblem:
     """
     Nests without schedules, whose inputs of one number in `values` are the same value, on a machine.

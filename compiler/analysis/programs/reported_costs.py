@@ -8,7 +8,6 @@ Of one nest with its schedule, of nests that run round-robin, and of both over a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.interleave import Widths, interleaved_compute, interleaved_pipeline
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Schedule
 from npuc.dialects.npu.shared import RoundRobin
 from npuc.dialects.products import Passes
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from npuc.compiler.analysis.lru import Mode, Walk
 
 
-@dataclass(frozen=True)
+@frozen
 class ReportedCost:
     """Cycles, bits between DRAM and SPM, and energy in joules, None where the machine has no energies."""
 

@@ -29,7 +29,7 @@ Without double buffering the transfers of all levels add up.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -44,10 +44,11 @@ from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork, epilogue_
 from npuc.compiler.analysis.timing.recurrence import Run
 from npuc.compiler.analysis.timing.sequence import TileSequence
 from npuc.compiler.analysis.timing.tiles import part_sequences, tile_sequence
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-@dataclass(frozen=True)
+@frozen
 class Timing:
     """
     `time` in cycles, exact; `compute` cycles of the array; bits `moved`, `head` and `tail` of them unhidden, which take
@@ -147,7 +148,7 @@ def _through(each: Sequence[Timing], machine: Machine) -> Timing:
     return replace(last, time=max(one.time + ends - one.ends for one in each), ends=ends)
 
 
-@dataclass(frozen=True)
+@frozen
 class CoreRun:
     """
     The part of a class of like cores, its tile operations, and the machine of one, whose channel is the core's share.

@@ -13,7 +13,7 @@ it, less that without it, so that times add up.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -25,6 +25,7 @@ from npuc.compiler.analysis.nest.cores import core_count
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width, contract_widths, element_bits, size_bytes
 from npuc.compiler.analysis.timing.double_buffer import Timing, pipeline
 from npuc.compiler.analysis.timing.epilogue_tiles import EpilogueWork
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.fused_blocks import fused_room, is_stored
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -32,7 +33,7 @@ from npuc.dialects.npu.vector import FusedVector
 from npuc.dialects.tensors import shape_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Epilogue:
     """
     Vector work on an output's blocks: bits that move for an element of it, vector operations for one, bytes once

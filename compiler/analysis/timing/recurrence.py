@@ -10,16 +10,16 @@ delays no computation, the end of all operations has a closed form, too (`Run.en
 """
 
 from collections import deque
-from dataclasses import dataclass
 
 from npuc.compiler.analysis.timing.sequence import SequenceNode
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.widths import Width
 
 SHORT = 64
 """The longest queue of pending operations for which results are remembered."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Profile:
     """
     A part of the sequence while neither side waits for the other: the times of its loads and of its computation, the

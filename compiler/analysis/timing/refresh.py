@@ -14,7 +14,6 @@ scratchpad holds nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
 
@@ -23,6 +22,7 @@ from xdsl.ir import Operation, SSAValue
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import contract_widths, size_bytes
 from npuc.compiler.analysis.nest.traffic import traffic
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.footprint import footprint
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -30,7 +30,7 @@ from npuc.dialects.npu.resident import HasResidency, memory_of
 from npuc.dialects.npu.widths import Width, elements_of, whole_bytes
 
 
-@dataclass(frozen=True)
+@frozen
 class Held:
     """Of a tensor by its name, how many blocks are held one after another, the bytes of one, and for how long each."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from npuc.compiler.analysis.machine.edge import FoldRun
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.widths import Width
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SequenceNode:
     """
     Consecutive tile operations.
@@ -29,7 +28,7 @@ class SequenceNode:
     waits: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class TileSequence:
     """
     The operations, the bits that the first one waits for (`head`), and those written after the last (`tail`).

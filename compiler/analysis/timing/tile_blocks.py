@@ -1,14 +1,13 @@
 """The bits that move when a block of a scheduled nest is fetched or displaced, by the position in its loops."""
 
-from dataclasses import dataclass
-
 from npuc.compiler.analysis.nest.axes import AxisTable, AxisTables, Counts
 from npuc.compiler.analysis.nest.blocks import Stream, is_plain, streams
 from npuc.compiler.analysis.nest.elements import Bits, Width
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-@dataclass(frozen=True)
+@frozen
 class Place:
     """
     The position of a node in the loops: extents by dimension, tables by tensor axis, which tensors are at their first
@@ -24,7 +23,7 @@ class Place:
     found: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Moved:
     """
     A tensor with the loops that tile each of its axes.

@@ -12,7 +12,7 @@ groups, so that the operands that all groups use are read once even then.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from math import prod
 from typing import cast
@@ -22,13 +22,14 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import size_bytes
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu import TensorWorkOp, VectorOp
 from npuc.dialects.npu.reread import Reread
 
 Sizes = Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class Streamed:
     """
     Bytes by operand (`in0`, …) and result (`out0`, …), as if nothing were resident.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from npuc.compiler.core.frozen import frozen
 
 VARIABLE = "_NPUC_COMPLETE"
 SHELLS = ("bash", "zsh", "fish")
@@ -14,7 +15,7 @@ _BREAKS = ":="
 """Characters at which bash begins another word."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """What may stand for the word that is being typed, and what it means."""
 
@@ -22,7 +23,7 @@ class Candidate:
     help: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Typed:
     """A command line that is being typed in a shell: the words before the last, behind the program's name, and that."""
 

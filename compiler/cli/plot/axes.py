@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
 from npuc.compiler.cli.groups import Group
+from npuc.compiler.core.frozen import frozen
 
 if TYPE_CHECKING:
     from npuc.compiler.explore.plot.choice import Asked
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 AXIS = "KEY|METRIC"
 
 
-@dataclass(frozen=True)
+@frozen
 class PictureAxes(Group):
     """Keys and metrics along the axes; what is left out is chosen by the results."""
 

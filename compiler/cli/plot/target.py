@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from npuc.compiler.cli.shared import check_target
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.outputs import write_file
 
 
-@dataclass(frozen=True)
+@frozen
 class PictureTarget:
     """Where a picture goes, of which kind it is (`svg`, `png`, `pdf`), and what it shows; None: the usual view."""
 

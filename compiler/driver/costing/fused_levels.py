@@ -9,11 +9,12 @@ Beside them groups never cost more than the level alone does, so that neither do
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from npuc.compiler.analysis.programs.reported_costs import ReportedCost
 from npuc.compiler.core.errors import NpucError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import DEFAULT_LEVEL, Options
 from npuc.compiler.core.stages import tell
 from npuc.compiler.driver.levels.fused import asks_groups
@@ -30,7 +31,7 @@ LoweredT = TypeVar("LoweredT")
 """What lowering says of a program."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Trial(Generic[LoweredT]):
     """A copy of the program, lowered, with its session and its cost by the objective."""
 

@@ -7,12 +7,12 @@ The passes that a level of -O stands for, as far as a program still needs them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import DEFAULT_LEVEL, DEFAULT_TOLERANCE, LEVELS
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.train.signature import has_loss, is_differentiated, training_functions
@@ -20,7 +20,7 @@ from npuc.dialects.train.signature import has_loss, is_differentiated, training_
 AUTODIFF, CANONICALIZE, LOWER, SCHEDULE = "autodiff", "canonicalize", "lower-to-npu", "schedule"
 
 
-@dataclass(frozen=True)
+@frozen
 class State:
     """How far a program has come: what decides which passes are still needed."""
 

@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from npuc.compiler.core.cache import reads
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.driver.watch.watcher import Watcher
 
 
-@dataclass(frozen=True)
+@frozen
 class PassTime:
     """What a pass took in seconds, of the clock and of the processor, and the operations before and after it."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import Section
@@ -38,7 +37,7 @@ class OnceFacts(Section, frozen=True):
         return self.once_cycles * self.loaded_once_bytes / (self.loaded_once_bytes + self.stored_once_bytes)
 
 
-@dataclass(frozen=True)
+@frozen
 class LayerGroup:
     """A group: its number from 1, its layers in the order of the program, its rows; the bound as in `GroupBound`."""
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
+
+from npuc.compiler.core.frozen import frozen
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +32,7 @@ _PIECE_ENDS = re.compile(r"(?<=[. ])|(?<=,)(?!\d{3}\b)")
 _UNIT = re.compile(r"(?<=\d) (?=(?:[mµn]?[sJ]|[KMGT]iB|B|[kMGTP]|%)(?!\w))")
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """
     A column: its heading, which may have two lines, and a cell for each row.

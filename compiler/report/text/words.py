@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.report import Report
 
 PHASES = {"forward": "forward", "dx": "dX", "dw": "dW", "dxdw": "dX+dW", "update": "update", "comm": "comm"}
 """The phases of a step as tables name them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Words:
     """
     The words of a backend.

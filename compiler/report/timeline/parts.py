@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import cast
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.report.document import ReportData
 from npuc.compiler.report.rows import OpRow
 from npuc.compiler.report.sections import (
@@ -23,7 +24,7 @@ COMM = "comm"
 WAIT = "wait"
 
 
-@dataclass(frozen=True)
+@frozen
 class Slice:
     """The work or wait of a resource: track, begin and end in seconds of the step, and the details for a viewer."""
 
@@ -35,7 +36,7 @@ class Slice:
     facts: dict[str, object] = field(default_factory=dict[str, object])
 
 
-@dataclass(frozen=True)
+@frozen
 class PieceOfWork:
     """The work of a resource for an operation: track, begin after the operation's own, duration in cycles; its core."""
 

@@ -15,7 +15,6 @@ program order; each addition carries the layer and role of the contributor. The 
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from xdsl.context import Context
@@ -24,6 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import refused, require_train_level
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import NotDifferentiable
@@ -143,7 +143,7 @@ def whole_step(module: ModuleOp) -> ModuleOp:
     return step
 
 
-@dataclass(frozen=True)
+@frozen
 class AutodiffPass(ModulePass):
     """Derive the training step of every function that has a loss, if it is not one yet. Some function must have one."""
 

@@ -14,12 +14,12 @@ added in the type of the uncast value. The IR has one cast for all uses (with `e
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from npuc.compiler.analysis.nest.elements import element_bytes
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Emit
 from npuc.dialects.distributed import DistOp
 from npuc.dialects.provenance import Role, derive
@@ -32,7 +32,7 @@ _IN_ANY_TYPE = (CastOp, DistOp, ReshapeOp, TransposeOp)
 """Operations whose gradient may have another type than their result."""
 
 
-@dataclass(frozen=True)
+@frozen
 class GradientType:
     """The element type of the parameters that alone determine a value, its bytes, and their cast, if any."""
 

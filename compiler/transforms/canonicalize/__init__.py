@@ -11,7 +11,6 @@ and sums are not reordered. Operations that compute the same are computed once, 
 Constants are folded up to a size. Other dialects are canonicalised as xDSL does it.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -21,11 +20,12 @@ from xdsl.passes import ModulePass
 from xdsl.pattern_rewriter import GreedyRewritePatternApplier, PatternRewriteWalker
 from xdsl.transforms.canonicalize import CanonicalizePass as UpstreamCanonicalizePass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.canonicalize.common import drop_dead, merge_equal
 from npuc.compiler.transforms.canonicalize.patterns import PATTERNS
 
 
-@dataclass(frozen=True)
+@frozen
 class CanonicalizePass(ModulePass):
     """Leave out what need not be computed: identities, undone and repeated work, equal operations, dead code."""
 

@@ -1,13 +1,13 @@
 """Operations that compute the same from the same operands, and those whose results nobody reads."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.rewrites import count
 from npuc.dialects.provenance import SOURCE, Role, role_of
 from npuc.dialects.train.arithmetic import AddOp, MulOp
@@ -30,7 +30,7 @@ def depending(func: FuncOp, *kinds: ArgumentKind) -> set[Operation]:
     return found
 
 
-@dataclass(frozen=True)
+@frozen
 class Merged:
     """How many operations went since others compute the same, and how many of these depend on parameters."""
 

@@ -1,10 +1,9 @@
 """What canonicalisation would do to a program."""
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.transforms.canonicalize import canonicalize
@@ -14,7 +13,7 @@ from npuc.dialects.train.base import TrainOp
 _WORK = (Kind.MATRIX, Kind.VECTOR, Kind.DATA)
 
 
-@dataclass(frozen=True)
+@frozen
 class Effect:
     """How many operations go that take time, and how many operations on parameters become one with an equal one."""
 

@@ -42,6 +42,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
 from npuc.compiler.analysis.machine.levels.views import level_names
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import tell
 from npuc.compiler.transforms.interleave.best import merge_best
@@ -61,7 +62,7 @@ from npuc.dialects.train.signature import Writes, writes_of
 MODES = ("zip", "fused", "best")
 
 
-@dataclass(frozen=True)
+@frozen
 class InterleavePass(ModulePass):
     """
     Merge contractions that share an operand: `mode` says how, `what` which (gradients, siblings, all), `objective` what

@@ -1,11 +1,11 @@
 """The patterns of this pass: contractions that share an operand run together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.interleave.fuse import fused, joined_nest, take_place
 from npuc.compiler.transforms.interleave.round_robin import in_turn, keep_schedules
 from npuc.compiler.transforms.interleave.sharing import Find, gradients, siblings
@@ -20,7 +20,7 @@ def no_schedule(op: ContractOp | InterleaveOp) -> None:
     """The choice of no schedule: the pass `schedule` chooses one later."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FuseContractions(NamedPattern):
     """
     Contractions that share an operand become one contraction, with all their statements over the same dimensions.
@@ -57,7 +57,7 @@ class FuseContractions(NamedPattern):
         SetSchedule(self.choose).match_and_rewrite(new, rewriter)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RoundRobin(NamedPattern):
     """
     Contractions that share an operand run in turn, a tile operation of each, in one scratchpad.

@@ -7,8 +7,8 @@ of attention share X, the gates of an lstm the state, the dW of layers with one 
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.interleave.together import Verdict, Writes, together
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.tensor_work import same_value
@@ -21,7 +21,7 @@ AHEAD = 8
 """How many of the next contractions that read an operand are looked at."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sharing:
     """
     Contractions in program order that share an operand: what each nest calls it, and the verdict of each but the first.

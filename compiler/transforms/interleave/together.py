@@ -15,10 +15,10 @@ They take the place of the first because every use of a result comes later then,
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, TensorWorkOp
 from npuc.dialects.npu.resident import memory_of
 from npuc.dialects.provenance import Role, is_recomputed, repeat_of, role_of, sparsity_of
@@ -28,7 +28,7 @@ _BACKWARD = frozenset((Role.DX, Role.DW, Role.DXDW))
 _MOVABLE = (TensorWorkOp, Im2ColOp, Col2ImOp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """`problem` says why contractions may not run together, if so; `moved` must go to the place of the first."""
 

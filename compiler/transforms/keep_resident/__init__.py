@@ -15,7 +15,6 @@ those with an epilogue are left as they are; a program with groups of layers (`f
 looks at all operations of a block; the pattern `keep-in-spm` writes what it chooses.
 """
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -27,6 +26,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from npuc.compiler.analysis.programs.resident import refusal
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.stages import remark
 from npuc.compiler.transforms.keep_resident.patterns import KeepInSpm, Residency
 from npuc.compiler.transforms.keep_resident.search import ResidencySearch
@@ -54,7 +54,7 @@ def _is_pair(first: Access, second: Access) -> bool:
 WHAT: dict[str, SpanFilter] = {"all": lambda first, second: True, "gradients": _is_gradient, "pairs": _is_pair}
 
 
-@dataclass(frozen=True)
+@frozen
 class KeepResidentPass(ModulePass):
     """Make values resident in SPM: `what` says which, `only` is a glob of the layers of both operations."""
 

@@ -1,18 +1,18 @@
 """The pattern of this pass."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.npu import ContractOp, VectorOp
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.resident import Resident
 
 
-@dataclass(frozen=True)
+@frozen
 class Residency:
     """
     The tensors of an operation that are resident before and after it.
@@ -24,7 +24,7 @@ class Residency:
     schedule: Schedule | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class KeepInSpm(NamedPattern):
     """
     An operation finds tensors in SPM, or leaves them there for the next operation that reads them.

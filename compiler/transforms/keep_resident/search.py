@@ -7,7 +7,6 @@ defines the value.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -24,6 +23,7 @@ from npuc.compiler.analysis.programs.resident import (
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.epilogue import room_bytes, stream_cycles
 from npuc.compiler.analysis.timing.vector_traffic import streamed
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.keep_resident.patterns import Residency
 from npuc.compiler.transforms.keep_resident.spans import (
     Access,
@@ -48,7 +48,7 @@ ROUNDS = 3
 """How many rounds retry the spans that did not pay off before others were chosen."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Costed:
     """The cost of an operation, and of a contraction the schedule with that cost."""
 

@@ -1,12 +1,12 @@
 """The spans over which values may be resident, and helpers on the operations at their ends."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.transforms.shared_units import refuse_units
@@ -18,7 +18,7 @@ from npuc.dialects.provenance import layer_of
 Supported = ContractOp | VectorOp
 
 
-@dataclass(frozen=True)
+@frozen
 class Access:
     """An operation that defines or reads a value, and the name that the tensor has there."""
 
@@ -27,7 +27,7 @@ class Access:
     defines: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Span:
     """A value that is resident from one of its accesses to the next."""
 

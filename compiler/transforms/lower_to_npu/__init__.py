@@ -16,13 +16,13 @@ Each of these rewrites is a pattern; the pass walks once over a function for the
 others.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.lower_to_npu.by_layer import LowerByLayer, LowerConvByIm2col
 from npuc.compiler.transforms.lower_to_npu.in_turn import Held, Remember
 from npuc.compiler.transforms.lower_to_npu.known_sums import UseKnownSums
@@ -34,7 +34,7 @@ from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, VectorOp
 from npuc.dialects.train.signature import training_functions
 
 
-@dataclass(frozen=True)
+@frozen
 class LowerToNpuPass(ModulePass):
     """Lower every operation of the train dialect; `conv` chooses how convolutions become contractions."""
 

@@ -1,13 +1,13 @@
 """Matrix work, which its layer lowers by itself."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Emit, Kind, told_of
@@ -30,7 +30,7 @@ def _emitter(source: Operation, rewriter: PatternRewriter) -> Emit[Any]:
     return emit
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerByLayer(NamedPattern):
     """
     An operation whose layer lowers it by itself becomes what the layer emits: matrix work is `npu.contract`.
@@ -61,7 +61,7 @@ class LowerByLayer(NamedPattern):
             )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerConvByIm2col(NamedPattern):
     """
     A product of a convolution becomes a product of matrices, one of which is an explicit matrix of windows.

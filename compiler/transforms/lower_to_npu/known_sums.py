@@ -5,20 +5,20 @@ dX needs the means of dy and of dy z over each channel, which are dbeta and dgam
 "Batch normalization", 2015). So dy and x are read once for all sums and once for dX.
 """
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 from xdsl.rewriter import InsertPoint
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import derivative
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.provenance import derive, repeat_of
 from npuc.dialects.train.norm import BatchNormDwOp, BatchNormDxFromSumsOp, BatchNormDxOp
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class UseKnownSums(NamedPattern):
     """
     The dX of a batch normalisation takes the gradients of scale and shift, where they are computed, as its sums.

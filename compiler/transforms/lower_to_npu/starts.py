@@ -1,12 +1,13 @@
 """Additions that become the initial values of a sum."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from xdsl.ir import OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.dialects.npu import ContractOp, ViewOp
 from npuc.dialects.npu.attrs import NestAttr
@@ -16,7 +17,7 @@ from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.arithmetic import AddOp
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class StartFromAddition(NamedPattern):
     """
     An addition to a product becomes what the product's sum starts from, as a bias does.

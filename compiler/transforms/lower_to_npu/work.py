@@ -1,11 +1,11 @@
 """Operations that are no matrix work: constants, views, moves and vector work, with their work from the layer table."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind, elements
 from npuc.compiler.transforms.named_pattern import NamedPattern
@@ -32,7 +32,7 @@ def _kind(op: TrainOp) -> str:
     return op.name.removeprefix("train.")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerConstant(NamedPattern):
     """
     What depends on no argument of the function becomes `npu.constant`.
@@ -54,7 +54,7 @@ class LowerConstant(NamedPattern):
             rewriter.replace(op, derive(op, ConstantOp(_kind(op), op.operands, op.result_types, op.properties)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerView(NamedPattern):
     """
     An operation that only gives its operand another shape becomes `npu.view`.
@@ -73,7 +73,7 @@ class LowerView(NamedPattern):
             rewriter.replace(op, derive(op, ViewOp(_kind(op), op.operands, op.result_types, op.properties)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerMove(NamedPattern):
     """
     An operation that only moves elements becomes `npu.move`.
@@ -106,7 +106,7 @@ def _reads(op: TrainOp, reads: tuple[int, ...] | None) -> tuple[int, ...] | None
     return tuple(0 if skip else count for skip, count in zip(unread, counts, strict=True))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerVector(NamedPattern):
     """
     Elementwise and reduction work becomes `npu.vector`.

@@ -15,7 +15,6 @@ more than the least, as a fraction, the next measure decides (`analysis/schedule
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
@@ -28,6 +27,7 @@ from xdsl.utils.exceptions import PassFailedException
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.programs.search_tolerance import write_tolerance
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import each
 from npuc.compiler.transforms.named_pattern import apply_pattern
@@ -45,7 +45,7 @@ from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.provenance import layer_of
 
 
-@dataclass(frozen=True)
+@frozen
 class SchedulePass(ModulePass):
     """Write loops, keep and spm on contractions without a schedule; `only` is a glob of layer names."""
 

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
 from npuc.compiler.analysis.machine.facts import Machine, machine_of
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.named_pattern import NamedPattern, apply_pattern
 from npuc.compiler.transforms.schedule.pins import settle, together_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
@@ -17,7 +18,7 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ByHand(NamedPattern):
     """
     A pattern that gives a contraction another schedule; those that run round-robin get theirs at once.

@@ -1,18 +1,18 @@
 """The patterns of this pass, which give contractions the schedules that a function chooses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.pattern_rewriter import PatternRewriter, op_type_rewrite_pattern
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.compiler.transforms.schedule.pins import check_legal
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.nest import Schedule
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SetSchedule(NamedPattern):
     """
     A contraction gets the schedule that a function chooses for it.
@@ -42,7 +42,7 @@ class SetSchedule(NamedPattern):
         rewriter.notify_op_modified(op)
 
 
-@dataclass(frozen=True)
+@frozen
 class JointSchedule:
     """The schedules of contractions that run round-robin, in their order, and their common SPM budget in bytes."""
 
@@ -50,7 +50,7 @@ class JointSchedule:
     spm: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SetJointSchedule(NamedPattern):
     """
     Contractions that run round-robin get the schedules and the common SPM budget that a function chooses for them.

@@ -1,7 +1,7 @@
 """Schedule searches for contractions in the IR, single ones and those that run round-robin."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -13,6 +13,7 @@ from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem,
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule
 from npuc.compiler.core.errors import CapacityError, SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import check_tolerance
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.schedule.patterns import JointSchedule
@@ -21,7 +22,7 @@ from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.provenance import layer_of
 
 
-@dataclass(frozen=True)
+@frozen
 class Goal:
     """
     What schedules minimise: the objective and, among what costs up to `tolerance` more than the least, a fraction, the

@@ -20,7 +20,6 @@ follows from the whole function, and casts are shared.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
@@ -35,6 +34,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from npuc.compiler.core.errors import SourceError
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import PRECISIONS
 from npuc.compiler.core.verify import location_of
 from npuc.compiler.transforms.autodiff import differentiate
@@ -53,7 +53,7 @@ _ON_TENSORS = frozenset(
 """Operations that `lower-to-npu` and `interleave` make of whole tensors, whose types follow the arguments'."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SetPrecisionPass(ModulePass):
     """
     Give a program other float types: `to` is as-written, f32, f16, bf16 or mixed.

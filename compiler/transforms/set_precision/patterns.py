@@ -1,6 +1,5 @@
 """The pattern of this pass: one float type for all."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.dialects.builtin import f16
@@ -8,6 +7,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.pattern_rewriter import PatternRewriter
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.named_pattern import NamedPattern
 from npuc.compiler.transforms.set_precision.mixed import retype, set_signature
 from npuc.dialects.blocks import gather, loose_argument
@@ -19,7 +19,7 @@ LARGEST_F16 = 65504.0
 """The largest finite number of f16; a constant beyond it, which stands for infinity, becomes this."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SetFloatType(NamedPattern):
     """
     Floats get another type: those of an operation's results, the arguments of a function and, at its return, its type.

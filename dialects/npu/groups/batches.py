@@ -1,17 +1,18 @@
 """Samples in micro-batches, and the types of tensors of so many samples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute
 
+from npuc.compiler.core.frozen import frozen
+
 WHOLE = -1
 """In place of an axis: an operand that every micro-batch reads whole, a result that is a sum over micro-batches."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Batches:
     """How many `samples` there are, how many a micro-batch has, and so how often the body runs."""
 

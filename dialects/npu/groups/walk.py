@@ -1,11 +1,11 @@
 """How a group walks the rows of a sample: bands of rows of results, and what becomes of rows that two bands read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.groups.batches import WHOLE, Batches
 from npuc.dialects.tensors import shape_of
 
@@ -13,7 +13,7 @@ HALOS = ("keep", "recompute")
 """What becomes of rows that two bands need: they stay in SPM, or each band computes and reads them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class RowWalk:
     """
     Bands of `rows` of all `height` rows along an axis of the results, the last of which may have fewer.

@@ -1,9 +1,9 @@
 """The assignment of a contraction to units as plain frozen data."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 
@@ -13,7 +13,7 @@ UNITS = "npu.units"
 """The attribute of a module that says what units its machine has."""
 
 
-@dataclass(frozen=True)
+@frozen
 class UnitPart:
     """How much of an axis a unit has, by the unit's name."""
 
@@ -21,7 +21,7 @@ class UnitPart:
     size: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Assignment:
     """
     The parts of units, one after the other along an axis; None where one unit has the whole product.

@@ -6,11 +6,11 @@ statement, and characters that belong to no token are reported.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 
 from lark import Token
 
+from npuc.compiler.core.frozen import frozen
 from npuc.frontends.source_text import Diagnostics, Place, SourceText
 
 END = "_NL"
@@ -45,7 +45,7 @@ class Newlines:
         return stream
 
 
-@dataclass(frozen=True)
+@frozen
 class Tokens:
     """The prepared tokens, and the numbers of the lines that hold lexical errors."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from npuc.compiler.core.errors import UsageError
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.memories import SCRATCHPAD
 
 LEVELS_FACT = "levels"
@@ -22,7 +22,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 FORM = "NAME N bytes R GB/s [E pJ/B], …"
 
 
-@dataclass(frozen=True)
+@frozen
 class OuterLevel:
     """
     A level: the bytes that a schedule may use, and 10^9 bytes per second to the memory inside of it, both a core's

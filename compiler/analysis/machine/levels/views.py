@@ -9,11 +9,12 @@ says all of several: `views_of` gives, for each level from SPM outwards, the sch
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from npuc.compiler.analysis.machine.table import Machine
 from npuc.compiler.core.errors import CapacityError, UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.numbers import as_written
 from npuc.dialects.memories import SCRATCHPAD
 from npuc.dialects.npu.nest import Schedule
@@ -24,7 +25,7 @@ def level_names(machine: Machine) -> tuple[str, ...]:
     return tuple(level.name for level in machine.levels)
 
 
-@dataclass(frozen=True)
+@frozen
 class LevelView:
     """
     A memory of blocks as if it were the only one: its name, the schedule with what it keeps, and a machine that has it

@@ -15,7 +15,7 @@ Rules as they are written, in a hardware file or in a file of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fnmatch import fnmatchcase
 from typing import cast
 
@@ -30,6 +30,7 @@ from npuc.compiler.analysis.mapping.constraints.words import (
     read_tiles,
 )
 from npuc.compiler.core.errors import either
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.kinds import COUNT, Entry, Integer, Real, Rows, Scalar, Text
 
 RULES, DIVISORS = "constraints.rules", "constraints.divisors"
@@ -40,7 +41,7 @@ DEEPEST = 3
 _MATCHES = ("level", "layers", "kind", "phase")
 
 
-@dataclass(frozen=True)
+@frozen
 class RulePlace:
     """Where a rule is written: a file with its text (None: on the command line, or in a mapping) and its number."""
 
@@ -49,7 +50,7 @@ class RulePlace:
     number: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Atom:
     """
     One demand of a rule: `key` is that of the rule, `level` counts from 0 (None: every level, or all together).
@@ -89,7 +90,7 @@ class Atom:
         return f"{self.key} {shown}"
 
 
-@dataclass(frozen=True)
+@frozen
 class MapRule:
     """A rule: its row, read, and where it is written."""
 
@@ -125,7 +126,7 @@ class MapRule:
                 yield Atom(self, key, level, cast("int | float", row[key]))
 
 
-@dataclass(frozen=True)
+@frozen
 class MapRules:
     """All rules that hold together; `divisors`: tiles divide what they are cut from."""
 

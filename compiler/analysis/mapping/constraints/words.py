@@ -11,8 +11,9 @@ A dimension is K, C, R, S, Y, X, N or G in its role (`named.roles`), or one of t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
+
+from npuc.compiler.core.frozen import frozen
 
 ROLES = ("K", "C", "R", "S", "Y", "X", "N", "G")
 NONE, OTHERS, ALL = "none", "*", "all"
@@ -28,7 +29,7 @@ class WrongWords(Exception):
     """A text that is no constraint; says what was found and what was expected."""
 
 
-@dataclass(frozen=True)
+@frozen
 class LoopOrder:
     """Loops by the names of their dimensions, outermost first; `others` is the place of `*` among them, if any."""
 
@@ -36,7 +37,7 @@ class LoopOrder:
     others: int | None
 
 
-@dataclass(frozen=True)
+@frozen
 class TileWord:
     """A tile of a dimension: a number, or the name of the dimension whose size it is, or `all`."""
 

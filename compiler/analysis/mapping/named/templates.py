@@ -15,16 +15,16 @@ own there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from npuc.compiler.core.errors import UsageError, did_you_mean
+from npuc.compiler.core.frozen import frozen
 
 Rows = Literal["Y", "X"]
 
 
-@dataclass(frozen=True)
+@frozen
 class TemplateMap:
     """A map of a template: `tile` is a number, `c` or empty for the whole dimension."""
 
@@ -42,7 +42,7 @@ class TemplateMap:
         return None if not self.tile else cluster if self.tile == "c" else int(self.tile)
 
 
-@dataclass(frozen=True)
+@frozen
 class Template:
     """
     A dataflow. `cluster` is the size `c` where the machine is large enough.
