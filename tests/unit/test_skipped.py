@@ -8,8 +8,8 @@ REPORT = """<testsuites><testsuite>
 <testcase classname="tests.test_a" name="test_one[a b]"><skipped message="could not import 1">x</skipped></testcase>
 <testcase classname="tests.test_a" name="test_two"><skipped message="takes more than a moment">x</skipped></testcase>
 <testcase classname="tests.test_a" name="test_three" />
-<testcase classname="" name="tests.test_b"><skipped message="collection skipped">could not import 'm'</skipped></testcase>
-<testcase classname="" name="tests.test_c"><skipped message="collection skipped">no</skipped></testcase>
+<testcase classname="" name="tests.test_b"><skipped message="collection">could not import 'm'</skipped></testcase>
+<testcase classname="" name="tests.test_c"><skipped message="collection">no</skipped></testcase>
 </testsuite></testsuites>
 """
 
