@@ -10,7 +10,7 @@ these with the costs of random points.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -21,9 +21,12 @@ from npuc.compiler.explore.optimize.goals import MetricGoal
 from npuc.compiler.explore.optimize.machine_facts import GridMachines, MachineFact
 from npuc.compiler.explore.optimize.metrics import AREA, COST
 from npuc.compiler.explore.optimize.point_facts import PointFacts
+from npuc.compiler.explore.optimize.point_laws import PointLaws
 from npuc.compiler.explore.optimize.row_floors import RowFloors
 from npuc.compiler.explore.optimize.work import StepWork, Works
 from npuc.compiler.explore.pareto.front import Flags, Floats, Ints
+from npuc.compiler.explore.pareto.priced import Implied
+from npuc.compiler.explore.plot.metrics import Numbers
 from npuc.compiler.explore.sweep.points import Points
 
 BELOW = 1 - 1e-9
@@ -51,6 +54,9 @@ class PointFloors:
         self.areas, self.costs = Areas(machines), MachineFact(machines, memory_usd)
         self.facts = PointFacts(points, machines)
         self._row_floors: dict[int, RowFloors] = {}
+        self.laws = PointLaws(points, machines, self.facts, goals)
+        self.priced: Mapping[int, Numbers] = {}
+        """The numbers of points that were priced."""
         self._devices = _devices(points)
         named = {goal.metric.name for goal in goals} | {one.metric.name for one in constraints}
         self._works_matter = bool(named & {"traffic", "time", "energy", "edp", "seconds", "energy_j"})
@@ -62,6 +68,15 @@ class PointFloors:
         if not self._works_matter or self.works.count <= MOST_CLASSES:
             return False
         return self.works.learn(self.works.classes(np.array(numbers, np.int64)).tolist())
+
+    def implied(self, priced: Sequence[int], among: Ints) -> Iterator[Implied]:
+        """What priced points say of others, in ascending order (`point_laws.py`)."""
+        for number in priced:
+            own = np.array([number], np.int64)
+            work = self.works.known.get(int(self.works.classes(own)[0]))
+            rows = None if work is None or number not in self.priced else self.rows_of(work, own)
+            if rows is not None and self._works_matter and self.facts.are_small(own):
+                yield from self.laws.implied(number, self.priced[number], rows, among)
 
     def machine_numbers(self, number: int) -> dict[str, float | None]:
         """What the machine of a point says, by metric."""

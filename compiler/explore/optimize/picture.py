@@ -15,7 +15,7 @@ from npuc.compiler.explore.optimize.result import OptimizeResult
 
 Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e150, le=1e150)]
 MOST_PANELS = 3
-SPREAD = 50.0
+SPREAD = 20.0
 """From so many times its least on a goal is drawn by powers of ten."""
 
 

@@ -53,6 +53,7 @@ class PointPricing:
     before: int = 0
 
     def __post_init__(self) -> None:
+        self.floors.priced = self.numbers
         self._past = {} if self.record is None else {point.index: point for point in self.record.points}
 
     def __call__(self, numbers: Sequence[int]) -> Iterator[Priced]:

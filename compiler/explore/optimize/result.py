@@ -49,8 +49,8 @@ class OptimizedPoint:
 class PointCounts:
     """
     How many of all points were priced, of those do not fit, lack a metric or break a constraint, and of the others are
-    excluded by bounds of the goals (`excluded`), break a constraint for certain (`forbidden`), or are `left`, None
-    where there are too many to look at.
+    excluded by bounds of the goals (`excluded`, of which `implied` by what priced points say of others), break a
+    constraint for certain (`forbidden`), or are `left`, None where there are too many to look at.
     """
 
     points: int
@@ -59,6 +59,7 @@ class PointCounts:
     incomplete: int
     infeasible: int
     excluded: int
+    implied: int
     forbidden: int
     left: int | None
 
@@ -70,7 +71,8 @@ class OptimizeResult:
 
     `proved`: no point of the grid beats them. Otherwise `gap` is the factor by which one that is left may be better in
     every goal at most, None where bounds do not say. `broken` points cost less than a bound said, so that none was
-    used. `title` names the source, the machine and the backend.
+    used; `laws` are those by which priced points excluded others. `title` names the source, the machine and the
+    backend.
     """
 
     title: str
@@ -82,6 +84,7 @@ class OptimizeResult:
     proved: bool
     gap: float | None
     broken: int = 0
+    laws: tuple[str, ...] = ()
     interrupted: bool = False
 
     def to_csv(self) -> str:

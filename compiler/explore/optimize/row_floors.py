@@ -114,7 +114,8 @@ class RowFloors:
     def _arrays(self, machines: MachineTables) -> tuple[list[tuple[Floats, float]], Ints]:
         """The cycles of products and the accesses of each combination of what arrays depend on."""
         found, back = _combined([machines.rows, machines.cols, machines.edge, machines.cores])
-        return [self._of_array(*map(_whole, one[:3]), _whole(one[3]) or 1) for one in found], back
+        wholes = [[_whole(value) for value in one] for one in found]
+        return [self._of_array(rows, cols, edge, cores or 1) for rows, cols, edge, cores in wholes], back
 
     def _of_array(self, rows: int | None, cols: int | None, edge: int | None, cores: int) -> tuple[Floats, float]:
         array = replace(self.rows.machine.array, rows=rows or 1, cols=cols or 1, edge_elements=edge)

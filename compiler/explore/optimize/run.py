@@ -109,6 +109,7 @@ def _result(sweep: Sweep, settings: OptimizeSettings, pricing: PointPricing, out
         sum(not point.amounts for point in points.values()) - failed,
         sum(bool(point.amounts) and not point.meets for point in points.values()),
         outcome.excluded,
+        outcome.implied,
         outcome.forbidden,
         outcome.left,
     )
@@ -122,5 +123,6 @@ def _result(sweep: Sweep, settings: OptimizeSettings, pricing: PointPricing, out
         outcome.proved and outcome.interrupt is None,
         outcome.gap,
         len(outcome.broken),
+        outcome.laws,
         outcome.interrupt is not None,
     )

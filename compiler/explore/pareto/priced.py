@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,6 +26,18 @@ class Priced:
         return self.goals is not None and self.excess == 0
 
 
+@dataclass(frozen=True)
+class Implied:
+    """
+    What a priced point says of others by a `law`: their rows among those that were asked about, and what they cost at
+    least.
+    """
+
+    rows: Ints
+    bounds: Floats
+    law: str
+
+
 class Floors(Protocol):
     """What is known of points that were not priced."""
 
@@ -39,4 +51,8 @@ class Floors(Protocol):
 
     def learn(self, numbers: Sequence[int]) -> bool:
         """Points are about to be priced: whether more is known of points now."""
+        ...
+
+    def implied(self, priced: Sequence[int], among: Ints) -> Iterable[Implied]:
+        """What priced points say of others, `among` which are in ascending order."""
         ...

@@ -19,7 +19,7 @@ import numpy as np
 
 from npuc.compiler.explore.pareto.breeding import Breeder, Parents
 from npuc.compiler.explore.pareto.front import Floats, Ints, pareto
-from npuc.compiler.explore.pareto.openness import OpenPoints
+from npuc.compiler.explore.pareto.openness import ENOUGH, OpenPoints
 from npuc.compiler.explore.pareto.priced import Floors, Priced
 from npuc.compiler.explore.pareto.space import GridSpace
 from npuc.compiler.explore.seeds import generator
@@ -40,19 +40,22 @@ class FrontOutcome:
     What a search found: the numbers of the front, in the order of their goals, and all priced points, in the order in
     which they were priced.
 
-    `excluded` points were not priced, as bounds of their goals exclude them, `forbidden` ones as they break a
-    constraint for certain; `left` were not looked at, None where nobody counted. `gap` is by which factor a point that
-    is left may be better than the front in every goal at most, None where nothing is left or the bounds do not say.
-    `broken` are points that cost less than their bounds: then none were used. `interrupt` ended the search.
+    `excluded` points were not priced, as bounds of their goals exclude them, `implied` of them by bounds that follow
+    from points that were priced, and `forbidden` ones, as they break a constraint for certain; `left` were not looked
+    at, None where nobody counted. `gap` is by which factor a point that is left may be better than the front in every
+    goal at most, None where nothing is left or the bounds do not say. `broken` are points that cost less than their
+    bounds: then none were used. `laws` are those by which bounds followed. `interrupt` ended the search.
     """
 
     front: tuple[int, ...]
     priced: dict[int, Priced]
     excluded: int
+    implied: int
     forbidden: int
     left: int | None
     gap: float | None
     broken: tuple[int, ...]
+    laws: tuple[str, ...]
     interrupt: KeyboardInterrupt | None
 
     @property
@@ -82,6 +85,7 @@ class FrontSearch:
         none = np.zeros(0)
         self._parents = Parents.of(np.zeros(0, np.int64), np.zeros((0, self.goals)), none)
         self._values = np.zeros((0, self.goals))
+        self._drawn = False
         self._born: list[tuple[Ints, Floats, Floats]] = []
         interrupt: KeyboardInterrupt | None = None
         try:
@@ -94,10 +98,12 @@ class FrontSearch:
             tuple(self.front[order].tolist()),
             self.priced,
             self._open.excluded,
+            self._open.implied,
             self._open.forbidden,
             self._open.left,
             self._open.gap(self._values),
             tuple(self._open.broken),
+            tuple(sorted(self._open.laws)),
             interrupt,
         )
 
@@ -109,9 +115,12 @@ class FrontSearch:
         left = self._open.left
         if left is not None and left <= budget:
             return self._open.guided(BATCH, self._random, self._values)
-        if not self.priced:
+        if not self.priced and self._open.informed:  # whether bounds are near to costs is seen first
+            return self._open.guided(min(ENOUGH, budget), self._random, self._values)
+        if not self._drawn and not self._open.tight:
+            self._drawn = True
             return self._breeder.strangers(min(FIRST, budget)) or self._anywhere()
-        share = BATCH if self._open.scarce else GUIDED if self._open.informed else 0
+        share = BATCH if self._open.scarce or self._open.tight else GUIDED if self._open.informed else 0
         guided = self._open.guided(share, self._random, self._values)
         bred = [one for one in self._breeder.children(self._bearing(), BATCH - len(guided)) if one not in guided]
         return guided + bred or self._anywhere()
@@ -142,6 +151,7 @@ class FrontSearch:
             self._born.append((numbers, goals, excess))
             fine = np.flatnonzero(excess == 0)
             self._join(numbers[fine], goals[fine])
+            self._open.tighten(known, self.front, self._values)
 
     def _bearing(self) -> Parents:
         """The parents among all points that were priced."""

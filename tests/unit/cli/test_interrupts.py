@@ -20,6 +20,10 @@ VERBS = {
     "sweep": ["sweep", "samples:lenet", "--vary", "memory.spm_kib=64:1024:8", "--csv", "c.csv", "--jobs", "2"],
     "map": ["map", "samples:lenet", "--csv", "d.csv", "--json", "e.json"],
     "design": ["design", "samples:lenet", "--area-mm2", "0.2", "--csv", "f.csv", "-o", "g.toml"],
+    "optimize": [
+        *("optimize", "samples:lenet", "--vary", "memory.spm_kib=64:1024:8", "--goals", "time,traffic"),
+        *("--resume", "h.rec", "--json", "i.json"),
+    ],
 }
 
 
@@ -78,6 +82,9 @@ def test_a_signal_is_one_line_and_no_half_written_file(
     elif verb == "design" and files:
         assert files == ["f.csv", "g.toml"]
         assert "the result is the best of " in lines[0]
+    elif verb == "optimize" and files:
+        assert files == ["h.rec", "i.json"]
+        assert "the same command goes on" in lines[0]
     else:
         assert files == []
 
