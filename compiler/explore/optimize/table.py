@@ -110,7 +110,7 @@ def _proof(result: OptimizeResult) -> str:
         how = "priced" if not counts.excluded + counts.forbidden else "priced or excluded by its bounds"
         text = f"{start}exact: every point was {how}, so that no point of the grid beats one of the front"
         law = ", ".join(f"'{one}'" for one in result.laws)
-        return text + (f"; {counts.implied:,} are excluded by what priced points imply: {law}" if result.laws else "")
+        return text + (f"; {counts.implied:,} of them by what priced points imply: {law}" if result.laws else "")
     left = "most points were not looked at" if counts.left is None else f"{counts.left:,} points are left"
     text = f"{start}not proved: {left} at a budget of {result.settings.budget:,}"
     if result.interrupted:
