@@ -13,12 +13,21 @@ The collectives by which devices move the data of a plan's cost terms: the opera
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
 from npuc.compiler.analysis.interconnect.collectives import Collective
-from npuc.compiler.analysis.sharding.cost.cost_terms import EdgeRate, ReductionRate, Sizes, TypeSequence, layout_of
+from npuc.compiler.analysis.sharding.cost.cost_terms import (
+    EdgeRate,
+    ReductionRate,
+    Sizes,
+    TypeSequence,
+    layout_of,
+    levels_where,
+)
 from npuc.compiler.analysis.sharding.cost.resharding import Reshard, part_count, reshard_steps
+from npuc.compiler.analysis.sharding.graph.edges import TYPE_NUMBER
 
 
 @dataclass(frozen=True)
@@ -48,6 +57,25 @@ def steps_of(
             found += [CollectiveStep("all_gather", (level,), cut, back=True)] if rate.active else []
         return tuple(found)
     return _steps(rate.reshard(*rate.sides(sequences, sizes)), sizes, back=rate.active)
+
+
+def side_of(rate: EdgeRate | ReductionRate, sequence: TypeSequence, number: int, count: int) -> Hashable:
+    """
+    What a cost term's steps know of the type sequence of one of its `count` layer groups: with sequences of equal
+    sides they are the same.
+    """
+    if isinstance(rate, ReductionRate):
+        if number:
+            return levels_where(rate.deferred, sequence)
+        adds = tuple(rate.adds[TYPE_NUMBER[type]] for type in sequence)
+        return layout_of(rate.produced, sequence), adds, rate.scattered(sequence)
+    there = back = None
+    if rate.has_maker and number == 0:
+        there = layout_of(rate.produced, sequence), levels_where(rate.deferred_gradient, sequence)
+    if rate.has_reader and number == count - 1:
+        sums = levels_where(rate.partial_gradient, sequence), levels_where(rate.partial_value, sequence)
+        back = layout_of(rate.required, sequence), sums
+    return there, back
 
 
 @lru_cache(maxsize=1 << 16)

@@ -30,7 +30,7 @@ from xdsl.utils.hints import isa
 from npuc.compiler.analysis.interconnect.collectives import Collective, collective_cost
 from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, Kind, MeshPlacement, NetworkLevel
 from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
-from npuc.compiler.analysis.sharding.cost.collective_steps import steps_of
+from npuc.compiler.analysis.sharding.cost.collective_steps import side_of, steps_of
 from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, ReductionRate, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
@@ -134,13 +134,21 @@ def _tables_on(
 
     @lru_cache(maxsize=1 << 10)
     def tables(rate: EdgeRate | ReductionRate, own: _Labels) -> tuple[Table, Table, Table]:
+        # Only one of the sequences that are alike for the term is looked at, and stands for all of them.
+        alike = [[side_of(rate, sequence, n, len(own)) for sequence in some] for n, some in enumerate(own)]
+        firsts = [
+            dict(zip(reversed(sides), reversed(some), strict=True)) for sides, some in zip(alike, own, strict=True)
+        ]
         rows: list[tuple[float, float, float]] = []
-        for sequences in product(*own):
+        for sequences in product(*(one.values() for one in firsts)):
             lines = [(*line(step.kind, step.levels), step) for step in steps_of(rate, sequences, sizes)]
             waits = sum(fixed for fixed, _, _ in lines)
             there = sum(slope / step.cut for _, slope, step in lines if not step.back)
             rows.append((waits, there, sum(slope / step.cut for _, slope, step in lines if step.back)))
-        waits, there, back = np.array(rows, np.float64).T.reshape(3, *(len(sequences) for sequences in own))
+        few = np.array(rows, np.float64).T.reshape(3, *map(len, firsts))
+        numbers = [{side: number for number, side in enumerate(one)} for one in firsts]
+        places = np.ix_(*([own[side] for side in sides] for own, sides in zip(numbers, alike, strict=True)))
+        waits, there, back = (table[places] for table in few)
         return waits, there, back
 
     return tables
