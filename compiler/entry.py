@@ -6,7 +6,10 @@ runs the command line.
 
 def main() -> None:
     """Run the command line and exit with its status."""
+    import gc
     import signal
+
+    gc.disable()  # what is imported stays: see `without_cycle_collection`
 
     # Signals wait while what answers them loads: Python would answer with a traceback.
     hold = getattr(signal, "pthread_sigmask", None)  # not on Windows

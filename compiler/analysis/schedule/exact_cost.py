@@ -1,6 +1,5 @@
 """The exact cost of a scheduled nest, by which a schedule search decides."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
@@ -14,10 +13,11 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.timing.double_buffer import pipeline
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
-@dataclass(frozen=True)
+@frozen
 class ExactCost:
     """
     Cycles, bits between DRAM and SPM, and energy in joules, None where it is not asked for or not known. `cycles` are

@@ -1,18 +1,18 @@
 """Values of arrays over the grid of a schedule search, at some of its positions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import TypeVar
 
 import numpy as np
 
 from npuc.compiler.analysis.schedule.space import Grid, Reals
+from npuc.compiler.core.frozen import frozen
 
 Values = TypeVar("Values", Grid, Reals)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GridSteps:
     """
     Combinations of tilings, as positions in the flat grid (`at`), at which the smallest footprint fits.

@@ -1,7 +1,6 @@
 """The loop orders that a schedule search considers for a nest, the residency choices in each, and their loads."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
 
@@ -11,10 +10,11 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.grid_places import Places, values_at
 from npuc.compiler.analysis.schedule.residency_options import ResidencyOption, ResidencyOptions
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ResidencyChoices:
     """
     All combinations of a loop order with a residency option for every tensor, a row each.
@@ -50,7 +50,7 @@ class ResidencyChoices:
         return self.columns.min(axis=0)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RefetchedLoads:
     """
     The loads of candidates, given their rows among the choices and their positions as numbers (`step`) into `place`.

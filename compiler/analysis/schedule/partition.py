@@ -8,7 +8,7 @@ one core, which adds an outermost loop; over cores each part has a core of its o
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 from npuc.compiler.analysis.machine.facts import Machine
@@ -19,6 +19,7 @@ from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_costs
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 Over = Literal["time", "cores"]
@@ -26,7 +27,7 @@ TIME_PARTS = (2, 4, 8)
 """The numbers of parts over time that a search tries."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EqualParts:
     """A dimension in a number of equal parts."""
 

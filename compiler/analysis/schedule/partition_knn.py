@@ -11,7 +11,6 @@ neighbours: it is chosen here for the least excess time on held-out layers of on
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from math import log2
@@ -21,6 +20,7 @@ import numpy as np
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import Ints
+from npuc.compiler.core.frozen import frozen
 
 Scheme: TypeAlias = Literal["whole", "m", "n", "k"]
 SCHEMES: tuple[Scheme, ...] = ("whole", "m", "n", "k")
@@ -33,7 +33,7 @@ REPETITIONS, HELD_OUT = 1000, 0.2
 """The number of random splits, and the share of layers that each holds out."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Label:
     """A layer with the cycles of its gradients one after the other, and interleaved under each scheme."""
 
@@ -99,7 +99,7 @@ def _vote(votes: Sequence[int]) -> int:
     return max(votes, key=lambda vote: (votes.count(vote), -votes.index(vote)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Evaluation:
     """
     The quality of a predictor on held-out layers: the share of best schemes, the mean excess over the time of the best

@@ -6,7 +6,6 @@ ends refetching by an outer group or reading halos twice; elsewhere it only take
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -16,13 +15,14 @@ import numpy as np
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.elements import BYTE, Width, real
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, table_of
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Tensor
 
 Dims: TypeAlias = tuple[tuple[str, int], ...]
 Role = Literal["input", "sum", "start"]
 
 
-@dataclass(frozen=True)
+@frozen
 class ResidencyOption:
     """
     One residency option of a tensor under one loop order, costed for all tilings of the groups.
@@ -42,7 +42,7 @@ class ResidencyOption:
     refetch_level: Grid
 
 
-@dataclass(frozen=True)
+@frozen
 class Beside:
     """
     How a core runs beside others, other than alone: the sums of another one with which it goes on (`resumed`), tensors

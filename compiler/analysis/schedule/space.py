@@ -11,7 +11,6 @@ table at a coarser tiling: the one without these loops.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
 from math import ceil, prod
@@ -20,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import TiledDimension, axis_sum, inside, is_plain
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.footprint import positions
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Tensor
 
@@ -33,7 +33,7 @@ FINE_TILINGS = 28
 """The same for the fine search space, whose tilings reach down to steps of 1."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DimGroup:
     """
     Dimensions that the same tensors use, and their tilings: the loops of each, outermost first.
@@ -218,7 +218,7 @@ def _steps(size: int, inner: int, edge: int, room: int) -> list[int]:
     return steps
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """
     The blocks of one tensor at each tiling of its groups; arrays have an axis per group, of size 1 for unused groups.

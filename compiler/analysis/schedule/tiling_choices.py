@@ -6,7 +6,7 @@ one tensor misses alone, is tiled as coarsely as the room left allows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid
+from npuc.compiler.core.frozen import frozen
 
 Mask = NDArray[np.bool_]
 
@@ -21,7 +22,7 @@ JOINED = 1 << 16
 """Up to so many choices of all orders are kept and compared at once; of more, those of each order below a limit."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Cuts:
     """
     What tensors move, their order, the tiling of each one's missing group, and the SPM that all blocks take, in parts
@@ -120,7 +121,7 @@ class OrderedCuts:
         return fixed, scaled
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Part:
     """The choices of one order: for each tensor, but that which misses the last group alone, its tiling in each."""
 
@@ -128,7 +129,7 @@ class _Part:
     places: Mapping[str, Grid]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Choices:
     """
     Choices of one order after another (`parts`, that begin at `starts`): what they move but for the tensor that misses
@@ -206,7 +207,7 @@ def _joined(parts: Sequence[_Choices]) -> _Choices | None:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _GroupTilings:
     """Tilings of a group for the one or two tensors that miss it, outer first, and the bits that these then move."""
 

@@ -8,14 +8,14 @@ Frozen dataclasses whose methods are made when they are first used.
 
 is what `@dataclass(frozen=True)` makes of it, for `fields`, `replace`, `match`, pickles and type checkers, too. That
 writes and compiles six methods for each class when its module is imported, which was a fifth of npuc's start-up; of
-most classes a command makes no object. Here `__init__`, `__repr__`, `__eq__` and `__hash__` are written, by `dataclass`
-itself, when one of them is first looked up. A class that has a dataclass among its bases is made at once.
+most classes a command makes no object. Here `__init__`, `__repr__`, `__eq__` and `__hash__` are written when they are
+first looked up, all but the first by `dataclass` itself. A class that has a dataclass among its bases is made at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
 from typing import Any, TypeVar, dataclass_transform, overload
 
 ClassT = TypeVar("ClassT")
@@ -72,14 +72,54 @@ class _Unmade:
 
 def _written(cls: type[Any], name: str) -> Any:
     """The method that `dataclass` writes for the fields of a class."""
+    if name == "__init__":
+        return _init(cls)
     body: dict[str, Any] = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     body |= {"__annotations__": cls.__annotations__, **getattr(cls, FIELDS)}
-    if hasattr(cls, "__post_init__"):
-        body["__post_init__"] = cls.__post_init__  # __init__ calls that of the object
-    init = name == "__init__"
     compared = name in COMPARED
-    made = dataclass(init=init, repr=name == "__repr__", eq=compared, unsafe_hash=compared, frozen=init)
+    made = dataclass(init=False, repr=name == "__repr__", eq=compared, unsafe_hash=compared)
     return made(type(cls.__name__, (), body)).__dict__[name]
+
+
+class _Made:
+    """The default of a parameter whose value a factory makes."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+MADE = _Made()
+
+
+def _init(cls: type[Any]) -> Any:
+    """
+    The `__init__` of a class: written here, as `dataclass` would write two more methods for one of a frozen class.
+
+    Fields may be whatever `field` says of them; `InitVar` is not known.
+    """
+    scope: dict[str, Any] = {"__name__": cls.__module__, "__set__": object.__setattr__, "__made__": MADE}
+    given, named, lines = ["self"], list[str](), list[str]()
+    for one in fields(cls):
+        name, default, value = one.name, "", one.name if one.init else None
+        if one.default_factory is not MISSING:
+            scope[f"__{name}__"] = one.default_factory
+            default = "=__made__"
+            value = f"__{name}__() if {name} is __made__ else {name}" if one.init else f"__{name}__()"
+        elif one.default is not MISSING:
+            scope[f"__{name}__"] = one.default
+            default = f"=__{name}__"
+        if one.init:
+            (named if one.kw_only else given).append(name + default)
+        if value is not None:
+            lines.append(f"__set__(self, {name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        lines.append("self.__post_init__()")
+    parameters = [*given, "*", *named] if named else given
+    exec(f"def __init__({', '.join(parameters)}):\n " + "\n ".join(lines or ["pass"]), scope)
+    written = scope["__init__"]
+    written.__qualname__ = f"{cls.__qualname__}.__init__"
+    written.__annotations__ = {one.name: one.type for one in fields(cls) if one.init} | {"return": None}
+    return written
 
 
 def _guard(cls: type[Any]) -> None:

@@ -75,6 +75,11 @@ def of_dataclass() -> type[Any]:
     class Pair:
         left: int
         right: str = "r"
+        many: list[int] = field(default_factory=list[int], hash=False)
+        own: list[int] = field(default_factory=list[int], hash=False, init=False)
+        named: int = field(default=3, kw_only=True)
+        needed: int = field(kw_only=True, default=4, repr=False)
+        fixed: int = field(default=5, init=False)
 
     return Pair
 
@@ -84,6 +89,11 @@ def lazily() -> type[Any]:
     class Pair:
         left: int
         right: str = "r"
+        many: list[int] = field(default_factory=list[int], hash=False)
+        own: list[int] = field(default_factory=list[int], hash=False, init=False)
+        named: int = field(default=3, kw_only=True)
+        needed: int = field(kw_only=True, default=4, repr=False)
+        fixed: int = field(default=5, init=False)
 
     return Pair
 
@@ -104,17 +114,19 @@ def equal(cls: type[Any]) -> tuple[bool, ...]:
 
 ASKED: dict[str, Callable[[type[Any]], Any]] = {
     "made": lambda cls: asdict(cls(1, right="x")),
+    "filled": lambda cls: asdict(cls(1, "x", [2], named=5, needed=6)),
+    "fresh": lambda cls: cls(1).many is not cls(1).many,
     "missing": missing,
     "shown": shown,
     "equal": equal,
     "hashed": lambda cls: (
-        hash(cls(1, "a")) == hash((1, "a")),
+        hash(cls(1, "a")) == hash((1, "a", 3, 4, 5)),
         len({cls(1), cls(1), cls(2)}),
         issubclass(cls, Hashable),
     ),
     "signature": lambda cls: str(inspect.signature(cls)),
     "replaced": lambda cls: asdict(replace(cls(1), left=2)),
-    "fields": lambda cls: [(f.name, f.type, f.default) for f in fields(cls) if is_dataclass(cls)],
+    "fields": lambda cls: [(f.name, f.type, repr(f.default)) for f in fields(cls) if is_dataclass(cls)],
     "matched": lambda cls: cls.__match_args__,
     "name": lambda cls: (cls.__init__.__qualname__.rpartition(">.")[2], cls.__init__.__module__),
     "params": lambda cls: (cls.__dataclass_params__.frozen, cls.__dataclass_params__.eq),
