@@ -190,6 +190,24 @@ class Backend(ABC):
             reports.append(self.costs(module, one.hardware))
         return reports
 
+    def adds_up(self, hardware: Hardware) -> bool:
+        """
+        Whether what a program costs on a machine is what its operations cost, each whatever others are beside it: then
+        `costs_of_classes` may be asked for those that `costed` names.
+        """
+        return False
+
+    def costed(self, module: ModuleOp) -> Sequence[Operation] | None:
+        """The operations of a program that cost something; None where some depend on others on any machine."""
+        return None
+
+    def costs_of_classes(self, ops: Sequence[Operation], counts: Sequence[int], hardware: Hardware) -> Report:
+        """
+        What `costs` says of a program that has each of some operations so many times: totals and warnings. Rows need
+        not differ in names and places. Raises as `costs`.
+        """
+        raise NotImplementedError(f"'{self.name}' names no operations whose costs add up")
+
     def needs_schedules(self, hardware: Hardware) -> bool:
         """Whether a backend of level `npu` wants schedules on the contractions that it scores on `hardware`."""
         return True

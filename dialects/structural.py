@@ -44,6 +44,18 @@ def structural_key(op: Operation) -> Hashable:
     return (own, _inside(op)) if op.regions else own
 
 
+def equality_key(op: Operation) -> Hashable:
+    """
+    A key that is equal for operations of equal cost and role: equivalent ones, of which the same operands are one
+    value; None and valid as `structural_key`.
+    """
+    kind = structural_key(op)
+    if kind is None or len(op.operands) == len(set(op.operands)):
+        return kind
+    first = {value: -number for number, value in reversed(list(enumerate(op.operands)))}
+    return kind, *(first[value] for value in op.operands)
+
+
 def _inside(op: Operation) -> Hashable:
     """
     A key of an operation's regions: those of the operations inside, and which operands are the same value.

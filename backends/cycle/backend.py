@@ -11,7 +11,7 @@ from npuc.backends.base import Answer, Backend, MachineView, Question
 from npuc.backends.cycle.certificates import layer_certificates
 from npuc.backends.cycle.compat import compat_machine, compat_row, compat_warnings, is_compat
 from npuc.backends.cycle.contract import contract_row
-from npuc.backends.cycle.costed import STREAMED, costed_operations, kind_of_cost
+from npuc.backends.cycle.costed import STREAMED, costed_operations, depends_on_others
 from npuc.backends.cycle.followed import followed_warnings, refuse_mapped, unfollowed
 from npuc.backends.cycle.fused import fused_groups, fused_rows
 from npuc.backends.cycle.interleave import interleave_row
@@ -34,16 +34,9 @@ from npuc.compiler.core.stages import each
 from npuc.compiler.report import OpRow, Report, make_report
 from npuc.compiler.report.causes import Parts
 from npuc.compiler.report.sections import RecomputeFacts
-from npuc.dialects.npu import (
-    ConstantOp,
-    ContractOp,
-    GroupOp,
-    InterleaveOp,
-    ViewOp,
-    YieldOp,
-)
+from npuc.dialects.npu import ConstantOp, ContractOp, GroupOp, InterleaveOp, ViewOp, YieldOp
 from npuc.dialects.provenance import SPARSITY, is_recomputed
-from npuc.dialects.structural import structural_key
+from npuc.dialects.structural import equality_key, structural_key
 from npuc.hardware import Hardware, machine_target
 
 ENERGIES = ("energy.mac_pj", "energy.spm_pj_per_byte", "energy.dram_pj_per_byte")
@@ -108,13 +101,30 @@ class CycleBackend(Backend):
             )
         rows = (_grouped_rows if grouped else _cycle_rows)(ops, machine, beside=beside)
         rows = with_refreshes(ops, rows, machine, hardware)
-        warnings = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
-        warnings += sparsity_warnings(ops, DENSE)
-        warnings += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")
-        warnings += followed_warnings(ops, rows, machine)
-        warnings += rule_warnings(ops, hardware, machine.array.elements)
-        certificates = layer_certificates(ops, rows, machine)
+        certificates, warnings = layer_certificates(ops, rows, machine), _warnings(ops, rows, machine, hardware)
         return make_report(self.name, hardware.as_dict(), rows, warnings=warnings, certificates=certificates)
+
+    def adds_up(self, hardware: Hardware) -> bool:
+        """
+        Where nothing stays on the chip from one operation to the next, values may stay there for ever, and no memory
+        between SPM and DRAM decides how products run.
+        """
+        if is_compat(hardware) or hardware.written(RETENTION):
+            return False
+        return self.costs_alone(hardware) and not cycle_machine(hardware).levels
+
+    def costed(self, module: ModuleOp) -> Sequence[Operation] | None:
+        """Those that have a row, none of which depends on others."""
+        ops = costed_operations(module)
+        return None if any(depends_on_others(op) for op in ops) else ops
+
+    def costs_of_classes(self, ops: Sequence[Operation], counts: Sequence[int], hardware: Hardware) -> Report:
+        """The report of operations with their numbers, without certificates of layers."""
+        machine = cycle_machine(hardware)
+        rows = with_refreshes(ops, _cycle_rows(ops, machine, beside=False), machine, hardware)
+        warnings = _warnings(ops, rows, machine, hardware)
+        every = [row for row, count in zip(rows, counts, strict=True) for _ in range(count)]
+        return make_report(self.name, hardware.as_dict(), every, warnings=warnings)
 
     def forecast(self, module: ModuleOp, hardware: Hardware) -> str | None:
         """Walks over a pool of tiles may take long."""
@@ -186,6 +196,15 @@ def edge_warnings(hardware: Hardware) -> list[str]:
     return []
 
 
+def _warnings(ops: Sequence[Operation], rows: Sequence[OpRow], machine: Machine, hardware: Hardware) -> list[str]:
+    """What is to be said of operations on a machine, and of its keys."""
+    found = [*refresh_warnings(hardware), *edge_warnings(hardware), *pool_warnings(ops, machine)]
+    found += sparsity_warnings(ops, DENSE)
+    found += skip_warnings(ops, hardware, on_array(machine.array), only_gates=machine.array.dataflow == "rs")
+    found += followed_warnings(ops, rows, machine)
+    return found + rule_warnings(ops, hardware, machine.array.elements)
+
+
 def _rows(
     ops: Sequence[Operation], kind_of: Callable[[Operation], Hashable], cost_row: Callable[[Operation, int], OpRow]
 ) -> list[OpRow]:
@@ -221,7 +240,7 @@ def _cycle_rows(ops: Sequence[Operation], machine: Machine, *, beside: bool) -> 
     waiting: list[OpRow] = []
 
     def kind_of(op: Operation) -> Hashable:
-        kind = None if op in groups else kind_of_cost(op)
+        kind = None if op in groups else equality_key(op)
         if kind is None or (op not in reusing and op not in shares and op not in residency):
             return kind
         return kind, op in reusing, shares.get(op), residency.get(op)

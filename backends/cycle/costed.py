@@ -1,12 +1,12 @@
 """The operations to which the backend assigns a cost, in the order of its rows, and those of equal cost."""
 
-from collections.abc import Hashable
-
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, InterleaveOp, MoveOp, VectorOp
-from npuc.dialects.structural import structural_key
+from npuc.dialects.npu import Col2ImOp, ContractOp, GroupOp, Im2ColOp, InterleaveOp, MoveOp, VectorOp
+from npuc.dialects.npu.resident import NO_RESIDENTS, HasResidency
+from npuc.dialects.products import DENSE
+from npuc.dialects.provenance import SPARSITY
 
 STREAMED = (VectorOp, MoveOp, Im2ColOp, Col2ImOp)
 
@@ -17,10 +17,14 @@ def costed_operations(module: ModuleOp) -> list[Operation]:
     return [op for op in module.walk() if isinstance(op, costed) and not isinstance(op.parent_op(), InterleaveOp)]
 
 
-def kind_of_cost(op: Operation) -> Hashable:
-    """A key that is equal for operations of equal cost and phase: equivalent ones, whose repeated operands agree."""
-    kind = structural_key(op)
-    if kind is None or len(op.operands) == len(set(op.operands)):
-        return kind
-    first = {value: -number for number, value in reversed(list(enumerate(op.operands)))}
-    return kind, *(first[value] for value in op.operands)
+def depends_on_others(op: Operation) -> bool:
+    """Whether the cost of an operation may depend on others, or something is said of it by its layer."""
+    if op.attributes.get(SPARSITY) is not None or isinstance(op.parent_op(), GroupOp):
+        return True
+    if isinstance(op, HasResidency) and op.resident != NO_RESIDENTS:
+        return True
+    if isinstance(op, VectorOp):
+        return bool(op.fused)
+    products = op.contracts if isinstance(op, InterleaveOp) else (op,) if isinstance(op, ContractOp) else ()
+    mapped = any(one.mapping_attr is not None or one.units_attr is not None for one in products)
+    return mapped or any(s.factors != DENSE for one in products for s in one.nest.statements)

@@ -4,7 +4,6 @@ from collections.abc import Hashable, Mapping, Sequence
 
 from xdsl.ir import Operation
 
-from npuc.backends.cycle.costed import kind_of_cost
 from npuc.backends.cycle.stream import stream_row
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, busy_cycles_lower_bound
@@ -21,6 +20,7 @@ from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.provenance import layer_of, repeat_of
+from npuc.dialects.structural import equality_key
 
 IDLE = 0.1
 """The share of idle time of both array and DRAM channel from which on `limit` is `latency`."""
@@ -96,7 +96,7 @@ def least_seconds(ops: Sequence[Operation], machine: Machine) -> Mapping[str, Se
     for op in ops:
         if isinstance(op, (InterleaveOp, GroupOp)):
             return None
-        kind = kind_of_cost(op)
+        kind = equality_key(op)
         seconds = None if kind is None else known.get(kind)
         if seconds is None:
             seconds = least_row_seconds(op, machine) if isinstance(op, ContractOp) else _seconds(op, machine)

@@ -10,12 +10,13 @@ expands its operand. There both programs are scored.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.driver.levels.preset import state_of
 from npuc.compiler.transforms.canonicalize import CanonicalizePass, canonicalize
-from npuc.compiler.transforms.canonicalize.effect import effect_of
+from npuc.compiler.transforms.canonicalize.effect import Effect, effect_of
 from npuc.compiler.transforms.rewrites import unobserved
 
 if TYPE_CHECKING:
@@ -38,19 +39,35 @@ def canonical_passes(
 
     `dearer` says whether the canonical program costs more; it is asked where only costs can tell.
     """
-    if options.pipeline is not None or options.opt_level == 0 or level == "train":
-        return []
-    state = state_of(module)
-    if not state.has_train or state.scheduled:
-        return []
     with unobserved():
-        effect = effect_of(module)
-        if not effect.spared:
-            return []
-        differentiated = state.has_loss and not state.is_step and not options.inference
-        if effect.merged and differentiated and dearer is not None and dearer(module):
+        found = _effect(module, options, level)
+        if found is None or (found.merged and dearer is not None and dearer(module)):
             return []
     return [CanonicalizePass()]
+
+
+def depends_on_costs(module: ModuleOp, options: Options, level: str) -> bool:
+    """Whether only costs tell if a program on its way to an IR level becomes canonical."""
+    with unobserved():
+        found = _effect(module, options, level)
+    return found is not None and found.merged > 0
+
+
+def _effect(module: ModuleOp, options: Options, level: str) -> Effect | None:
+    """
+    What the pass would do, `merged` where gradients are added elsewhere then; None where the level has no such pass or
+    nothing is left out.
+    """
+    if options.pipeline is not None or options.opt_level == 0 or level == "train":
+        return None
+    state = state_of(module)
+    if not state.has_train or state.scheduled:
+        return None
+    effect = effect_of(module)
+    if not effect.spared:
+        return None
+    differentiated = state.has_loss and not state.is_step and not options.inference
+    return effect if differentiated else replace(effect, merged=0)
 
 
 def is_dearer(

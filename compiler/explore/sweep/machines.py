@@ -1,9 +1,9 @@
 """
 Runs of points that differ in the machine alone, on a program that is lowered once for all of them.
 
-Such are those of a backend of level `train`, and those of one of level `npu` that wants no schedules but mappings: the
-lowered program is the same on all machines, with mappings for each. What a backend keeps of a program from one call to
-the next stays until the program is another one.
+Such are those of a backend of level `train`, those of one of level `npu` that wants no schedules but mappings, and
+those of one that wants schedules by the passes of -O: the lowered program is the same on all machines, with mappings or
+schedules for each. What a backend keeps of a program from one call to the next stays until the program is another one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from npuc.backends.base import Backend
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.gc_pause import without_cycle_collection
+from npuc.compiler.core.options import Options
+from npuc.compiler.driver.classes.program import ClassedProgram, is_scheduled_alone
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.mapped import MappedProgram, is_mapped_alone
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from npuc.compiler.driver.lower import Lowered
 
+PROGRAMS_BY_CLASSES = 4
+"""Programs that are kept by their classes, as where network parameters vary faster than the machine."""
 Scores = Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]
 """The reports on machines, in order, or for one of them why there is none."""
 
@@ -47,6 +51,14 @@ class _Shared:
     reads: frozenset[str]
 
 
+@dataclass(frozen=True)
+class _Classed:
+    """A program by its classes of operations, and what was said on the way to it."""
+
+    program: ClassedProgram
+    messages: Said
+
+
 @dataclass
 class MachineRuns:
     """Scores runs of machines."""
@@ -54,6 +66,7 @@ class MachineRuns:
     choices: Choices
     programs: Programs
     _shared: dict[str, _Shared] = field(default_factory=dict[str, _Shared])
+    _classed: dict[str, _Classed | None] = field(default_factory=dict[str, "_Classed | None"])
 
     def may_share(self, index: int) -> bool:
         """Whether the points of a run may be scored on one program."""
@@ -65,22 +78,29 @@ class MachineRuns:
         options = self.choices.options_of(index)
         try:
             machine = machine_for(model, options, self.choices.source.format)
-            return is_mapped_alone(model, machine, options)
+            return is_mapped_alone(model, machine, options) or self._may_schedule(model, machine, options)
         except NpucError:  # raised again, with the point
             return False
 
+    def _may_schedule(self, model: Backend, machine: Hardware, options: Options) -> bool:
+        """Whether there are several machines, and schedules for each may be all that differs."""
+        several = any(axis.of_machine and len(axis.values) > 1 for axis in self.choices.grid.axes)
+        return several and is_scheduled_alone(model, machine, options)
+
     def score(self, indices: Sequence[int]) -> Iterator[SweepPoint | None]:
         """
-        The points of a run, in order, each as soon as it is known; None alone where each machine needs a program of
-        its own.
+        The points of a run, in order, each as soon as it is known; None for one that needs a program of its own.
         """
         choices, programs = self.choices, self.programs
         model, messages, first = choices.backend_of(indices[0]), Said(), indices[0]
+        if model.level == "npu" and not choices.options_of(first).mapping and self._wants_schedules(first):
+            yield from map(self._scheduled, indices)
+            return
         try:
             format = choices.source.format
             machines = [machine_for(model, choices.options_of(index), format) for index in indices]
             if choices.is_lowered_for_machines(first, machines):
-                yield None
+                yield from (None for _ in indices)
                 return
             with without_cycle_collection():
                 shared = self._program(first, model, machines[0], messages)
@@ -88,7 +108,7 @@ class MachineRuns:
             yield from (programs.failed(index, error, messages) for index in indices)
             return
         if shared is None:
-            yield None
+            yield from (None for _ in indices)
             return
         for index, machine, found in zip(indices, machines, shared.scores(machines), strict=True):
             if isinstance(found, Report):
@@ -119,6 +139,42 @@ class MachineRuns:
         reads = frozenset(machine.reads)
         self._shared = {key: _Shared(module, lowered, scores, messages, session.warnings, reads)}
         return self._shared[key]
+
+    def _wants_schedules(self, index: int) -> bool:
+        """Whether a point's backend scores schedules on its machine."""
+        options, model = self.choices.options_of(index), self.choices.backend_of(index)
+        return model.needs_schedules(machine_for(model, options, self.choices.source.format))
+
+    def _scheduled(self, index: int) -> SweepPoint | None:
+        """A point on a program that is lowered for all machines, with schedules for its own; None where it is none."""
+        model, options = self.choices.backend_of(index), self.choices.options_of(index)
+        try:
+            machine = machine_for(model, options, self.choices.source.format)
+            with without_cycle_collection():
+                known = self._program_by_classes(index, model, machine)
+                found = None if known is None else known.program.score(machine)
+        except NpucError:  # raised again by the program of its own, with the place in it
+            return None
+        if known is None or found is None:
+            return None
+        machine.reads.update(known.program.reads)
+        said = (*known.messages, *warned(known.program.warnings, found))
+        return self.programs.point(index, found, known.program.lowered, known.program.module, machine, said)
+
+    def _program_by_classes(self, index: int, model: Backend, machine: Hardware) -> _Classed | None:
+        """The program of a point by its classes of operations; None where it has none."""
+        fixed = [value for key, value in self.choices.grid.values(index).items() if not self._of_machine(key)]
+        types = machine.get("precision", str), machine.get("memory.element_bytes", int)
+        key = repr((model.name, fixed, types))
+        if key not in self._classed:
+            while len(self._classed) >= PROGRAMS_BY_CLASSES:
+                self._classed.pop(next(iter(self._classed)))
+            messages, options = Said(), self.choices.options_of(index)
+            program = self.programs.read(machine, options, index)
+            session = self.programs.session(options, model, machine, program, messages)
+            found = ClassedProgram.of(program.module, session)
+            self._classed[key] = None if found is None else _Classed(found, messages)
+        return self._classed[key]
 
     def _of_machine(self, key: str) -> bool:
         """Whether a varied key is one of the machine."""

@@ -5,7 +5,8 @@ Scores the points of a sweep: each program is read once for each set of network 
     for point in points.score(range(grid.count)): ...
 
 A backend of level `train`, and one whose machines differ in mappings alone, gets a lowered program and a run of
-machines (`machines.py`); other backends of level `npu` get schedules for each machine.
+machines (`machines.py`); other backends of level `npu` get schedules for each machine, on
+one program where nothing else depends on it.
 """
 
 from __future__ import annotations
@@ -95,15 +96,8 @@ class Points:
             yield from map(self._score_once, indices)
             return
         self._collect()
-        left = indices
-        for point in self._machines.score(indices):
-            if point is None:
-                break
-            left = left[1:] if isinstance(left, range) else left
-            yield point
-        else:
-            return
-        yield from map(self._score_once, indices)
+        for index, point in zip(indices, self._machines.score(indices), strict=True):
+            yield self._score_once(index) if point is None else point
 
     def _score_once(self, index: int) -> SweepPoint:
         """A point; those of one device differ in no option of several devices, so that one is scored for all."""

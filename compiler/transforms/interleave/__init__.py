@@ -30,12 +30,10 @@ machine, new ones are searched at once; else `schedule` does that later.
 """
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
@@ -48,7 +46,7 @@ from npuc.compiler.core.stages import tell
 from npuc.compiler.transforms.interleave.best import merge_best
 from npuc.compiler.transforms.interleave.fuse import have_same_dimensions
 from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin, no_schedule
-from npuc.compiler.transforms.interleave.sharing import KINDS, Sharing, Wanted, sharing
+from npuc.compiler.transforms.interleave.sharing import KINDS, Sharing, Wanted, contracts_by_block, sharing
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.named_pattern import apply_pattern
 from npuc.compiler.transforms.schedule.patterns import JointSchedule
@@ -102,7 +100,7 @@ class InterleavePass(ModulePass):
         set_before = {one for one in op.walk() if isinstance(one, ContractOp) and one.schedule_attr is not None}
         merged, searched = 0, False
         for wanted in KINDS[self.what]:
-            for contracts in self._contracts(op):
+            for contracts in contracts_by_block(op, self.only):
                 if self.mode == "best" and machine is not None:
                     found = self._take_best([one for one in contracts if one not in set_before], wanted, machine)
                     merged, searched = merged + found, searched or found > 0
@@ -119,7 +117,7 @@ class InterleavePass(ModulePass):
         """Tell why no contractions were merged, where options or the place in the pipeline are the reason."""
         if not remark_no_contractions(self, module, self.only):
             return
-        sets = (sharing(c, _writes(c), w) for c in self._contracts(module) for w in KINDS[self.what])
+        sets = (sharing(c, _writes(c), w) for c in contracts_by_block(module, self.only) for w in KINDS[self.what])
         together = (isinstance(op, ContractOp) and len(op.nest.statements) > 1 for op in module.walk())
         if self.mode == "best" and any(True for found in sets for _ in found):
             remark_idle(self, "contractions that share an operand have schedules: it comes before schedule")
@@ -127,18 +125,6 @@ class InterleavePass(ModulePass):
             remark_idle(self, "what shares an operand runs together already")
         elif options_given(self):
             remark_idle(self, "no such contractions share an operand")
-
-    def _contracts(self, module: ModuleOp) -> list[list[ContractOp]]:
-        """The contractions that the pass may merge, in order, those of each block together."""
-        found: dict[Block, list[ContractOp]] = {}
-        for op in module.walk():
-            if isinstance(op, ContractOp) and (self.only is None or fnmatchcase(layer_of(op), self.only)):
-                block = op.parent
-                assert block is not None
-                if isinstance(block.parent_op(), InterleaveOp):
-                    continue
-                found.setdefault(block, []).append(op)
-        return list(found.values())
 
     def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> int:
         """Merge the sets of one kind among the contractions of one block where that costs less: their number."""

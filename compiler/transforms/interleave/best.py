@@ -5,7 +5,7 @@ from dataclasses import replace
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.reused_tiles import may_find_tile
 from npuc.compiler.analysis.nest.elements import contract_widths, value_widths
-from npuc.compiler.analysis.programs.cheapest import FusedNest, best_program
+from npuc.compiler.analysis.programs.cheapest import CostedProgram, FusedNest, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.core.errors import CapacityError
 from npuc.compiler.transforms.interleave.fuse import joined_nest
@@ -19,12 +19,10 @@ from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
 
 
-def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
+def best_way(found: Sharing, machine: Machine, goal: Goal) -> CostedProgram | None:
     """
-    Fuse contractions, let them run round-robin or leave them, whichever costs least, and write their schedules.
-
-    Those that have a schedule keep it if they are left. Where not even the smallest tiles of one of them fit, they are
-    left without: the pass `schedule` says so of the first such contraction of the program.
+    How contractions run at the least cost, and their schedules: as one nest, round-robin or as they are; those that
+    have a schedule keep it if they are left. None where not even the smallest tiles of one of them fit.
     """
 
     def apart(goal: Goal) -> tuple[Schedule, ...]:
@@ -35,9 +33,21 @@ def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
     try:
         own, strict = apart(goal), apart(replace(goal, tolerance=0.0, monotone=False))
     except CapacityError:
-        return
+        return None
     problem, fused = _problem(found, machine), _fused(found, machine)
-    best = best_program(problem, own, fused, goal.objective, goal.tolerance, strict if goal.tolerance else ())
+    return best_program(problem, own, fused, goal.objective, goal.tolerance, strict if goal.tolerance else ())
+
+
+def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
+    """
+    Fuse contractions, let them run round-robin or leave them, whichever costs least, and write their schedules.
+
+    Where not even the smallest tiles of one of them fit, they are left without: the pass `schedule` says so of the
+    first such contraction of the program.
+    """
+    best = best_way(found, machine, goal)
+    if best is None:
+        return
     first = found.ops[0]
     if best.kind == "fused":
         (whole,) = best.schedules

@@ -7,6 +7,10 @@ of attention share X, the gates of an lstm the state, the dW of layers with one 
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.interleave.together import Verdict, Writes, together
@@ -91,14 +95,34 @@ def _set_from(op: ContractOp, wanted: Wanted) -> Sharing | None:
     return next(sharing(later[later.index(op) :], writes_of(block), wanted, (op,)), None)
 
 
+def contracts_by_block(module: ModuleOp, only: str | None = None) -> list[list[ContractOp]]:
+    """
+    The contractions of a module that do not run in turn yet, in order, those of each block together; with `only` those
+    of layers that match this glob.
+    """
+    found: dict[Block, list[ContractOp]] = {}
+    for op in module.walk():
+        if isinstance(op, ContractOp) and (only is None or fnmatchcase(layer_of(op), only)):
+            block = op.parent
+            assert block is not None
+            if not isinstance(block.parent_op(), InterleaveOp):
+                found.setdefault(block, []).append(op)
+    return list(found.values())
+
+
 def sharing(
-    contracts: Sequence[ContractOp], writes: Writes, wanted: Wanted, firsts: Sequence[ContractOp] | None = None
+    contracts: Sequence[ContractOp],
+    writes: Writes,
+    wanted: Wanted,
+    firsts: Sequence[ContractOp] | None = None,
+    apart: Callable[[Verdict], object] | None = None,
 ) -> Iterator[Sharing]:
     """
     The sets of two or more contractions that may run together, by the first operand for which there is one.
 
     `contracts` are of one block, in program order; with `firsts` only sets that begin with one of these. The caller may
-    replace those of a set before it asks for the next.
+    replace those of a set before it asks for the next. `apart` is told why contractions that are wanted may not run
+    together.
     """
     readers: dict[Hashable, list[ContractOp]] = {}
     names: list[dict[Hashable, str]] = []
@@ -122,6 +146,8 @@ def sharing(
                     verdict = together(found.ops, op, writes)
                     if verdict.problem is None:
                         found = Sharing(more.ops, more.names, (*found.verdicts, verdict))
+                    elif apart is not None:
+                        apart(verdict)
             if found.verdicts:
                 taken.update(found.ops)
                 yield found

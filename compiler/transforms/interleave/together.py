@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from xdsl.ir import Operation
 
 from npuc.compiler.core.frozen import frozen
-from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, TensorWorkOp
+from npuc.dialects.npu import Col2ImOp, ContractOp, Im2ColOp, InterleaveOp, TensorWorkOp
 from npuc.dialects.npu.resident import memory_of
 from npuc.dialects.provenance import Role, is_recomputed, repeat_of, role_of, sparsity_of
 from npuc.dialects.train.signature import Writes
@@ -30,10 +30,16 @@ _MOVABLE = (TensorWorkOp, Im2ColOp, Col2ImOp)
 
 @frozen
 class Verdict:
-    """`problem` says why contractions may not run together, if so; `moved` must go to the place of the first."""
+    """
+    `problem` says why contractions may not run together, if so; `moved` must go to the place of the first.
+
+    `depends`: that is so since another contraction stands between them, which may move when it runs together with one
+    before them.
+    """
 
     problem: str | None
     moved: tuple[Operation, ...] = ()
+    depends: bool = False
 
 
 def together_role(roles: Sequence[Role]) -> Role | None:
@@ -57,10 +63,11 @@ def together(group: Sequence[ContractOp], op: ContractOp, writes: Writes) -> Ver
     if not needed.isdisjoint(group):
         return Verdict("one reads what the other computes")
     read = {memory_of(value) for one in (*group, op, *needed) for value in one.operands}
+    crossed = any(isinstance(other, ContractOp | InterleaveOp) for other in needed)
     if any(writes.get(other, frozenset()) & read for other in between):
-        return Verdict("an operation between them writes in place what one of them reads")
+        return Verdict("an operation between them writes in place what one of them reads", depends=crossed)
     if any(other in writes or not isinstance(other, _MOVABLE) for other in needed):
-        return Verdict("an operand is not there at the place of the first")
+        return Verdict("an operand is not there at the place of the first", depends=crossed)
     return Verdict(None, tuple(other for other in between if other in needed))
 
 

@@ -162,18 +162,27 @@ def is_pair(nest: Nest) -> bool:
     return len(nest.outs) == 2 and {out.name for out in nest.outs} == {"dX", "dW"} and "dY" in nest.tensors
 
 
+def published_schedule(contract: ContractOp, machine: Machine, goal: Goal) -> Schedule | None:
+    """
+    The schedule of the gradients of a product in one nest, in the order of Algorithm 1: the one that they have, else
+    the best of that order; None where the rule has no order.
+    """
+    order = published_order(contract.nest)
+    if order is None:
+        return None
+    found = contract.schedule_attr
+    schedule = schedule_for(contract, machine, goal, order) if found is None else found.data
+    return settled(contract, permuted(contract.nest, schedule, order), machine)
+
+
 def _published(op: InterleaveOp | ContractOp, machine: Machine, goal: Goal, every: bool) -> bool:
     """Algorithm 1; whether a schedule was searched."""
     searched = list[ContractOp]()
 
     def choose(contract: ContractOp) -> Schedule | None:
-        order = published_order(contract.nest)
-        if order is None:
-            return None
-        if (found := contract.schedule_attr) is None:
+        if contract.schedule_attr is None and published_order(contract.nest) is not None:
             searched.append(contract)
-        schedule = schedule_for(contract, machine, goal, order) if found is None else found.data
-        return settled(contract, permuted(contract.nest, schedule, order), machine)
+        return published_schedule(contract, machine, goal)
 
     apply_pattern(OneNest(choose) if isinstance(op, InterleaveOp) else SetSchedule(choose), op)
     return bool(searched)

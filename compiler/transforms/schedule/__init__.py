@@ -71,7 +71,7 @@ class SchedulePass(ModulePass):
             remark_idle(self, f"all contractions{f' of {self.only}' if self.only else ''} have schedules")
         for inner in each(self.name, "contractions", wanted):
             try:
-                self._schedule(inner, machine, goal)
+                schedule_operation(inner, machine, goal)
             except UsageError as e:
                 raise PassFailedException(f"{self.name}: {e.message}") from e
 
@@ -87,9 +87,15 @@ class SchedulePass(ModulePass):
                 if not isinstance(op.parent_op(), InterleaveOp):
                     yield op
 
-    def _schedule(self, op: Operation, machine: Machine, goal: Goal) -> None:
-        """Schedule a contraction, or those that run round-robin."""
-        if isinstance(op, InterleaveOp):
-            apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
-        else:
-            apply_pattern(SetSchedule(lambda one: followed(one, machine) or schedule_for(one, machine, goal)), op)
+
+def schedule_operation(op: Operation, machine: Machine, goal: Goal) -> None:
+    """
+    Give a contraction the schedule that its mapping says, else the best, or those that run round-robin theirs.
+
+    Raises `CapacityError`, at the operation's place, where not even the smallest tiles fit, and `UsageError` for a goal
+    that needs what the machine does not say.
+    """
+    if isinstance(op, InterleaveOp):
+        apply_pattern(SetJointSchedule(lambda one: joint_schedule_for(one, machine, goal)), op)
+    else:
+        apply_pattern(SetSchedule(lambda one: followed(one, machine) or schedule_for(one, machine, goal)), op)
