@@ -1,4 +1,4 @@
-"""The operations to which the backend assigns a cost, in the order of its rows, and those of equal cost."""
+"""The operations to which the backend assigns a cost, in the order of its rows, and which of them depend on others."""
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
