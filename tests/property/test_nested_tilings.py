@@ -1,15 +1,19 @@
 """The room that nested tilings count is that of their schedule; all orders at once find what each in turn does."""
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.compute import compute
+from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.schedule import tiling_choices
 from npuc.compiler.analysis.schedule.least_traffic import TilingsSearch, tilings_search
-from npuc.compiler.analysis.schedule.monotone import least_cycles
+from npuc.compiler.analysis.schedule.plain_floor import exposed_bits, least_cost, least_cycles, least_time
+from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Nest
 from tests.schedules import fused, gemm
 
@@ -100,3 +104,34 @@ def test_least_cycles_are_no_more_than_those_of_the_schedule(
         schedule = tilings.schedule(nest, finest, spm)
         least = least_cycles(nest, schedule, array)
         assert 0 < least <= compute(nest, schedule, array).cycles
+
+
+@settings(max_examples=60)
+@given(
+    SIZES,
+    st.booleans(),
+    st.sampled_from([Array(4, 4, "os"), Array(3, 5, "ws", edge_elements=1), Array(4, 3, "is", edge_elements=2)]),
+    WIDTHS,
+    st.integers(8, 4000),
+    st.sampled_from([Fraction(1), Fraction(7, 3), Fraction(40)]),
+    st.booleans(),
+)
+def test_what_a_schedule_takes_at_least_is_no_more_than_its_time(
+    sizes: tuple[int, int, int], pair: bool, array: Array, stored: int, spm: int, rate: Fraction, hides: bool
+) -> None:
+    nest = fused(gemm(*sizes)) if pair else gemm(*sizes)
+    widths = widths_of(nest, stored, 32)
+    machine = Machine(array, spm, rate, 1000.0, 4, element_bytes=2, double_buffer=hides)
+    search = tilings_search(nest, widths, 1)
+    tilings = None if search is None else search.least(spm)
+    if tilings is None:
+        return
+    for finest in (tilings.coarsest, tilings.finest):
+        schedule = tilings.schedule(nest, finest, spm)
+        timing = pipeline(nest, schedule, machine, widths)
+        if hides:
+            assert exposed_bits(nest, schedule, widths) == timing.head + timing.tail
+        time = float(timing.time)
+        assert 0 < least_time(nest, schedule, machine, widths) <= time
+        for limit in (0.0, time, 2 * time):
+            assert 0 < least_cost(nest, schedule, machine, "time", widths, limit) <= time

@@ -43,24 +43,18 @@ narrower edge, too. These do not depend on C either, but they do on SPM and chan
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from math import prod
 from typing import Literal
 
-from npuc.compiler.analysis.machine.array import Array
-from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
+from npuc.compiler.analysis.machine.compute import cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
-from npuc.compiler.analysis.machine.row_choice import configured
-from npuc.compiler.analysis.machine.stationary import carried_passes, members, placement
-from npuc.compiler.analysis.nest.blocks import group_lengths, touched
+from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
-from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
-from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
+from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
-from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost
+from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.least_traffic import tilings_search
-from npuc.dialects.npu.gemm import gemm_view
+from npuc.compiler.analysis.schedule.plain_floor import least_cost, least_time, without_walk
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Tilings = Literal["coarse", "fine"]
@@ -104,7 +98,7 @@ def monotone_results(
         return
     for edge in (1,) if objective == "traffic" else (1, max(machine.array.rows, machine.array.cols)):
         for schedule in with_less_room(nest, machine, objective, widths, edge, lambda: limit):
-            if _floor(nest, schedule, machine, objective, widths, limit) >= limit:
+            if least_cost(nest, schedule, machine, objective, widths, limit) >= limit:
                 continue
             if price is None:
                 found = FoundSchedule(schedule, *exact_cost(nest, schedule, machine, objective, widths))
@@ -136,7 +130,7 @@ def with_less_room(
         if tilings is None:
             return
         schedule, needs = tilings.coarsened(nest, room)
-        if objective != "time" or least_cycles(nest, schedule, machine.array) < limit:
+        if objective != "time" or least_time(nest, schedule, machine, widths) < limit:
             yield replace(schedule, spm=machine.spm_bytes)
             if most() < limit:
                 limit = most()
@@ -162,25 +156,6 @@ def _budget(spm_bytes: int, objective: Objective) -> int:
     return spm_bytes >> rest << rest
 
 
-def least_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
-    """A lower bound of the array cycles of a schedule: all folds of its tiles, without waits and reloads."""
-    if array.stages is not None:
-        return 0
-    if array.row_stationary is not None:
-        return cycles_of_small_tiles(nest, array, dict(nest.sizes) | {loop.dim: loop.step for loop in schedule.loops})
-    cycles = 0
-    for statement in nest.statements:
-        view, place = gemm_view(nest, statement), placement(statement, array)
-        folds = prod(nest.sizes[dim] for dim in view.batch)
-        rows, cols, streamed = (members(view, role) for role in (place.rows, place.cols, place.streamed))
-        for dims, side in ((rows, array.rows), (cols, array.cols)):
-            tiles = group_lengths(nest, schedule, dims)
-            folds *= sum(count * -(-size // side) for size, count in tiles.items())
-        streams = group_lengths(nest, schedule, streamed)
-        cycles += folds * sum(n * (place.cycles(length) + array.fold_overhead) for length, n in streams.items())
-    return int(cycles)
-
-
 def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, room: int) -> float:
     """
     A lower bound of the objective over all schedules that take so many bytes of SPM, without what no statement touches.
@@ -189,29 +164,4 @@ def _least(nest: Nest, machine: Machine, objective: Objective, widths: Bits, roo
     rest = sum(stored[t.name] * (t.elements - touched(t, nest.sizes)) for t in outs)
     bits = lower_bound_bits(nest, room, widths) - rest
     time = max(float(cycles_lower_bound((nest,), machine.array)), float(bits / machine.channel_bits))
-    return _cost(nest, machine, time, bits, bits).score(objective)
-
-
-def _floor(nest: Nest, schedule: Schedule, machine: Machine, objective: Objective, widths: Bits, limit: float) -> float:
-    """
-    What a schedule costs at least, without its time tile by tile, exact but for that; or less where that is no less
-    than `limit`.
-    """
-    moved = moved_bits(nest, traffic(nest, schedule), widths)
-    transfer = float(moved / machine.channel_bits)
-    if objective == "time" and transfer >= limit:
-        return transfer
-    work = compute(nest, schedule, configured(nest, schedule, machine.array))
-    held = widths.with_sums(nest)
-    passed = moved + sum(held[name] * elements for name, elements in work.accesses.items())
-    return _cost(nest, machine, max(float(work.cycles), transfer), moved, passed).score(objective)
-
-
-def _cost(nest: Nest, machine: Machine, time: float, moved: Width, spm: Width) -> ExactCost:
-    """Cycles, bits on the channel, and the energy for these and so many bits in and out of SPM."""
-    energy = machine.energy
-    return ExactCost(
-        time,
-        moved,
-        None if energy is None else energy.joules(carried_passes((nest,), machine.array), spm / BYTE, moved / BYTE),
-    )
+    return without_walk(nest, machine, time, bits, bits).score(objective)
