@@ -100,28 +100,55 @@ def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> Width:
     output weighs as a partial sum, less the difference of its narrower final elements, or no more than a final element.
     Where all elements are whole bytes, bytes are counted and rounded down.
     """
+    unit, terms = _capacity_terms(nest, widths)
+    memory = max(1, BYTE // unit * spm_bytes)
+    return unit * max((_best_of_terms(own, memory) for own in terms), default=0)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """
+    Of statements that are bounded jointly: X^2 times 2^BITS (`square`), the compulsory units of tensors that they do
+    not have (`rest`), and of each set of tensors that is moved once as a whole its units.
+    """
+
+    square: int
+    rest: int
+    once: tuple[int, ...]
+
+
+@lru_cache(maxsize=4096)
+def _capacity_terms(nest: Nest, widths: Bits) -> tuple[int, tuple[tuple[_Term, ...], ...]]:
+    """The unit in bits, and what the capacity bound takes for any memory, for each weight of the tensors."""
     unit = common_unit(BYTE, *widths.stored, *widths.sums)
-    memory, whole = max(1, BYTE // unit * spm_bytes), compulsory_bits(nest, widths) // unit
+    whole = compulsory_bits(nest, widths) // unit
     stored, sums = ({n: w // unit for n, w in own.items()} for own in (widths.by_name(nest), widths.with_sums(nest)))
     weights = [sums, {name: min(width, stored[name]) for name, width in sums.items()}]
     tried = weights[: 1 if weights[0] == weights[1] else 2]
-    return unit * max(_capacity(nest, memory, width, whole) for width in tried)
+    return unit, tuple(tuple(_terms(nest, width, whole)) for width in tried)
 
 
-def _capacity(nest: Nest, memory: int, width: Mapping[str, int], whole: int) -> int:
-    """The bound where elements weigh `width`, by tensor, and all compulsory traffic weighs `whole`."""
+def _terms(nest: Nest, width: Mapping[str, int], whole: int) -> Iterator[_Term]:
+    """The terms where elements weigh `width`, by tensor, and all compulsory traffic weighs `whole`."""
     used = {name: width[name] * touched(nest.tensors[name], nest.sizes) for name in width}
-    best = 0
     for group in _groups(tuple(s for s in nest.statements if _covered(nest, s))):
         sets = tuple(_transversals(group))
         share = min((_leaf_degree(group, hubs) for hubs in sets), default=len(group))
         square = _work(nest, group, width) // (share * share)
         rest = whole - sum(used[name] for name in {name for s in group for name in _names(s)})
-        best = max(best, rest + _moved(square, memory))
-        for once in {sum(used[name] for name in light) for light in sets} - {0}:
-            weight = Fraction(square // (memory * once * once), 1 << BITS)
+        yield _Term(square, rest, tuple({sum(used[name] for name in light) for light in sets} - {0}))
+
+
+def _best_of_terms(terms: Iterable[_Term], memory: int) -> int:
+    """The best bound of all terms with so many units of memory."""
+    best = 0
+    for term in terms:
+        best = max(best, term.rest + _moved(term.square, memory))
+        for once in term.once:
+            weight = Fraction(term.square // (memory * once * once), 1 << BITS)
             if weight < 1:
-                best = max(best, rest + int((1 - weight) * once) + _moved(int(weight * square), memory))
+                moved = _moved(int(weight * term.square), memory)
+                best = max(best, term.rest + int((1 - weight) * once) + moved)
     return best
 
 

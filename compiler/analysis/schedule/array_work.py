@@ -10,12 +10,18 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.elements import Bits, real
-from npuc.compiler.analysis.schedule.edge_work import EdgeWork
+from npuc.compiler.analysis.schedule.edge_work import edge_work
 from npuc.compiler.analysis.schedule.grid_places import Places, values_at
 from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes, whole_cycles
+
+
+@lru_cache(maxsize=256)
+def array_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool) -> "ArrayWork":
+    """The array's work for one nest, which all its searches share, whatever their SPM, channel and orders."""
+    return ArrayWork(nest, array, groups, widths, energy=energy)
 
 
 class ArrayWork:
@@ -25,8 +31,9 @@ class ArrayWork:
         self.nest, self.array, self.groups = nest, array, groups
         self.width = {name: real(width) for name, width in widths.with_sums(nest).items()}
         self.trips = [along(g.trips, n, len(groups)).astype(np.float64) for n, g in enumerate(groups)]
-        self.energy, self.edge = energy, EdgeWork(nest, array, groups)
+        self.energy, self.edge = energy, edge_work(nest, array, groups)
         self.works: dict[tuple[int, ...], tuple[Reals, Reals]] = {}
+        self.reused: dict[object, Reals] = {}
         self.sums: dict[int, Reals] = {}
         self.cycles, self.accesses = self._array_work()
 
@@ -77,8 +84,12 @@ class ArrayWork:
         """The accessed bits without reused stationary tiles; with several statements none is reused."""
         if len(self.nest.statements) > 1:
             return self.accesses
-        ((_, size),) = self._reused(order)
-        return self.accesses - size
+        # Each streamed group with the groups inside it is all that `_reused` takes of an order.
+        key = tuple((g, frozenset(order[n + 1 :])) for n, g in enumerate(order) if g in self.edge.streamed)
+        if key not in self.reused:
+            ((_, size),) = self._reused(order)
+            self.reused[key] = self.accesses - size
+        return self.reused[key]
 
     def _reused(self, order: tuple[int, ...]) -> Iterator[tuple[Reals, Reals]]:
         """For each statement, the number of tile operations that reuse their stationary tile, and the bits of those."""
@@ -188,14 +199,20 @@ def is_searched_edge(array: Array) -> bool:
 Order = tuple[int, ...]
 
 
+@lru_cache(maxsize=256)
+def every_edge(nest: Nest, array: Array, groups: tuple[DimGroup, ...], work: ArrayWork) -> "EveryEdge":
+    """Those of one nest, of which this is the array's `work`."""
+    return EveryEdge(nest, array, groups, work.cycles)
+
+
 class EveryEdge:
     """Those of one nest; `cycles` are the array's without waits, at every combination of tilings."""
 
     def __init__(self, nest: Nest, array: Array, groups: tuple[DimGroup, ...], cycles: Reals):
         self.groups, self.cycles = groups, cycles
         self.shape = tuple(len(group.tilings) for group in groups)
-        self.own = EdgeWork(nest, array, groups)
-        self.edges = [EdgeWork(nest, one, groups) for one in searched_edges(array)]
+        self.own = edge_work(nest, array, groups)
+        self.edges = [edge_work(nest, one, groups) for one in searched_edges(array)]
         self.known: dict[frozenset[int], list[Reals]] = {}
 
     def of(self, orders: Sequence[Order], which: Grid, at: Grid, places: Callable[[Grid], Places]) -> Reals:
@@ -206,11 +223,24 @@ class EveryEdge:
         numbers = [int(number) for number in np.unique(which)]
         if self._are_alike([orders[number] for number in numbers], at):
             return np.empty((0, len(at)))
-        found = np.empty((len(self.edges), len(at)))
+        edges = self._that_matter(places(at))
+        found = np.empty((edges + 1, len(at)))
         for number in numbers:
             some = which == number
-            found[:, some] = values_at(places(at[some]), self._with_waits(orders[number]))
-        return found
+            found[:, some] = values_at(places(at[some]), [*self._with_waits(orders[number], edges), self.cycles])
+        return found if edges < len(self.edges) else found[:-1]
+
+    def _that_matter(self, place: Places) -> int:
+        """
+        The number of edges up to the last one with which a fold waits at some of these positions.
+
+        Where no fold waits with one edge none does with a wider one, as transfers over it take no longer. All these
+        have the cycles without waits, and a row of them compares as one for each does.
+        """
+        for number, edge in enumerate(self.edges):
+            if edge.flows is not None and place.of(edge.flows).all():
+                return number
+        return len(self.edges)
 
     def _are_alike(self, orders: Sequence[Order], at: Grid) -> bool:
         """Whether all candidates have the same tiles, and their orders the same waits for these."""
@@ -220,9 +250,9 @@ class EveryEdge:
         trips = [int(group.trips[n[0]]) for group, n in zip(self.groups, position, strict=True)]
         return len({self.own.streams_last(order, trips) for order in orders}) == 1
 
-    def _with_waits(self, order: Order) -> list[Reals]:
-        """The cycles in a loop order with each edge."""
-        inside = self.own.inside(order)
-        if inside not in self.known:
-            self.known[inside] = [self.cycles + edge.of(order) for edge in self.edges]
-        return self.known[inside]
+    def _with_waits(self, order: Order, edges: int) -> list[Reals]:
+        """The cycles in a loop order with each of so many edges, the narrowest first."""
+        known = self.known.setdefault(self.own.inside(order), [])
+        for edge in self.edges[len(known) : edges]:
+            known.append(self.cycles + edge.of(order))
+        return known[:edges]

@@ -20,12 +20,12 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import carried_passes
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
-from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge
+from npuc.compiler.analysis.schedule.array_work import ArrayWork, EveryEdge, array_work, every_edge
 from npuc.compiler.analysis.schedule.grid_places import GridSteps, Places, least_of, values_at
 from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import RefetchedLoads, ResidencyChoices
 from npuc.compiler.analysis.schedule.residency_options import ALONE, Beside, Role, residency_options
-from npuc.compiler.analysis.schedule.row_work import RowWork
+from npuc.compiler.analysis.schedule.row_work import RowWork, row_work
 from npuc.compiler.analysis.schedule.space import Grid, Reals, groups_of
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
 
@@ -75,16 +75,18 @@ class CandidateCosts:
         ]
         if machine.array.row_stationary is None:
             energy = machine.energy is not None
-            self.work = ArrayWork(nest, machine.array, self.groups, counted, energy=energy)
+            self.work = array_work(nest, machine.array, self.groups, counted, energy=energy)
         else:
-            self.work = RowWork(nest, machine.array, self.groups, counted)
+            self.work = row_work(nest, machine.array, self.groups, counted)
         self.maps: dict[tuple[int, ...], Grid] = {}
         self.every_edge = every_edge and machine.array.grouped
 
     @cached_property
     def edges(self) -> EveryEdge:
         """The array's cycles with each edge that a search distinguishes."""
-        return EveryEdge(self.nest, self.machine.array, self.groups, self.work.cycles)
+        work = self.work
+        assert isinstance(work, ArrayWork), "only arrays whose folds form groups wait at their edge"
+        return every_edge(self.nest, self.machine.array, self.groups, work)
 
     @property
     def tick(self) -> float:

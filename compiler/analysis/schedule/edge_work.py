@@ -37,6 +37,12 @@ fold (0 for tiles of several folds).
 """
 
 
+@lru_cache(maxsize=1024)
+def edge_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...]) -> EdgeWork:
+    """The waits of one nest, which all its searches share, whatever their SPM, channel and orders."""
+    return EdgeWork(nest, array, groups)
+
+
 class EdgeWork:
     """The waits of one nest on an array whose groups of folds overlap."""
 
@@ -65,6 +71,16 @@ class EdgeWork:
             view, place = gemm_view(self.nest, statement), placement(statement, self.array)
             self.known[inside] = self._single_statement(view, place, inside)
         return self.known[inside]
+
+    @cached_property
+    def flows(self) -> Grid | None:
+        """1 where no fold is shorter than its own transfer, so that none waits; None of several statements."""
+        statement, *others = self.nest.statements
+        if others:
+            return None
+        view, place = gemm_view(self.nest, statement), placement(statement, self.array)
+        rows, streamed = (self._numbers(members(view, group)) for group in (place.rows, place.streamed))
+        return (self._pair(rows, streamed, "folds", place.passes) == 0).astype(np.int64)
 
     @cached_property
     def streamed(self) -> tuple[int, ...]:

@@ -74,6 +74,7 @@ class TilingsSearch:
         self._once = sum(t.once for t in tensors)
         self._choices = TilingChoices(groups, [OrderedCuts(order, groups, finest) for order in _orders(tensors)])
         self._found: dict[tuple[int, float], NestedTilings | None] = {}
+        self._walked: dict[int, tuple[Schedule, int] | None] = {}
 
     def least(self, spm_bytes: int, limit: float = inf) -> NestedTilings | None:
         """The tilings that move the least, below `limit` bits, in so many bytes of SPM; None if there are none."""
@@ -81,6 +82,16 @@ class TilingsSearch:
         if key not in self._found:
             self._found[key] = self._least(self._byte * spm_bytes - self._rounding, limit * self._scale + self._once)
         return self._found[key]
+
+    def walked(self, nest: Nest, spm_bytes: int) -> tuple[Schedule, int] | None:
+        """
+        The schedule of the nest that moves the least in so many bytes of SPM, and the least SPM with which it is the
+        same (`NestedTilings.coarsened`); None if there is none. It is kept: walks of one nest meet the same ones.
+        """
+        if spm_bytes not in self._walked:
+            tilings = self.least(spm_bytes)
+            self._walked[spm_bytes] = None if tilings is None else tilings.coarsened(nest, spm_bytes)
+        return self._walked[spm_bytes]
 
     def _least(self, budget: int, limit: float) -> NestedTilings | None:
         cuts = self._choices.best(budget, limit)

@@ -126,10 +126,10 @@ def with_less_room(
     limit = most()
     end = _too_little(nest, machine, objective, widths, limit)
     while room > end:
-        tilings = search.least(room)
-        if tilings is None:
+        walked = search.walked(nest, room)
+        if walked is None:
             return
-        schedule, needs = tilings.coarsened(nest, room)
+        schedule, needs = walked
         if objective != "time" or least_time(nest, schedule, machine, widths) < limit:
             yield replace(schedule, spm=machine.spm_bytes)
             if most() < limit:

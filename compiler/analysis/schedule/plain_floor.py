@@ -16,6 +16,7 @@ Without double buffering the time is M / r + C. All is exact in integers and rou
 bound exceeds the time by rounding.
 """
 
+from functools import lru_cache
 from math import prod
 
 from npuc.compiler.analysis.machine.array import Array
@@ -33,6 +34,7 @@ from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
+@lru_cache(maxsize=16384)
 def exposed_bits(nest: Nest, schedule: Schedule, widths: Bits) -> Width:
     """
     The bits that move before the first tile operation and after the last one, which nothing can hide.
@@ -77,6 +79,7 @@ def cycles_with(cycles: int, bits: Width, machine: Machine) -> float:
     return float((cycles * rate.numerator + bits * rate.denominator) / rate.numerator)
 
 
+@lru_cache(maxsize=16384)
 def least_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
     """A lower bound of the array cycles of a schedule: all folds of its tiles, without waits and reloads."""
     if array.stages is not None:

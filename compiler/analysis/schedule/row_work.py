@@ -7,6 +7,7 @@ Bits are exact. Cycles are those of the busiest resource, by which the mapping i
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
@@ -31,6 +32,12 @@ from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 Tiles: TypeAlias = tuple[tuple[int, int], ...]
 ONE: Tiles = ((1, 1),)
+
+
+@lru_cache(maxsize=256)
+def row_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits) -> "RowWork":
+    """The work for one nest, which all its searches share, whatever their SPM, channel and orders."""
+    return RowWork(nest, array, groups, widths)
 
 
 class RowWork:
