@@ -14,7 +14,7 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.candidates import best_candidate
+from npuc.compiler.analysis.schedule.candidates import Space, best_candidate
 from npuc.compiler.analysis.schedule.costs import CandidateCosts
 from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
@@ -56,7 +56,9 @@ def test_exact_prices(seed: int, draw: Draw) -> None:
             context = f"{nest}\n{schedule}\n{widths}\n{machine}"
             assert found.moved[number] == moved_bits(nest, traffic(nest, schedule), widths), context
             assert found.room[number] == footprint_bytes(nest, schedule, widths), context
-            assert found.bound[number] <= float(pipeline(nest, schedule, machine, widths).time) * (1 + 1e-9), context
+            time = float(pipeline(nest, schedule, machine, widths).time)
+            assert found.bound[number] <= time * (1 + 1e-9), context
+            assert max(found.floor(number), Space(costs, ()).ending(found, number)) <= time, context
 
 
 def test_tiles_of_one_of_several_streamed_groups_are_one_stream() -> None:

@@ -12,6 +12,7 @@ that a smaller one does.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import ceil
 from sys import float_info
 from typing import Protocol
 
@@ -23,6 +24,7 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.grid_places import GridSteps
+from npuc.compiler.analysis.schedule.last_tile import cycles_with, last_cycles, once
 from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds, lowest
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT
@@ -159,6 +161,14 @@ class Space:
         """The schedule of a candidate."""
         return self.costs.schedule(self.choices, int(found.row[number]), int(found.at[number]))
 
+    def ending(self, found: Candidates, number: int) -> float:
+        """The least time of a candidate by its loads and its last tile operation, which takes longer than its floor."""
+        costs, machine = self.costs, self.costs.machine
+        if not machine.double_buffer:
+            return 0.0
+        cycles = last_cycles(costs.nest, self.schedule(found, number), machine.array) + once(machine.array)
+        return cycles_with(cycles, int(found.moved[number]) - ceil(costs.untouched / costs.parts), machine)
+
     def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
         """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
         if probed is not None:
@@ -250,7 +260,9 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
         for first in _least_by_edge(space.costs, found, numbers[equal]):
             # The whole of which a nest is a part may move less.
             rest = (float(moved[first]), float(room[first]), float(first)) if price is None else ()
-            if costs.objective == "time" and (found.floor(first), *rest) >= least:
+            if costs.objective == "time" and (
+                (found.floor(first), *rest) >= least or (space.ending(found, first), *rest) >= least
+            ):
                 continue
             schedule, exact, bits = space.priced(found, first, price, min(within, least[0]))
             entry = exact, float(bits), float(room[first]), float(first)

@@ -88,6 +88,11 @@ class CandidateCosts:
         assert isinstance(work, ArrayWork), "only arrays whose folds form groups wait at their edge"
         return every_edge(self.nest, self.machine.array, self.groups, work)
 
+    @cached_property
+    def untouched(self) -> float:
+        """The parts of bits of elements that no statement touches, which move at any time."""
+        return sum(residency.untouched for residency in self.residencies)
+
     @property
     def tick(self) -> float:
         """All exact times are whole multiples of so many cycles."""
@@ -267,8 +272,7 @@ class CandidateCosts:
         loads = RefetchedLoads(choices, row, place, step, self.work.trips, moved)
         waited, last, uneven = loads.exposed(cycles, overhead, room, rate, float(self.parts))
         # Elements that no statement touches move at any time, all others before or after the last tile.
-        untouched = sum(residency.untouched for residency in self.residencies)
-        time = np.maximum(cycles + waited + ends / rate, (sent - untouched) / rate + last)
+        time = np.maximum(cycles + waited + ends / rate, (sent - self.untouched) / rate + last)
         return np.maximum(time, sent / rate), uneven
 
     def _bound(self, cycles: Reals, moved: Reals, ends: Reals, accesses: Reals) -> Reals:

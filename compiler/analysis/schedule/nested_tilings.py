@@ -55,16 +55,36 @@ class NestedTilings:
         """
         places, needs = list(self.finest), self.needs
         for g, lowest in enumerate(self.coarsest):
+            sizes, (fixed, scaled) = self.groups[g].tile_sizes, self._room_by(g, places)
             low, high = lowest, places[g]
             while low < high:
                 middle = (low + high) // 2
-                room = self.room([*places[:g], middle, *places[g + 1 :]])
+                room = fixed + sum(-(-parts * sizes[middle] // self.byte) for parts in scaled)
                 if room <= spm_bytes:
                     high, needs = middle, max(needs, room)
                 else:
                     low = middle + 1
             places[g] = high
         return self.schedule(nest, places, spm_bytes), needs
+
+    def _room_by(self, group: int, finest: Sequence[int]) -> tuple[int, list[int]]:
+        """
+        The terms of `room` by the innermost tile of one group: the bytes of blocks that do not depend on it, and the
+        parts of others that are multiplied by its size.
+        """
+        fixed, scaled = 0, list[int]()
+        for tensor, targets in zip(self.order, self._targets, strict=True):
+            parts, depends = tensor.width, False
+            for g, cut in zip(tensor.has, targets, strict=True):
+                if cut is None and g == group:
+                    depends = True
+                else:
+                    parts *= self.groups[g].tile_sizes[finest[g] if cut is None else cut]
+            if depends:
+                scaled.append(parts)
+            else:
+                fixed += -(-parts // self.byte)
+        return fixed, scaled
 
     def room(self, finest: Sequence[int]) -> int:
         """The bytes of SPM that the blocks of `schedule` occupy, each in whole bytes."""

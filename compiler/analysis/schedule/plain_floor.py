@@ -7,10 +7,7 @@ all others follow it, so that the array's cycles C begin after L / r; F / r foll
 
     time >= L / r + C + F / r
 
-The last operation waits for the last load, before which all but F has moved. With c cycles of that operation, and o of
-those that an operation of the array pays once whatever it computes:
-
-    time >= M / r + c + o
+Another bound is that of the last tile operation (`last_tile.py`).
 
 Without double buffering the time is M / r + C. All is exact in integers and rounded once, as the exact time is: so no
 bound exceeds the time by rounding.
@@ -30,6 +27,7 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost
+from npuc.compiler.analysis.schedule.last_tile import cycles_with, last_cycles, once
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
@@ -50,33 +48,6 @@ def exposed_bits(nest: Nest, schedule: Schedule, widths: Bits) -> Width:
                 extents[loop.dim] = (extent - 1) % loop.step + 1 if sums else min(extent, loop.step)
         total += stored[stream.tensor.name] * prod(extents.values())
     return total
-
-
-def once(array: Array) -> int:
-    """The cycles that an operation pays once, or 0 where they depend on its schedule."""
-    return 0 if array.skips_reloads or array.row_stationary is not None else array.op_overhead
-
-
-def last_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
-    """A lower bound of the cycles of the last tile operation: its folds, without waits and reloads."""
-    if array.row_stationary is not None:
-        return 0
-    extents = dict(nest.sizes)
-    for loop in schedule.loops:
-        extents[loop.dim] = (extents[loop.dim] - 1) % loop.step + 1
-    cycles = 0
-    for statement in nest.statements:
-        batch, m, n, k = gemm_view(nest, statement).sizes(extents)
-        size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
-        folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-        cycles += folds * array.stream(place.steps(size))
-    return cycles
-
-
-def cycles_with(cycles: int, bits: Width, machine: Machine) -> float:
-    """So many cycles and the time of so many bits on the channel, one after the other, rounded once."""
-    rate = machine.channel_bits
-    return float((cycles * rate.numerator + bits * rate.denominator) / rate.numerator)
 
 
 @lru_cache(maxsize=16384)
