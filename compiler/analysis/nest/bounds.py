@@ -105,7 +105,7 @@ def capacity(nest: Nest, spm_bytes: int, widths: Bits) -> Width:
     return unit * max((_best_of_terms(own, memory) for own in terms), default=0)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Term:
     """
     Of statements that are bounded jointly: X^2 times 2^BITS (`square`), the compulsory units of tensors that they do
