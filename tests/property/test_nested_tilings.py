@@ -11,8 +11,8 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.schedule import tiling_choices
+from npuc.compiler.analysis.schedule.floors.plain import exposed_bits, least_cost, least_cycles, least_time
 from npuc.compiler.analysis.schedule.least_traffic import TilingsSearch, tilings_search
-from npuc.compiler.analysis.schedule.plain_floor import exposed_bits, least_cost, least_cycles, least_time
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Nest
 from tests.schedules import fused, gemm

@@ -23,8 +23,8 @@ from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.floors.last_tile import cycles_with, last_cycles, once
 from npuc.compiler.analysis.schedule.grid_places import GridSteps
-from npuc.compiler.analysis.schedule.last_tile import cycles_with, last_cycles, once
 from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds, lowest
 from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
 from npuc.compiler.analysis.schedule.near_ties import NEXT

@@ -53,8 +53,8 @@ from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.floors.plain import least_cost, least_time, without_walk
 from npuc.compiler.analysis.schedule.least_traffic import tilings_search
-from npuc.compiler.analysis.schedule.plain_floor import least_cost, least_time, without_walk
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Tilings = Literal["coarse", "fine"]

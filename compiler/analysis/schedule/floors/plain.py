@@ -27,7 +27,7 @@ from npuc.compiler.analysis.nest.elements import BYTE, Bits, Width
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost
-from npuc.compiler.analysis.schedule.last_tile import cycles_with, last_cycles, once
+from npuc.compiler.analysis.schedule.floors.last_tile import cycles_with, last_cycles, once
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
