@@ -1,5 +1,5 @@
 """
-Work in several processes: requests are handed out in turn, and answers return in their order.
+Work in several processes: each gets the next request when it is through, and answers return in their order.
 
     for cost in answers(layers, cost_of, jobs=4): ...
 
@@ -26,8 +26,10 @@ from npuc.compiler.core.errors import UsageError
 
 Request = TypeVar("Request")
 Answer = TypeVar("Answer")
-AHEAD = 4
-"""The requests queued for each process, so that none waits for the reader."""
+AHEAD = 2
+"""The requests handed to each process at a time, so that none waits for the reader."""
+HELD = 64
+"""The most answers for each process that wait for an earlier one."""
 
 
 @dataclass(frozen=True)
@@ -72,21 +74,49 @@ class Worker(Generic[Request, Answer]):
 
 def answers(requests: Iterable[Request], answer: Callable[[Request], Answer], jobs: int) -> Iterator[Answer]:
     """The answers to requests, in order, each as soon as it is known, by `jobs` processes. Raises their exceptions."""
-    workers, asked = list[Worker[Request, Answer]](), deque[Worker[Request, Answer]]()
+    workers = list[Worker[Request, Answer]]()
     try:
         with interrupts.Held():  # at a fork, Python drops an exception that a signal raises
             workers.extend(Worker[Request, Answer].start(answer) for _ in range(jobs))
-        for number, request in enumerate(requests):
-            worker = workers[number % jobs]
-            worker.ask(request)
-            asked.append(worker)
-            if len(asked) >= jobs * AHEAD:
-                yield asked.popleft().answer()
-        while asked:
-            yield asked.popleft().answer()
+        yield from _in_order(iter(requests), workers)
     finally:
         for worker in workers:
             worker.end()
+
+
+def _in_order(requests: Iterator[Request], workers: Sequence[Worker[Request, Answer]]) -> Iterator[Answer]:
+    """The answers of processes to requests, which go to whoever has fewest."""
+    asked = {worker.pipe: (worker, deque[int]()) for worker in workers}
+    found: dict[int, Answer | Exception] = {}
+    given = count = 0
+    more = True
+    while more or given < count:
+        while more and count - given < HELD * len(workers):
+            worker, numbers = min(asked.values(), key=lambda one: len(one[1]))
+            if len(numbers) >= AHEAD:
+                break
+            try:
+                worker.ask(next(requests))
+            except StopIteration:
+                more = False
+                break
+            numbers.append(count)
+            count += 1
+        busy = [pipe for pipe, (_, numbers) in asked.items() if numbers]
+        for pipe in wait(busy) if busy else ():
+            assert isinstance(pipe, Connection)
+            worker, numbers = asked[pipe]
+            number = numbers.popleft()
+            try:
+                found[number] = worker.answer()
+            except Exception as error:  # raised in its turn
+                found[number] = error
+        while given in found:
+            one = found.pop(given)
+            given += 1
+            if isinstance(one, Exception):
+                raise one
+            yield one
 
 
 class Pool(Generic[Request, Answer]):
