@@ -163,7 +163,8 @@ def _neighbours(lines: Sequence[Line]) -> list[Line]:
     runs: list[list[Line]] = []
     costs = [_costs(line) for line in lines]
     for number, line in enumerate(lines):
-        if runs and costs[number] == costs[number - 1] and follows([own.name for own in runs[-1]], line.name):
+        ends = [runs[-1][0].name, runs[-1][-1].name] if runs else []
+        if ends and costs[number] == costs[number - 1] and follows(ends, line.name):
             runs[-1].append(line)
         else:
             runs.append([line])

@@ -38,7 +38,7 @@ def _range(numbers: Sequence[str]) -> str:
 
 
 def follows(names: Sequence[str], name: str) -> bool:
-    """Whether a name is the next of names that count on in one place: `h.2` after `h.0` and `h.1`."""
+    """Whether a name is next to names that count on in one place, of which the ends do: `h.2` after `h.0` and `h.1`."""
     last, own = _NUMBERS.split(names[-1]), _NUMBERS.split(name)
     if len(last) != len(own):
         return False
