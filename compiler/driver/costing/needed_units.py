@@ -8,8 +8,7 @@ The last plan takes what it is said to take, and every other one at least that: 
 than it does. So it is the shortest one. Among plans of equal length it is the one that a search with all units costed
 takes, too: lower bounds only add plans of this length, and it comes before all of these.
 
-Most of a plan's search is work that can be told apart by its bounds: of the units of bert_base on 64 devices one in
-twenty has its schedules searched.
+Most work can be told apart by its bounds: of 265 products of bert_base on 64 devices 24 have their schedules searched.
 """
 
 from __future__ import annotations
