@@ -224,6 +224,8 @@ def near_candidates(
         if len(seen) == NEAR_TRIALS:
             return
         seen.add(alike)
+        if objective == "time" and (found.floor(number) > most or space.ending(found, number) > most):
+            continue
         schedule = space.schedule(found, number)
         if exact_cost(nest, schedule, machine, objective, widths)[0] <= most:
             yield schedule

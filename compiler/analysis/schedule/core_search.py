@@ -20,6 +20,7 @@ from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrowe
 from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost, exact_costs
+from npuc.compiler.analysis.schedule.floors.plain import least_cost
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
 from npuc.compiler.analysis.schedule.monotone import Tilings, best_within, monotone_results
 from npuc.compiler.analysis.schedule.near_ties import beating, best_of, near_limit
@@ -200,7 +201,11 @@ class CoreSearch:
             if (
                 objective == "time"
                 and best is not None
-                and compute(self.nest, schedule, machine.array).cycles >= best.score
+                and (
+                    compute(self.nest, schedule, machine.array).cycles >= best.score
+                    # Of equal scores that with less traffic wins, so that a bound leaves out what exceeds it.
+                    or least_cost(self.nest, schedule, machine, objective, self.widths, best.score) > best.score
+                )
             ):
                 continue
             yield FoundSchedule(schedule, *exact_cost(self.nest, schedule, machine, objective, self.widths))
