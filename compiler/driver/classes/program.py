@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Operation
 
 from npuc.backends.energy import with_energy
@@ -29,7 +28,6 @@ from npuc.compiler.transforms.schedule import SchedulePass, schedule_operation
 from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of
 from npuc.dialects.npu import ContractOp, InterleaveOp
-from npuc.dialects.npu.widths import MANTISSA_BITS
 from npuc.hardware import Hardware, machine_target
 
 if TYPE_CHECKING:
@@ -53,6 +51,14 @@ def is_scheduled_alone(model: Backend, machine: Hardware, options: Options) -> b
     if model.level != "npu" or not model.needs_schedules(machine) or options.names_passes or asks_passes(options):
         return False
     return not (options.only or options.load or options.mapping or options.verify_each)
+
+
+def shares_programs(model: Backend, machine: Hardware) -> bool:
+    """
+    Whether a program of a machine is that of others, and costs what its operations cost: not where a memory decides
+    how products run, nor where these are counted in passes of the machine's own.
+    """
+    return model.adds_up(machine) and Hardware(machine.values).get("array.mantissa_bits", int) is None
 
 
 @dataclass(frozen=True)
@@ -94,19 +100,18 @@ class ClassedProgram:
 
     def score(self, machine: Hardware) -> Report | None:
         """
-        The report on a machine, without names and places of rows; None where the program is another one there.
+        The report on a machine that `shares_programs`, without names and places of rows; None where the program may
+        not fit it.
 
         Raises what a compilation for this machine alone raises, though not with its words.
         """
         capacity, peak = machine.get("dram.capacity_mib", float), self.lowered.peak
         if capacity is not None and (self.lists_layers or (peak and peak.memory.peak_bytes > capacity * MIB)):
             return None
-        if not self.model.adds_up(machine):
-            return None
         stamp_target(self.modules[0], machine, self.model.name)
         target, facts = self.modules[0].attributes[TARGET], machine_of(self.modules[0])
-        if facts is None or (isinstance(target, DictionaryAttr) and MANTISSA_BITS in target.data):
-            return None  # products are counted in passes of their own on such a machine
+        if facts is None:
+            return None
         for module in self.modules:
             module.attributes[TARGET] = target
         ops, counts = zip(*self.schedules(facts), strict=True)

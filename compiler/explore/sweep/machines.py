@@ -16,7 +16,7 @@ from npuc.backends.base import Backend
 from npuc.compiler.core.errors import NpucError
 from npuc.compiler.core.gc_pause import without_cycle_collection
 from npuc.compiler.core.options import Options
-from npuc.compiler.driver.classes.program import ClassedProgram, is_scheduled_alone
+from npuc.compiler.driver.classes.program import ClassedProgram, is_scheduled_alone, shares_programs
 from npuc.compiler.driver.lower_program import lower_program
 from npuc.compiler.driver.machine import machine_for
 from npuc.compiler.driver.mapped import MappedProgram, is_mapped_alone
@@ -150,6 +150,8 @@ class MachineRuns:
         model, options = self.choices.backend_of(index), self.choices.options_of(index)
         try:
             machine = machine_for(model, options, self.choices.source.format)
+            if not shares_programs(model, machine):
+                return None
             with without_cycle_collection():
                 known = self._program_by_classes(index, model, machine)
                 found = None if known is None else known.program.score(machine)

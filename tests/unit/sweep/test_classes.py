@@ -1,6 +1,7 @@
 """Points with schedules on one lowered program: what a compilation for each machine alone says, to the last bit."""
 
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +9,8 @@ import pytest
 from npuc.compiler import compile_source, sweep_source
 from npuc.compiler.driver.classes.program import ClassedProgram
 from npuc.compiler.report import Report
-from npuc.hardware import Hardware
+from npuc.hardware import Hardware, load_hardware
+from npuc.hardware.as_toml import as_toml
 from tests.unit.sweep.conftest import NET
 
 TWO_BRANCHES = """\
@@ -159,3 +161,34 @@ def test_keys_without_effect_are_the_same() -> None:
     ]
     assert together == [point.unread for point in alone]
     assert together[0] != together[2]
+
+
+LEVELS = [
+    {"name": "SPM", "kib": 16},
+    {"name": "L2", "kib": 64, "gb_per_s": 20},
+    {"name": "DRAM", "gb_per_s": 4},
+]
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [{"memory.levels": LEVELS}, {"array.mantissa_bits": 4}, {"array.dataflow": "in-place"}],
+    ids=["levels", "mantissas", "in-place"],
+)
+def test_a_machine_with_a_program_of_its_own_leaves_that_of_others(
+    keys: Mapping[str, Any], classed: list[bool], tmp_path: Path
+) -> None:
+    """The machines before and behind it share one."""
+
+    def file(name: str, **values: Any) -> str:
+        machine = load_hardware("igo-small", {"memory.element_bytes": 2, "memory.spm_kib": 16, "name": name, **values})
+        (tmp_path / f"{name}.toml").write_text(as_toml(machine, ""))
+        return str(tmp_path / f"{name}.toml")
+
+    apart, slow, fast = file("apart", **keys), file("slow", clock_mhz=400), file("fast", clock_mhz=800)
+    for order in ([apart, slow, fast], [slow, apart, fast]):
+        classed.clear()
+        points = list(sweep_source(NET, vary={"hw": order}, backend="cycle"))
+        assert classed == [True, True]
+        for machine, point in zip(order, points, strict=True):
+            assert compile_source(NET, backend="cycle", hardware=machine).totals == point.totals
