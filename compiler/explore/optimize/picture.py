@@ -87,7 +87,7 @@ def _fill(figure: Figure, result: _Optimized, pairs: list[tuple[MetricGoal, Metr
 
 
 def _panel(axes: Axes, result: _Optimized, x: MetricGoal, y: MetricGoal) -> None:
-    """Two goals: the priced points in grey, the front in colour, joined where two goals are all."""
+    """Two goals: the priced points in grey, the front in colour, joined by steps where two goals are all."""
     known = [point.goals for point in result.points if point.goals]
     front = sorted((point.goals for point in result.front), key=lambda one: one[x.name])
     scales = [_scale(goal, [*known, *front]) for goal in (x, y)]
@@ -95,7 +95,9 @@ def _panel(axes: Axes, result: _Optimized, x: MetricGoal, y: MetricGoal) -> None
     axes.scatter(dots[0][0], dots[1][0], s=10, color=WAITING, edgecolor=RIM, linewidth=0.3, label="priced", zorder=2)
     own = [[one[goal.name] / scale for one in front] for goal, (scale, _) in zip((x, y), scales, strict=True)]
     if len(result.goals) == 2:
-        axes.plot(own[0], own[1], color=BLUE, linewidth=1.2, zorder=3)
+        # Between two points of the front there is none: what is reached there is what the one or the other reaches.
+        steps = "steps-pre" if x.most else "steps-post"
+        axes.plot(own[0], own[1], color=BLUE, linewidth=1.2, zorder=3, drawstyle=steps)
     axes.scatter(own[0], own[1], s=18, color=BLUE, label="front", zorder=4)
     for axis, goal, (_, unit) in zip("xy", (x, y), scales, strict=True):
         getattr(axes, f"set_{axis}label")(f"{goal.heading}, {unit}" if unit else goal.heading)
