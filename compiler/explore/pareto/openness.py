@@ -231,6 +231,7 @@ class OpenPoints:
     def _distrust(self) -> None:
         """Open everything again that was not priced."""
         self.trusted, self.excluded, self.forbidden, self.implied = False, 0, 0, 0
+        self.laws.clear()
         if self._all:
             self._is_closed[:] = False
             self._is_closed[np.array(sorted(self._known), np.int64)] = True
