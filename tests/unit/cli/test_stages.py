@@ -22,12 +22,12 @@ AT_ONCE = """
 import sys, time
 from npuc.compiler.cli import main, progress
 progress.SHOWN_AFTER_SECONDS = 0.0
-from npuc.compiler.transforms.schedule import SchedulePass
-search = SchedulePass._schedule
-def slow(self, *arguments):
+from npuc.compiler.transforms import schedule
+search = schedule.schedule_operation
+def slow(*arguments):
     time.sleep(0.3)
-    search(self, *arguments)
-SchedulePass._schedule = slow
+    search(*arguments)
+schedule.schedule_operation = slow
 main()
 """
 
