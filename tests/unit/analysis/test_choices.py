@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from npuc.compiler import UsageError
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
+from npuc.compiler.analysis.solvers.choices import graph
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, largest_sum
 from npuc.compiler.analysis.solvers.choices.limited import minimise_within
 from npuc.compiler.analysis.solvers.choices.minimise import minimise
 from npuc.compiler.analysis.solvers.choices.order import best_order, by_fill, by_weight
@@ -31,6 +32,25 @@ def complete(count: int) -> Choices:
 def test_nothing_to_choose_costs_nothing() -> None:
     found = minimise(Choices([], [], {}))
     assert (found.choice, found.cost, found.bound, found.exact, found.width) == ((), 0, 0, True, 0)
+
+
+def test_tables_that_pairs_share_stay_shared() -> None:
+    table = np.arange(9.0).reshape(3, 3)
+    few = Choices([3] * 3, [np.zeros(3)] * 3, {(0, 1): table, (1, 2): table}).restricted([[0, 2], [0, 2], [0, 2]])
+    assert few.pairs[0, 1] is few.pairs[1, 2]
+    assert few.pairs[0, 1].tolist() == [[0, 2], [6, 8]]
+    other = Choices([3] * 3, [np.zeros(3)] * 3, {(0, 1): table, (1, 2): table}).restricted([[0, 2], [0, 2], [1]])
+    assert other.pairs[0, 1].tolist() == [[0, 2], [6, 8]]
+    assert other.pairs[1, 2].tolist() == [[1], [7]]
+
+
+@pytest.mark.parametrize("entries", [1, 9, 1 << 20])
+def test_each_table_counts_in_the_largest_sum(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "MOST_ENTRIES", entries)
+    table = np.array([[1.0, -7.0], [INF, 2.0]])
+    assert largest_sum([table, np.array([3]), table, table.T, table[:1, :1], np.zeros(0)]) == 7 + 3 + 7 + 7 + 1
+    with pytest.raises(ValueError, match="NaN"):
+        largest_sum([table, table, np.array([math.nan])])
 
 
 def test_of_equally_good_labels_the_smallest_are_taken() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuc.compiler.analysis.solvers.choices.buckets import Buckets
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table, largest_sum
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table, each_once, largest_sum
 from npuc.compiler.analysis.solvers.choices.order import by_weight
 
 FORESTS = 8
@@ -91,7 +91,7 @@ def _finite(choices: Choices) -> Choices:
         return choices
     tables = [*choices.unary, *choices.pairs.values()]
     most = 4 * math.ceil(largest_sum(tables)) + 1
-    replaced = [np.where(table == np.inf, most, table) for table in tables]
+    replaced = each_once(tables, lambda table: np.where(table == np.inf, most, table))
     count = len(choices.sizes)
     return Choices(choices.sizes, replaced[:count], dict(zip(choices.pairs, replaced[count:], strict=True)))
 

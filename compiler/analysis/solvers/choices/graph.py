@@ -10,7 +10,7 @@ with inf likewise. Sums of whole numbers are exact: where 64 bits do not hold th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +25,8 @@ MOST = 2.0**62
 """Whole numbers whose sums may reach this are Python's: some room is left for what a sum is compared with."""
 MOST_FLOAT = 2.0**53
 """Whole numbers that stand beside floats are floats as long as their sums are below this: then these are exact."""
+MOST_ENTRIES = 1 << 20
+"""So many costs are looked at together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +81,16 @@ class Choices:
         return self.pairs[i, j] if i < j else self.pairs[j, i].T
 
     def restricted(self, kept: Sequence[Sequence[int]]) -> Choices:
-        """The same, of some labels of each node alone."""
+        """The same, of some labels of each node alone. Pairs of equal labels that share a table share one again."""
         unary = [table[np.array(labels, np.intp)] for table, labels in zip(self.unary, kept, strict=True)]
-        pairs = {(i, j): table[np.ix_(kept[i], kept[j])] for (i, j), table in self.pairs.items()}
+        own = [tuple(labels) for labels in kept]
+        known: dict[Hashable, Table] = {}
+        pairs: dict[tuple[int, int], Table] = {}
+        for (i, j), table in self.pairs.items():
+            key = memory_of(table), own[i], own[j]
+            if key not in known:
+                known[key] = table[np.ix_(own[i], own[j])]
+            pairs[i, j] = known[key]
         return Choices([len(labels) for labels in kept], unary, pairs)
 
     def cost(self, choice: Sequence[int]) -> Number:
@@ -116,7 +125,7 @@ def alike(tables: Sequence[Table]) -> list[Table]:
     floats = [table for table in tables if table.dtype.kind == "f"]
     most, most_whole = largest_sum(floats), largest_sum([table for table in tables if table.dtype.kind in "biu"])
     if "O" in kinds or most_whole >= (MOST_FLOAT if floats else MOST):
-        return [_python_numbers(table) for table in tables]
+        return each_once(tables, _python_numbers)
     if floats and most == math.inf:
         raise ValueError("costs are too large: their sums have to be finite floats")
     kind = np.dtype(np.float64 if floats else np.int64)
@@ -124,17 +133,57 @@ def alike(tables: Sequence[Table]) -> list[Table]:
 
 
 def largest_sum(tables: Sequence[Table]) -> float:
-    """The sum of the largest amount in each array, inf left out. Raises `ValueError` for NaN and -inf."""
+    """
+    The sum of the largest amount in each array, inf left out. Raises `ValueError` for NaN and -inf.
+
+    Arrays of the same memory, as in graphs of many equal nodes, are looked at once.
+    """
     tables = [table for table in tables if table.size]
-    if not tables:
-        return 0.0
+    distinct = {memory_of(table): table for table in tables}
+    place = {memory: number for number, memory in enumerate(distinct)}
+    most = [_largest(some) for some in _in_parts([*distinct.values()])]
+    with np.errstate(over="ignore"):
+        return float(np.concatenate(most)[[place[memory_of(table)] for table in tables]].sum()) if tables else 0.0
+
+
+def each_once(tables: Sequence[Table], change: Callable[[Table], Table]) -> list[Table]:
+    """What a function makes of each array: arrays of the same memory share what is made of one of them."""
+    known: dict[Hashable, Table] = {}
+    found: list[Table] = []
+    for table in tables:
+        memory = memory_of(table)
+        if memory not in known:
+            known[memory] = change(table)
+        found.append(known[memory])
+    return found
+
+
+def memory_of(table: Table) -> Hashable:
+    """What is equal for arrays that look at the same memory in the same way."""
+    return table.__array_interface__["data"][0], table.shape, table.strides, table.dtype
+
+
+def _in_parts(tables: Sequence[Table]) -> Iterator[list[Table]]:
+    """Arrays in groups of at most `MOST_ENTRIES` entries, or of one."""
+    part, entries = list[Table](), 0
+    for table in tables:
+        if part and entries + table.size > MOST_ENTRIES:
+            yield part
+            part, entries = [], 0
+        part.append(table)
+        entries += table.size
+    if part:
+        yield part
+
+
+def _largest(tables: Sequence[Table]) -> npt.NDArray[np.float64]:
+    """The largest amount in each array but inf. Raises `ValueError` for NaN and -inf."""
     flat: npt.NDArray[np.float64] = np.concatenate([table.ravel() for table in tables]).astype(np.float64)
     if np.isnan(flat).any() or (flat == -np.inf).any():
         raise ValueError("costs are numbers or inf: found NaN or -inf")
     amounts = np.where(flat == np.inf, 0.0, np.abs(flat))
     starts: npt.NDArray[np.intp] = np.cumsum([0, *(table.size for table in tables[:-1])])
-    with np.errstate(over="ignore"):
-        return float(np.maximum.reduceat(amounts, starts).sum())
+    return np.maximum.reduceat(amounts, starts)
 
 
 def times(table: Table, factor: int) -> Table:
