@@ -61,7 +61,7 @@ def progress(name: str, count: int, done: int = 0, *, bar: bool) -> Generator[tu
         def advance(number: int, what: str | None = None) -> None:
             nonlocal last
             shown.update(task, advance=number, description=escape(what or name))
-            if time.monotonic() - last > REFRESH_SECONDS:
+            if shown.finished or time.monotonic() - last > REFRESH_SECONDS:
                 shown.refresh()
                 last = time.monotonic()
 
