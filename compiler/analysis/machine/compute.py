@@ -148,7 +148,7 @@ def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:
     if array.skips_reloads:
         untiled = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
         return sum(work.cycles for work in untiled) - sum(work.overhead for work in untiled[1:])
-    streaming = array.op_overhead + sum(_streaming(nest, nest.sizes, array) for nest in nests)
+    streaming = array.op_overhead + sum(fold_cycles(nest, nest.sizes, array) for nest in nests)
     return max(streaming, edge_cycles_lower_bound(nests, array))
 
 
@@ -156,13 +156,13 @@ def part_cycles_lower_bound(nest: Nest, extents: Mapping[str, int], array: Array
     """The lower bound of a part of a nest, given the extent of each dimension."""
     if array.skips_reloads or array.row_stationary is not None:
         return cycles_lower_bound((part_nest(nest, {dim: (0, extents[dim]) for dim in nest.sizes}),), array)
-    streaming = array.op_overhead + _streaming(nest, extents, array)
+    streaming = array.op_overhead + fold_cycles(nest, extents, array)
     crossing = crossing_lower_bound(nest, array, extents)
     return max(streaming, _after_crossing(crossing, array))
 
 
-def _streaming(nest: Nest, extents: Mapping[str, int], array: Array) -> int:
-    """The cycles in which all whole folds stream, on an array that never skips a reload."""
+def fold_cycles(nest: Nest, extents: Mapping[str, int], array: Array) -> int:
+    """The cycles in which all folds of extents stream, on an array that never skips a reload."""
     cycles = 0
     for statement in nest.statements:
         batch, m, n, k = gemm_view(nest, statement).sizes(extents)

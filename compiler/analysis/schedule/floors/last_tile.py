@@ -11,10 +11,9 @@ It holds where transfers overlap with computation; where they do not, the array'
 """
 
 from npuc.compiler.analysis.machine.array import Array
+from npuc.compiler.analysis.machine.compute import fold_cycles
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.stationary import placement
 from npuc.compiler.analysis.nest.elements import Width
-from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest, Schedule
 
 
@@ -30,13 +29,7 @@ def last_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
     extents = dict(nest.sizes)
     for loop in schedule.loops:
         extents[loop.dim] = (extents[loop.dim] - 1) % loop.step + 1
-    cycles = 0
-    for statement in nest.statements:
-        batch, m, n, k = gemm_view(nest, statement).sizes(extents)
-        size, place = {"m": m, "n": n, "k": k}, placement(statement, array)
-        folds = batch * -(-size[place.rows] // array.rows) * -(-size[place.cols] // array.cols)
-        cycles += folds * array.stream(place.steps(size))
-    return cycles
+    return fold_cycles(nest, extents, array)
 
 
 def cycles_with(cycles: int, bits: Width, machine: Machine) -> float:

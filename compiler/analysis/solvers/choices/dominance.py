@@ -11,6 +11,7 @@ spin glasses", Biophysical Journal 66 (1994).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,22 +36,7 @@ def undominated(choices: Choices) -> list[list[int]]:
     kept = [list(range(size)) for size in choices.sizes]
     if choices.dtype != np.int64:
         return kept
-    work = MOST_WORK
-    waiting = deque(range(len(kept)))
-    known = set(waiting)
-    while waiting and work > 0:
-        node = waiting.popleft()
-        known.discard(node)
-        own = kept[node]
-        if len(own) == 1:
-            continue
-        work -= len(own) ** 2 * sum(len(kept[other]) for other in choices.neighbours[node])
-        left = _undominated(_gains(choices, node, kept))
-        if len(left) < len(own):
-            kept[node] = [own[n] for n in left]
-            new = [other for other in choices.neighbours[node] if other not in known]
-            waiting.extend(new)
-            known.update(new)
+    _drop_by_pairs(choices, kept, MOST_WORK, _undominated)
     return kept
 
 
@@ -69,7 +55,7 @@ def in_least(choices: Choices, most_work: int = MOST_WORK) -> list[list[int]]:
         return kept
     slack = 0.0 if choices.dtype == np.int64 else largest_sum(tables) * ROUNDING
     _drop_by_ranges(choices, kept, slack)
-    _drop_by_pairs(choices, kept, slack, most_work)
+    _drop_by_pairs(choices, kept, most_work, lambda gains: np.flatnonzero(gains.max(axis=1) <= slack).tolist())
     return kept
 
 
@@ -92,8 +78,10 @@ def _drop_by_ranges(choices: Choices, kept: list[list[int]], slack: float) -> No
             kept[node] = left
 
 
-def _drop_by_pairs(choices: Choices, kept: list[list[int]], slack: float, work: int) -> None:
-    """Leave out labels that cost more than another one with each label of each neighbour."""
+def _drop_by_pairs(
+    choices: Choices, kept: list[list[int]], work: int, left_of: Callable[[Table], Sequence[int]]
+) -> None:
+    """Leave out labels by what each costs more than another with each label of each neighbour; `left_of` are places."""
     waiting = deque(range(len(kept)))
     known = set(waiting)
     while waiting and work > 0:
@@ -103,10 +91,9 @@ def _drop_by_pairs(choices: Choices, kept: list[list[int]], slack: float, work: 
         if len(own) == 1:
             continue
         work -= len(own) ** 2 * sum(len(kept[other]) for other in choices.neighbours[node])
-        most = _gains(choices, node, kept).max(axis=1)
-        left = [label for label, gain in zip(own, most.tolist(), strict=True) if gain <= slack]
+        left = left_of(_gains(choices, node, kept))
         if len(left) < len(own):
-            kept[node] = left
+            kept[node] = [own[n] for n in left]
             new = [other for other in choices.neighbours[node] if other not in known]
             waiting.extend(new)
             known.update(new)
