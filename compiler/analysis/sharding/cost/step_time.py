@@ -15,7 +15,8 @@ The pass finds all this on the function, since it knows neither backends nor har
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -32,6 +33,7 @@ from npuc.compiler.analysis.interconnect.topology import GRIDS, KINDS, Kind, Mes
 from npuc.compiler.analysis.interconnect.topology import Interconnect as DeviceNetwork
 from npuc.compiler.analysis.sharding.cost.collective_steps import side_of, steps_of
 from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, EdgeRate, ReductionRate, Sizes, TypeSequence
+from npuc.compiler.analysis.sharding.cost.term_graph import Labels, graph_of_terms
 from npuc.compiler.analysis.sharding.graph.tasks import TaskGraph
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table
 
@@ -92,34 +94,32 @@ def time_graph(
 ) -> Choices:
     """The seconds of a step without `rest` as costs of labels; `terms` are those of `physical`."""
     tables = _tables_on(times.levels, tuple(sizes))
-    keys = [tuple(own) for own in labels]
-    unary: list[Table] = [
-        np.array([work[key_of(label)] for label in own], np.float64)
+
+    @cache
+    def keys(own: tuple[TypeSequence, ...]) -> list[str]:
+        return [key_of(label) for label in own]
+
+    alone: list[Table] = [
+        np.array([work[key] for key in keys(tuple(own))], np.float64)
         for work, own in zip(times.work, labels, strict=True)
     ]
-    pairs: dict[tuple[int, int], Table] = {}
-    for term in terms:
+
+    def alike(term: CostTerm) -> Hashable:
+        return term.rate, sizes_of(program, term, times)
+
+    def cost(term: CostTerm, own: Labels) -> Table:
         assert isinstance(term.rate, EdgeRate | ReductionRate)
-        if not term.groups:
-            continue
-        waits, there, back = tables(term.rate, tuple(keys[group] for group in term.groups))
+        waits, there, back = tables(term.rate, own)
         value, gradient = sizes_of(program, term, times)
-        cost = waits + there * value + back * gradient
-        if len(term.groups) == 1:
-            unary[term.groups[0]] = unary[term.groups[0]] + cost
-        else:
-            first, second = term.groups
-            pairs[first, second] = pairs[first, second] + cost if (first, second) in pairs else cost
-    return Choices([len(own) for own in labels], unary, pairs)
+        return waits + there * value + back * gradient
 
-
-_Labels = tuple[tuple[TypeSequence, ...], ...]
+    return graph_of_terms(terms, labels, alone, alike, cost, operator.add)
 
 
 @lru_cache(maxsize=2)
 def _tables_on(
     levels: tuple[NetworkLevel, ...], sizes: Sizes
-) -> Callable[[EdgeRate | ReductionRate, _Labels], tuple[Table, Table, Table]]:
+) -> Callable[[EdgeRate | ReductionRate, Labels], tuple[Table, Table, Table]]:
     """
     Of collectives on a network, by the labels of one or two layer groups: the waits, and the seconds per byte of the
     whole tensor and of its gradient. Plans with other times of work share them.
@@ -133,7 +133,7 @@ def _tables_on(
         return float(waits), float(collective_cost(kind, 1, placement, over).seconds - waits)
 
     @lru_cache(maxsize=1 << 10)
-    def tables(rate: EdgeRate | ReductionRate, own: _Labels) -> tuple[Table, Table, Table]:
+    def tables(rate: EdgeRate | ReductionRate, own: Labels) -> tuple[Table, Table, Table]:
         # Only one of the sequences that are alike for the term is looked at, and stands for all of them.
         alike = [[side_of(rate, sequence, n, len(own)) for sequence in some] for n, some in enumerate(own)]
         firsts = [

@@ -14,7 +14,7 @@ or for many levels those of few runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -26,6 +26,7 @@ import numpy as np
 from npuc.compiler.analysis.sharding.cost.closed_forms import MOST_HALVINGS, totals
 from npuc.compiler.analysis.sharding.cost.cost_terms import CostTerm, Rate, Sizes, TypeSequence
 from npuc.compiler.analysis.sharding.cost.device_memory import DeviceMemory, bytes_by_label, kept_tensors, largest
+from npuc.compiler.analysis.sharding.cost.term_graph import Labels, graph_of_terms
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import LayerGroup, PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PartitionType
@@ -222,7 +223,6 @@ def graph_of(
     cost_of: Callable[[Rate, tuple[TypeSequence, ...]], int] | None = None,
 ) -> Choices:
     """The terms as costs of labels; `cost_of` is the cost of one element, by default the sum over the levels."""
-    keys = [tuple(own) for own in labels]
 
     def summed(rate: Rate, sequences: tuple[TypeSequence, ...]) -> int:
         return sum(rate.amounts(sequences, sizes))
@@ -230,21 +230,18 @@ def graph_of(
     element_cost = cost_of or summed
 
     @cache
-    def table(rate: Rate, own: tuple[tuple[TypeSequence, ...], ...]) -> Table:
+    def table(rate: Rate, own: Labels) -> Table:
         if cost_of is None and len(own) == 2 and set(sizes) == {2} and len(sizes) <= MOST_HALVINGS:
             return totals(rate, *own)
         costs = [element_cost(rate, sequences) for sequences in product(*own)]
         found = np.array(costs, dtype=np.object_ if max(costs, default=0) >= 2**62 else None)
         return found.reshape([len(sequences) for sequences in own])
 
-    unary: list[Table] = [np.zeros(len(own), np.int64) for own in labels]
-    pairs: dict[tuple[int, int], Table] = {}
-    for term in terms:
-        rates = table(term.rate, tuple(keys[group] for group in term.groups))
-        cost = times(rates, term.elements)
-        if len(term.groups) == 1:
-            unary[term.groups[0]] = plus(unary[term.groups[0]], cost)
-        elif len(term.groups) == 2:
-            first, second = term.groups
-            pairs[first, second] = plus(pairs[first, second], cost) if (first, second) in pairs else cost
-    return Choices([len(own) for own in labels], unary, pairs)
+    def alike(term: CostTerm) -> Hashable:
+        return term.rate, term.elements
+
+    def cost(term: CostTerm, own: Labels) -> Table:
+        return times(table(term.rate, own), term.elements)
+
+    zeros = {len(own): np.zeros(len(own), np.int64) for own in labels}
+    return graph_of_terms(terms, labels, [zeros[len(own)] for own in labels], alike, cost, plus)

@@ -30,13 +30,14 @@ from npuc.compiler.analysis.sharding.search.least_movement import (
     chosen,
     elements_of,
     graph_of,
+    labels_of,
     moved_by,
     search_all,
     search_levels,
 )
 from npuc.compiler.analysis.sharding.search.type_sequences import compositions, neighbours, ordered_sequences
 from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, plus, times
-from npuc.compiler.analysis.solvers.choices.minimise import minimise
+from npuc.compiler.analysis.solvers.choices.minimise import lower_bound, minimise
 
 MOST_LEVELS = 12
 """The type pairs of an edge have 125,970 distributions over 12 levels: with more levels nothing is searched."""
@@ -115,8 +116,11 @@ def least(
     free = rule.all_free()
     if not is_bounded(groups, free, sizes):
         return None
-    search = search_all if is_enumerated(groups, free, sizes) else relaxation
-    return search(groups, terms, free, sizes, exact=exact).bound
+    if is_enumerated(groups, free, sizes):
+        choices = graph_of(terms, labels_of(groups, free, sizes), sizes)
+    else:
+        _, choices = _relaxed(groups, terms, free, sizes)
+    return elements_of(lower_bound(choices, solve_exactly=exact), sizes)
 
 
 def relaxation(
@@ -127,6 +131,16 @@ def relaxation(
 
     `elements` are what the relaxation has, not the communication of these sequences.
     """
+    labels, choices = _relaxed(groups, terms, rule, sizes)
+    result = minimise(choices, solve_exactly=exact)
+    found = elements_of(result.bound, sizes)
+    return MovementPlan(chosen(labels, result.choice), found, found)
+
+
+def _relaxed(
+    groups: Sequence[LayerGroup], terms: Sequence[CostTerm], rule: Rule, sizes: Sizes
+) -> tuple[list[list[TypeSequence]], Choices]:
+    """The labels of the relaxation, and their costs."""
     types = [candidate_types(group, rule) for group in groups]
     labels = [ordered_sequences(own, len(sizes)) for own in types]
     alone = graph_of([term for term in terms if len(term.groups) == 1], labels, sizes)
@@ -136,9 +150,7 @@ def relaxation(
             first, second = term.groups
             between.setdefault((first, second), []).append((term.rate, term.elements))
     pairs = {(i, j): _pair(tuple(own), types[i], types[j], len(sizes)) for (i, j), own in between.items()}
-    result = minimise(Choices(alone.sizes, alone.unary, pairs), solve_exactly=exact)
-    found = elements_of(result.bound, sizes)
-    return MovementPlan(chosen(labels, result.choice), found, found)
+    return labels, Choices(alone.sizes, alone.unary, pairs)
 
 
 @lru_cache(maxsize=16)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npuc.compiler.analysis.solvers.choices.buckets import Buckets
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table, each_once, largest_sum
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Number, Table, each_once, has_inf, largest_sum
 from npuc.compiler.analysis.solvers.choices.order import by_weight
 
 FORESTS = 8
@@ -87,9 +87,9 @@ def is_rounding(choices: Choices, less: Number, more: Number) -> bool:
 
 def _finite(choices: Choices) -> Choices:
     """The same costs, with more than all others together for what is not allowed."""
-    if choices.dtype == np.int64:
-        return choices
     tables = [*choices.unary, *choices.pairs.values()]
+    if choices.dtype == np.int64 or not has_inf(tables):
+        return choices
     most = 4 * math.ceil(largest_sum(tables)) + 1
     replaced = each_once(tables, lambda table: np.where(table == np.inf, most, table))
     count = len(choices.sizes)

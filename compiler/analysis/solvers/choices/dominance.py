@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, largest_sum
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, has_inf, largest_sum
 
 MOST_WORK = 1 << 28
 """So many differences of costs are looked at at most: labels that are left then are kept."""
@@ -51,7 +51,7 @@ def in_least(choices: Choices, most_work: int = MOST_WORK) -> list[list[int]]:
     """
     kept = [list(range(size)) for size in choices.sizes]
     tables = [*choices.unary, *choices.pairs.values()]
-    if choices.dtype == np.object_ or len(tables) >= MOST_TERMS or any((table == np.inf).any() for table in tables):
+    if choices.dtype == np.object_ or len(tables) >= MOST_TERMS or has_inf(tables):
         return kept
     slack = 0.0 if choices.dtype == np.int64 else largest_sum(tables) * ROUNDING
     _drop_by_ranges(choices, kept, slack)

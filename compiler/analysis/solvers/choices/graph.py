@@ -10,6 +10,7 @@ with inf likewise. Sums of whole numbers are exact: where 64 bits do not hold th
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,9 +48,10 @@ class Choices:
         _check_shapes(sizes, self.unary, self.pairs)
         tables = alike([*self.unary, *self.pairs.values()])
         pairs: dict[tuple[int, int], Table] = {}
+        total = SharedSums()
         for (i, j), table in zip(self.pairs, tables[len(sizes) :], strict=True):
             key, turned = ((i, j), table) if i < j else ((j, i), table.T)
-            pairs[key] = pairs[key] + turned if key in pairs else turned
+            pairs[key] = total(pairs[key], turned) if key in pairs else turned
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "unary", tuple(tables[: len(sizes)]))
         object.__setattr__(self, "pairs", {key: pairs[key] for key in sorted(pairs)})
@@ -82,6 +84,8 @@ class Choices:
 
     def restricted(self, kept: Sequence[Sequence[int]]) -> Choices:
         """The same, of some labels of each node alone. Pairs of equal labels that share a table share one again."""
+        if all(len(labels) == size for labels, size in zip(kept, self.sizes, strict=True)):
+            return self
         unary = [table[np.array(labels, np.intp)] for table, labels in zip(self.unary, kept, strict=True)]
         own = [tuple(labels) for labels in kept]
         known: dict[Hashable, Table] = {}
@@ -138,12 +142,22 @@ def largest_sum(tables: Sequence[Table]) -> float:
 
     Arrays of the same memory, as in graphs of many equal nodes, are looked at once.
     """
-    tables = [table for table in tables if table.size]
-    distinct = {memory_of(table): table for table in tables}
-    place = {memory: number for number, memory in enumerate(distinct)}
-    most = [_largest(some) for some in _in_parts([*distinct.values()])]
+    memories = [memory_of(table) for table in tables if table.size]
+    known = dict(zip(memories, (table for table in tables if table.size), strict=True))
+    place = {memory: number for number, memory in enumerate(known)}
+    most = [_largest(some) for some in _in_parts([*known.values()])]
     with np.errstate(over="ignore"):
-        return float(np.concatenate(most)[[place[memory_of(table)] for table in tables]].sum()) if tables else 0.0
+        return float(np.concatenate(most)[[place[memory] for memory in memories]].sum()) if memories else 0.0
+
+
+def distinct(tables: Sequence[Table]) -> list[Table]:
+    """One array of each memory."""
+    return [*{memory_of(table): table for table in tables}.values()]
+
+
+def has_inf(tables: Sequence[Table]) -> bool:
+    """Whether something is not allowed."""
+    return any((table == np.inf).any() for table in distinct(tables))
 
 
 def each_once(tables: Sequence[Table], change: Callable[[Table], Table]) -> list[Table]:
@@ -156,6 +170,20 @@ def each_once(tables: Sequence[Table], change: Callable[[Table], Table]) -> list
             known[memory] = change(table)
         found.append(known[memory])
     return found
+
+
+class SharedSums:
+    """Sums of two arrays by `add`: arrays of the same memory have one sum, so that graphs of equal nodes stay small."""
+
+    def __init__(self, add: Callable[[Table, Table], Table] = operator.add):
+        self._add = add
+        self._known: dict[Hashable, tuple[Table, Table, Table]] = {}
+
+    def __call__(self, a: Table, b: Table) -> Table:
+        key = memory_of(a), memory_of(b)
+        if key not in self._known:  # with what is added, so that its memory is not that of others later
+            self._known[key] = a, b, self._add(a, b)
+        return self._known[key][2]
 
 
 def memory_of(table: Table) -> Hashable:

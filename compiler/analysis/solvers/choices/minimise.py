@@ -62,6 +62,15 @@ def marginals(choices: Choices, *, max_table: int = MAX_TABLE) -> list[Table] | 
     return buckets.marginals()
 
 
+def lower_bound(choices: Choices, *, max_table: int = MAX_TABLE, solve_exactly: bool = False) -> Number:
+    """The bound of `minimise`, without the search for good labels where that changes nothing of it."""
+    order = best_order(choices.sizes, choices.neighbours, max_table)
+    if solve_exactly or _is_exact(order, max_table):
+        return minimise_in(order, choices, max_table=max_table, solve_exactly=solve_exactly).bound
+    # sums are exact or rounded down, and those of a choice to the nearest, so that no choice costs less by rounding
+    return _Core(order, choices, max_table).bound
+
+
 def minimise_in(
     order: Order, choices: Choices, *, max_table: int, solve_exactly: bool = False, downward: bool = False
 ) -> Result:
@@ -103,33 +112,42 @@ def _is_exact(order: Order, max_table: int) -> bool:
     return order.largest <= max_table and sum(order.kept) <= MAX_KEPT and order.width < MOST_AXES
 
 
+class _Core:
+    """What exact elimination leaves of a graph, without labels that are never needed, and its mini-buckets."""
+
+    def __init__(self, order: Order, choices: Choices, max_table: int):
+        self.choices, self.count = choices, order.series(max_table)
+        self.outer = Buckets(choices, order.nodes, downward=True)
+        self.outer.eliminate(self.count)
+        self.nodes, whole = self.outer.rest(self.count)
+        self.kept = undominated(whole)
+        self.core = whole.restricted(self.kept)
+        inside = best_order(self.core.sizes, self.core.neighbours, max_table)
+        limit = math.inf if _is_exact(inside, max_table) else _table_of(self.core, max_table)
+        self.inner = Buckets(self.core, inside.nodes, limit, downward=True)
+        self.inner.eliminate()
+        self.bound = sum_down(self.outer.constant, self.inner.constant)
+
+    def whole(self, labels: Sequence[int]) -> tuple[int, ...]:
+        """The best labels of all nodes where those of the core are these."""
+        known = {node: own[label] for node, own, label in zip(self.nodes, self.kept, labels, strict=True)}
+        return tuple(self.outer.labels(self.count, [known.get(node, 0) for node in range(len(self.choices.sizes))]))
+
+
 def _of_core(order: Order, choices: Choices, max_table: int, solve_exactly: bool) -> Result:
     """A choice and its bound: exact elimination up to the core, whatever there is for the core."""
-    count = order.series(max_table)
-    outer = Buckets(choices, order.nodes, downward=True)
-    outer.eliminate(count)
-    nodes, whole_core = outer.rest(count)
-    kept = undominated(whole_core)
-    core = whole_core.restricted(kept)
-    inside = best_order(core.sizes, core.neighbours, max_table)
-    limit = math.inf if _is_exact(inside, max_table) else _table_of(core, max_table)
-    inner = Buckets(core, inside.nodes, limit, downward=True)
-    inner.eliminate()
-    bound, found = sum_down(outer.constant, inner.constant), tuple(inner.labels())
-    if inner.constant < core.cost(found) and not is_rounding(core, inner.constant, core.cost(found)):
+    part = _Core(order, choices, max_table)
+    core, bound, found = part.core, part.bound, tuple(part.inner.labels())
+    least = part.inner.constant
+    if least < core.cost(found) and not is_rounding(core, least, core.cost(found)):
         found = _searched(core, found, max_table)
-
-    def whole(labels: Sequence[int]) -> tuple[int, ...]:
-        known = {node: own[label] for node, own, label in zip(nodes, kept, labels, strict=True)}
-        return tuple(outer.labels(count, [known.get(node, 0) for node in range(len(choices.sizes))]))
-
-    choice = whole(found)
+    choice = part.whole(found)
     cost = choices.cost(choice)
     if solve_exactly and bound < cost:
         solution = best_by_program(core, found)
-        bound = math.inf if solution is None else max(bound, sum_down(outer.constant, solution.bound))
+        bound = math.inf if solution is None else max(bound, sum_down(part.outer.constant, solution.bound))
         if solution is not None and solution.choice is not None:
-            better = whole(solution.choice)
+            better = part.whole(solution.choice)
             cost, choice = min((choices.cost(way), way) for way in (choice, better))
     bound = min(bound, cost)
     return Result(choice, cost, bound, exact=bound == cost, width=order.width)
