@@ -39,6 +39,7 @@ from npuc.compiler.interpreter.execute import argument_shape, argument_type, cal
 from npuc.compiler.interpreter.numbers import Numbers
 from npuc.compiler.interpreter.parameters import initial_value, stacked, unstacked
 from npuc.compiler.layers.base import Array
+from npuc.dialects.copies import copied
 from npuc.dialects.npu.widths import widths_of
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.train.dropback import DropbackOp
@@ -110,7 +111,7 @@ def check_program(
         before = run_results(module, data)
     done, told_of = list[PassCheck](), {*passes_by_hand(options), *ASKED}
     for step in passes:
-        earlier, ran = module.clone(), False
+        earlier, ran = copied(module), False
         try:
             # what it changed is a part of the outcome
             run_pipeline(module, [step], make_context(), sources, watch=watch, told_of=told_of, tell_unchanged=False)

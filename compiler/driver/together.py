@@ -18,6 +18,7 @@ from npuc.compiler.driver.levels.asked import states_densities
 from npuc.compiler.driver.levels.preset import LOWER, state_of
 from npuc.compiler.driver.lower_program import follow_program, lower_program
 from npuc.compiler.driver.passes import names_in
+from npuc.dialects.copies import copied
 from npuc.dialects.provenance import mapping_of
 
 if TYPE_CHECKING:
@@ -92,26 +93,26 @@ class Together:
     def _shared(self) -> tuple[ModuleOp, Lowered]:
         """The program that several backends score."""
         assert self.leading is not None
-        session, program = self.sessions[self.leading], self.module.clone()
+        session, program = self.sessions[self.leading], copied(self.module)
         return program, lower_program(program, session)
 
     def lowered(self, number: int) -> tuple[ModuleOp, Lowered]:
         """What the backend of a session scores: a module of its own. Adds to the session's warnings."""
         session = self.sessions[number]
         if self.leading is None or session.model.level != "npu":
-            program = self.module.clone()
+            program = copied(self.module)
             return program, lower_program(program, session)
         module, lowered = self._shared
         if number == self.leading:
-            return module.clone(), lowered
-        program, told = module.clone(), [*session.warnings]
+            return copied(module), lowered
+        program, told = copied(module), [*session.warnings]
         try:
             return program, follow_program(program, session, lowered)
         except (SourceError, UsageError) as error:
             if session.options.pipeline is not None:
                 raise
             session.warnings[:] = [*told, f"scored without the passes of -O that the others have: {error.message}"]
-        program = self.module.clone()
+        program = copied(self.module)
         return program, lower_program(program, session)
 
 

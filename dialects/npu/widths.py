@@ -167,7 +167,8 @@ def _with_factors(nest: Nest, factors: tuple[SparseFactor | None, ...]) -> Nest:
 def sparse_factor(value: SSAValue) -> SparseFactor | None:
     """What products have to know of a value that is sparse; None of a dense one, or one of density 1."""
     element = _element(value.type)
-    if not isinstance(element, SparseType) or element.density == 1:
+    # Not `isinstance`, which is slow where it is false: there is no subclass.
+    if type(element) is not SparseType or element.density == 1:
         return None
     form = element.format
     if isinstance(form, Structured):

@@ -5,6 +5,7 @@ what was merged gives the contractions back.
 
 from collections import Counter
 from dataclasses import replace
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,8 @@ from npuc.compiler.driver.running.lower import stamp_default_target
 from npuc.compiler.interpreter.compare import compare
 from npuc.compiler.transforms.autodiff import AutodiffPass
 from npuc.compiler.transforms.interleave import InterleavePass
+from npuc.compiler.transforms.interleave.best import BestWays, best_way
+from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.compiler.transforms.lower_tiles import LowerTilesPass
 from npuc.compiler.transforms.lower_to_npu import LowerToNpuPass
 from npuc.compiler.transforms.schedule import SchedulePass
@@ -26,6 +29,8 @@ from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.provenance import layer_of
 from npuc.dialects.tensors import shape_of
+from tests.ir_programs import lowered as lowered_text
+from tests.ir_programs import printed
 from tests.networks import Net, dot_loss, integer_data, integer_networks
 
 SETTINGS = settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
@@ -108,6 +113,63 @@ def test_merged_contractions_compute_the_same(
     lowered(module)
     fuse, schedule = InterleavePass(mode, what), SchedulePass("traffic")
     check_steps(module, [*([schedule, fuse] if scheduled else [fuse, schedule]), LowerTilesPass()], seed)
+
+
+TARGET = "set-target{rows=4 cols=4 spm-bytes=%d clock-mhz=1000 gb-per-s=4 lanes=4 dataflow=%s}"
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.tuples(st.sampled_from([3, 4]), st.booleans()), min_size=2, max_size=3),
+    st.sampled_from(["os", "ws", "in-place"]),
+    st.sampled_from([128, 512, 4096]),
+    st.sampled_from(["sgd(lr=0.1)", "sgd(lr=0.1, momentum=0.9)"]),
+    st.sampled_from(["gradients", "all"]),
+)
+def test_sets_that_are_equal_are_looked_at_once(
+    layers: list[tuple[int, bool]], dataflow: str, spm: int, optimizer: str, what: str
+) -> None:
+    body = "\n  ".join(
+        f"h = {'relu(linear(h, 4)) + ' if twice else ''}linear(h, {4 if twice else width})" for width, twice in layers
+    )
+    network = f"""network chain(batch=2) {{
+  input x: f32[batch, 4]
+  labels y: i32[batch]
+  h = linear(x, 4)
+  {body}
+  loss cross_entropy(h, y)
+  optimizer {optimizer}
+}}
+"""
+
+    def each(self: BestWays, found: Sharing) -> object:
+        return best_way(found, self.machine, self.goal)
+
+    before = f"autodiff,lower-to-npu,{TARGET % (spm, dataflow)}"
+    one, other = (lowered_text(network, before) for _ in range(2))
+    step = InterleavePass("best", what)
+    with patch.object(BestWays, "of", each):
+        step.apply(Context(), other)
+    step.apply(Context(), one)
+    assert printed(one) == printed(other)
+
+
+def test_of_equal_sets_one_is_looked_at() -> None:
+    network = """network chain(batch=2) {
+  input x: f32[batch, 4]
+  labels y: i32[batch]
+  h = x
+  for i in 0..6 { h = linear(h, 4) }
+  loss cross_entropy(h, y)
+  optimizer sgd(lr=0.1)
+}
+"""
+    module = lowered_text(network, f"autodiff,lower-to-npu,{TARGET % (4096, 'os')}")
+    with patch("npuc.compiler.transforms.interleave.best.best_way", wraps=best_way) as asked:
+        InterleavePass("best").apply(Context(), module)
+    merged = [op for op in module.walk() if isinstance(op, ContractOp) and op.schedule_attr is not None]
+    assert len(merged) > 4
+    assert asked.call_count == 1
 
 
 def split(nest: Nest) -> list[Nest]:

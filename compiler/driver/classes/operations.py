@@ -18,6 +18,7 @@ from npuc.compiler.transforms.interleave.patterns import FuseContractions, Round
 from npuc.compiler.transforms.interleave.sharing import KINDS, Sharing, contracts_by_block, sharing
 from npuc.compiler.transforms.interleave.together import Verdict
 from npuc.compiler.transforms.named_pattern import apply_pattern
+from npuc.dialects.copies import copied
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
@@ -106,7 +107,7 @@ class _Copy:
     """A copy of a program, in which products run in some way; `ops` are its operations by those of the program."""
 
     def __init__(self, module: ModuleOp):
-        self.module = module.clone()
+        self.module = copied(module)
         self.ops: Mapping[Operation, Operation] = dict(zip(module.walk(), self.module.walk(), strict=True))
 
     def of(self, found: Sharing) -> Sharing:

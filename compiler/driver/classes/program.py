@@ -27,6 +27,7 @@ from npuc.compiler.transforms.rearrange import RearrangePass, published_schedule
 from npuc.compiler.transforms.schedule import SchedulePass, schedule_operation
 from npuc.compiler.transforms.schedule.patterns import JointSchedule, SetJointSchedule, SetSchedule
 from npuc.compiler.transforms.schedule.searches import Goal, goal_of
+from npuc.dialects.copies import copied
 from npuc.dialects.npu import ContractOp, InterleaveOp
 from npuc.hardware import Hardware, machine_target
 
@@ -89,7 +90,7 @@ class ClassedProgram:
             return None
         told = Hardware(machine.values)
         machine_target(told, backend=model.name)
-        watcher, module = BeforeSchedules(machine.reads), source.clone()
+        watcher, module = BeforeSchedules(machine.reads), copied(source)
         lowered = lower_program(module, replace(session, watchers=(*session.watchers, watcher)))
         shared = _shared(watcher, model)
         if shared is None:

@@ -7,6 +7,7 @@ from xdsl.passes import ModulePass
 
 from npuc.compiler.driver.levels.preset import SCHEDULE
 from npuc.compiler.driver.watch.watcher import Watcher
+from npuc.dialects.copies import copied
 
 INTERLEAVE, REARRANGE = "interleave", "rearrange"
 
@@ -33,9 +34,9 @@ class BeforeSchedules(Watcher):
     def before(self, step: ModulePass, module: ModuleOp) -> None:
         """See `Watcher`."""
         if self.lowered is None and step.name in (INTERLEAVE, REARRANGE, SCHEDULE):
-            self.lowered, self.reads = module.clone(), frozenset(self._reads)
+            self.lowered, self.reads = copied(module), frozenset(self._reads)
         if self.lowered is None:
             return
         if step.name == SCHEDULE:
-            self.arranged = module.clone()
+            self.arranged = copied(module)
         self.steps.append(step)

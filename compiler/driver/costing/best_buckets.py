@@ -29,6 +29,7 @@ from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.bucket_gradients import CHOSEN, gather
 from npuc.compiler.transforms.bucket_gradients.sums import GradientSum, by_ends, by_size, gradient_sums, numbers_of
 from npuc.compiler.transforms.schedule_collectives import ScheduleCollectivesPass
+from npuc.dialects.copies import copied
 from npuc.dialects.distributed.mesh import mesh_of
 from npuc.frontends.mlir import make_context
 from npuc.hardware.network import latency_of, network_of
@@ -57,7 +58,7 @@ def choose_buckets(module: ModuleOp, session: Session, after: Sequence[ModulePas
     if not funcs:
         return
     tell(f"choosing buckets: {session.model.name} scores the work of a step")
-    base = module.clone()
+    base = copied(module)
     later = [step for step in after if not isinstance(step, ScheduleCollectivesPass)]
     rows = scorer(base, session.costing(write_pipeline(later))).ops
     if all(row.seconds is None for row in rows):
@@ -128,7 +129,7 @@ class _Choice:
         from npuc.backends.exchanges import exchanges
         from npuc.backends.overlap import seconds_without_buckets, step_items
 
-        module = self.module.clone()
+        module = copied(self.module)
         func = _shared(module)[self.number]
         gather(func, numbers, self.float_bytes)
         for step in self.orders if any(numbers) else ():

@@ -21,6 +21,7 @@ from npuc.compiler.driver.levels.fused import asks_groups
 from npuc.compiler.driver.levels.needed import needed_passes
 from npuc.compiler.driver.passes import names_in
 from npuc.compiler.transforms.schedule.searches import objective_named
+from npuc.dialects.copies import copied
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -93,7 +94,7 @@ def _trial(
     options = session.options if level is None else replace(session.options, opt_level=level)
     tell("choosing passes beside groups of layers")
     silent = replace(options, print_after=None, print_changed=None, time_passes=False)
-    program, aside = module.clone(), session.aside(silent, session.machine)
+    program, aside = copied(module), session.aside(silent, session.machine)
     lowered = lower(program, aside)
     totals = session.model.costs(program, session.machine).totals
     moved = (totals.dram_read_bytes or 0) + (totals.dram_write_bytes or 0)

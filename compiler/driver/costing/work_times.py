@@ -35,6 +35,7 @@ from npuc.compiler.transforms.autodiff.undo import undo_autodiff
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.parallelize.unit_program import name_of_unit
+from npuc.dialects.copies import copied
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.train.arithmetic import CastOp
 from npuc.dialects.train.signature import arguments_of, is_differentiated, training_functions
@@ -75,7 +76,7 @@ def stamp_times(module: ModuleOp, session: Session, passes: Sequence[ModulePass]
             hint="name a dataflow (npuc list mappings), or plan for bytes: --plan-objective bytes",
         )
     measure = Measure(session, plan, passes[place + 1 :], scorer)
-    before = module.clone()
+    before = copied(module)
     run_pipeline(before, passes[:place], make_context(), session.sources, told_of=())
     for number, func in enumerate(training_functions(module)):
         func.attributes[TIMES] = times_attr(measure.times(before, number))
@@ -123,7 +124,7 @@ class Measure:
 
     def times(self, module: ModuleOp, number: int) -> Times:
         """What the work of one of a module's functions takes."""
-        base = module.clone()
+        base = copied(module)
         func = list(training_functions(base))[number]
         for other in list(training_functions(base)):
             if other is not func:
@@ -149,7 +150,7 @@ class Measure:
         for turn in range(rounds):
             tell(f"planning for time: {self.model.name} scores the work of plan {turn + 1:,} of {rounds:,}")
             sequences: list[TypeSequence] = [own[min(turn, len(own) - 1)] for own in wanted]
-            step = base.clone()
+            step = copied(base)
             (own_func,) = training_functions(step)
             partition_spmd(own_func, graph, edges, sequences, mesh)
             if whole:
@@ -170,7 +171,7 @@ class Measure:
         functions = {func.sym_name.data: func for func in program.ops if isinstance(func, FuncOp)}
 
         def costed(some: Collection[int]) -> Rows:
-            own = [functions[name].clone() for name in map(name_of_unit, some)]
+            own = [copied(functions[name]) for name in map(name_of_unit, some)]
             return seconds_of_rows(self.scorer(ModuleOp(own, dict(program.attributes)), self.scheduling))
 
         def shortest(seconds: Seconds) -> Sequence[TypeSequence]:

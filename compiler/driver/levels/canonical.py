@@ -18,6 +18,7 @@ from npuc.compiler.driver.levels.preset import state_of
 from npuc.compiler.transforms.canonicalize import CanonicalizePass, canonicalize
 from npuc.compiler.transforms.canonicalize.effect import Effect, effect_of
 from npuc.compiler.transforms.rewrites import unobserved
+from npuc.dialects.copies import copied
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -78,9 +79,9 @@ def is_dearer(
 
     `passes` lower it, `scorer` runs them and scores. A program that cannot be scored costs more than any other.
     """
-    canonical = module.clone()
+    canonical = copied(module)
     canonicalize(canonical)
-    before, after = (_costs(one, session.costing(passes), scorer) for one in (module.clone(), canonical))
+    before, after = (_costs(one, session.costing(passes), scorer) for one in (copied(module), canonical))
     if before is None or after is None:
         return after is None and before is not None
     return any(new > old * (1 + ROUNDING) for old, new in zip(before, after, strict=True))

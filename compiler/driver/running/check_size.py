@@ -14,6 +14,7 @@ from npuc.compiler.analysis.memory.liveness import is_view
 from npuc.compiler.core.errors import NpucError, UsageError
 from npuc.compiler.driver.levels.preset import AUTODIFF
 from npuc.compiler.interpreter.execute import the_function
+from npuc.dialects.copies import copied
 from npuc.dialects.tensors import tensor_type
 from npuc.frontends.source import Source
 
@@ -31,7 +32,7 @@ def held_bytes(module: ModuleOp, passes: Iterable[ModulePass]) -> int:
     The interpreter keeps every value until the function returns; views take nothing. Where `passes` derive a training
     step, it is that of the step.
     """
-    module = module.clone()
+    module = copied(module)
     for step in passes:
         if step.name == AUTODIFF:
             try:

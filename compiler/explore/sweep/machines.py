@@ -26,6 +26,7 @@ from npuc.compiler.explore.sweep.messages import Said, warned
 from npuc.compiler.explore.sweep.point import SweepPoint
 from npuc.compiler.explore.sweep.programs import Programs
 from npuc.compiler.report import Report
+from npuc.dialects.copies import copied
 from npuc.hardware import Hardware
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class MachineRuns:
         options = self.choices.options_of(index)
         program = self.programs.read(machine, options, index)
         session = self.programs.session(options, model, machine, program, messages)
-        module = program.module.clone()
+        module = copied(program.module)
         lowered = lower_program(module, session)
         scores: Scores = scorer_of(module, model)
         if model.level == "npu":

@@ -30,6 +30,7 @@ from npuc.compiler.layers.base import NotDifferentiable
 from npuc.compiler.transforms.autodiff.gradient_types import GradientType, cast_gradients, gradient_types
 from npuc.compiler.transforms.autodiff.step import Step
 from npuc.compiler.transforms.autodiff.updates import begin, count_step, finish, optimize, trained_of
+from npuc.dialects.copies import copied
 from npuc.dialects.provenance import Role, derive, role_of
 from npuc.dialects.tensors import is_float, tensor_type
 from npuc.dialects.train.arithmetic import constant
@@ -137,7 +138,7 @@ def whole_step(module: ModuleOp) -> ModuleOp:
 
     if not any(map(is_forward, training_functions(module))):
         return module
-    step = module.clone()
+    step = copied(module)
     for func in filter(is_forward, training_functions(step)):
         differentiate(func)
     return step

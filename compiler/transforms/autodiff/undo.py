@@ -25,6 +25,7 @@ from npuc.compiler.layers.base import params_of
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.dialects.blocks import gather, needed
+from npuc.dialects.copies import copied
 from npuc.dialects.train.base import TrainOp
 from npuc.dialects.train.signature import Argument, ArgumentKind, arguments_of, name_all, results_of
 
@@ -36,7 +37,7 @@ def undo_autodiff(func: FuncOp, name: str) -> None:
     Raises `SourceError` for a step that `autodiff` does not make.
     """
     name_all(func)
-    step = func.clone()
+    step = copied(func)
     arguments, results = arguments_of(func), results_of(func)
     if not any(result.loss for result in results):
         raise refused(func, "found a training step without a loss, expected one that autodiff has made", name)
@@ -64,7 +65,7 @@ def undo_autodiff(func: FuncOp, name: str) -> None:
     func.res_attrs = ArrayAttr([_renumbered(entries[r.index], number) for r in kept])
     if spec is not None:
         func.attributes["train.optimizer"] = spec
-    again = func.clone()
+    again = copied(func)
     differentiate(again)
     if not again.is_structurally_equivalent(step):
         raise refused(func, f"the step was changed since autodiff: run {name} before it", name)

@@ -8,6 +8,7 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.transforms.canonicalize import canonicalize
 from npuc.compiler.transforms.canonicalize.common import depending
+from npuc.dialects.copies import copied
 from npuc.dialects.train.base import TrainOp
 
 _WORK = (Kind.MATRIX, Kind.VECTOR, Kind.DATA)
@@ -23,7 +24,7 @@ class Effect:
 
 def effect_of(module: ModuleOp) -> Effect:
     """What canonicalisation would do to a program, which stays as it is."""
-    canonical = module.clone()
+    canonical = copied(module)
     merged = canonicalize(canonical)
     return Effect(_operations(module) - _operations(canonical), merged)
 

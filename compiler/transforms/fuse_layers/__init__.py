@@ -45,6 +45,7 @@ from npuc.compiler.transforms.fuse_layers.write import write_group
 from npuc.compiler.transforms.keep_resident.spans import refuse_residents
 from npuc.compiler.transforms.schedule.searches import known_machine, objective_named
 from npuc.compiler.transforms.unused import remark_idle, remark_no_contractions, remark_unmatched
+from npuc.dialects.copies import copied
 from npuc.dialects.npu import ContractOp
 from npuc.dialects.npu.groups.walk import HALOS
 from npuc.dialects.npu.widths import whole_bytes
@@ -113,9 +114,9 @@ class FuseLayersPass(ModulePass):
         """The program with forward work that runs again, where it is better fused than without; None where none is."""
         objective = objective_named(self.objective)
         numbers = frozenset(range(len(repeatable(module))))
-        best, found = None, self._fuse_all(module.clone(), machine, room)[1].score(objective)
+        best, found = None, self._fuse_all(copied(module), machine, room)[1].score(objective)
         while numbers:
-            copy = module.clone()
+            copy = copied(module)
             run_again(copy, numbers)
             score = self._fuse_all(copy, machine, room)[1].score(objective)
             useful = in_groups(copy)

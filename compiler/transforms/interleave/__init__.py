@@ -43,7 +43,7 @@ from npuc.compiler.core.errors import UsageError
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.core.options import DEFAULT_TOLERANCE
 from npuc.compiler.core.stages import tell
-from npuc.compiler.transforms.interleave.best import merge_best
+from npuc.compiler.transforms.interleave.best import BestWays, merge_best
 from npuc.compiler.transforms.interleave.fuse import have_same_dimensions
 from npuc.compiler.transforms.interleave.patterns import FuseContractions, RoundRobin, no_schedule
 from npuc.compiler.transforms.interleave.sharing import KINDS, Sharing, Wanted, contracts_by_block, sharing
@@ -128,11 +128,11 @@ class InterleavePass(ModulePass):
 
     def _take_best(self, contracts: list[ContractOp], wanted: Wanted, machine: Machine) -> int:
         """Merge the sets of one kind among the contractions of one block where that costs less: their number."""
-        count = 0
+        count, ways = 0, BestWays(machine, goal_of(self.objective, self.tolerance))
         try:
             for count, found in enumerate(sharing(contracts, _writes(contracts), wanted), 1):
                 tell(f"{self.name} {layer_of(found.ops[0])}")
-                merge_best(found, machine, goal_of(self.objective, self.tolerance))
+                merge_best(found, ways)
         except UsageError as e:
             raise PassFailedException(f"{self.name}: {e.message}") from e
         return count

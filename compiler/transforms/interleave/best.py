@@ -1,6 +1,7 @@
 """Contractions that share an operand, in whatever way costs least."""
 
-from dataclasses import replace
+from collections.abc import Hashable
+from dataclasses import dataclass, field, replace
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.reused_tiles import may_find_tile
@@ -17,6 +18,7 @@ from npuc.compiler.transforms.schedule.searches import Goal, schedule_for
 from npuc.dialects.npu.nest import Schedule
 from npuc.dialects.npu.shared import number_values
 from npuc.dialects.npu.tensor_work import same_value
+from npuc.dialects.structural import structural_key
 
 
 def best_way(found: Sharing, machine: Machine, goal: Goal) -> CostedProgram | None:
@@ -38,14 +40,43 @@ def best_way(found: Sharing, machine: Machine, goal: Goal) -> CostedProgram | No
     return best_program(problem, own, fused, goal.objective, goal.tolerance, strict if goal.tolerance else ())
 
 
-def merge_best(found: Sharing, machine: Machine, goal: Goal) -> None:
+@dataclass
+class BestWays:
+    """
+    The best ways of the sets of a block, each looked for once among sets that are equal in all that it depends on: what
+    contractions are, which of their operands are one value, and what the array may hold before each.
+    """
+
+    machine: Machine
+    goal: Goal
+    known: dict[Hashable, CostedProgram | None] = field(default_factory=dict[Hashable, CostedProgram | None])
+    alive: list[object] = field(default_factory=list[object])
+    """Attributes and types by whose identity keys are made, which no other may take."""
+
+    def of(self, found: Sharing) -> CostedProgram | None:
+        """The way of a set (`best_way`)."""
+        key = self._key(found)
+        if key not in self.known:
+            self.known[key] = best_way(found, self.machine, self.goal)
+            for op in found.ops:
+                values = (*op.operands, *op.results)
+                self.alive += (*op.properties.values(), op.attributes.get("role"), *(value.type for value in values))
+        return self.known[key]
+
+    def _key(self, found: Sharing) -> Hashable:
+        kinds = tuple(structural_key(op) for op in found.ops)
+        values = number_values([[same_value(value) for value in op.operands] for op in found.ops])
+        return kinds, values, found.names, tuple(may_find_tile(op, self.machine) for op in found.ops)
+
+
+def merge_best(found: Sharing, ways: BestWays) -> None:
     """
     Fuse contractions, let them run round-robin or leave them, whichever costs least, and write their schedules.
 
     Where not even the smallest tiles of one of them fit, they are left without: the pass `schedule` says so of the
     first such contraction of the program.
     """
-    best = best_way(found, machine, goal)
+    best, machine = ways.of(found), ways.machine
     if best is None:
         return
     first = found.ops[0]

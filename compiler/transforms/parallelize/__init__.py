@@ -65,6 +65,7 @@ from npuc.compiler.transforms.parallelize.split_norms import PlaceDropout, Split
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.parallelize.stack_tables import place_tables
 from npuc.compiler.transforms.unused import remark_unused
+from npuc.dialects.copies import copied
 from npuc.dialects.distributed import AllGatherOp
 from npuc.dialects.distributed.base import PLAN
 from npuc.dialects.distributed.mesh import Mesh, mesh_of
@@ -176,7 +177,7 @@ class ParallelizePass(ModulePass):
         graph, edges, planned = self._planned(func, width)
         if not self._chooses_tables(func):
             return graph, edges, planned
-        devices, other = prod(self.sizes), func.clone()
+        devices, other = prod(self.sizes), copied(func)
         place_rows(other, shareable(other, devices), devices)
         with_rows = self._planned(other, width)
         bounds = [own.bound for own in (planned, with_rows[2]) if own.bound is not None]

@@ -26,6 +26,7 @@ from npuc.compiler.layers.base import Kind
 from npuc.compiler.layers.optimizer import OPTIMIZERS
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
+from npuc.dialects.copies import copied
 from npuc.dialects.distributed.mesh import Mesh
 from npuc.dialects.provenance import Role, role_of
 from npuc.dialects.train.base import TrainOp
@@ -91,7 +92,7 @@ def _plan_within_memory(func: FuncOp, plan: Request, room: DeviceMemory) -> tupl
 
 def peak_of(func: FuncOp, plan: Request, planned: Planned, room: DeviceMemory) -> int:
     """The most bytes that the step of a plan takes on a device."""
-    step = func.clone()
+    step = copied(func)
     partition_spmd(step, plan.graph, plan.edges, planned.sequences, Mesh(plan.sizes))
     _derive(step)
     return memory_of_tensors(tensors_of(step, room.float_bytes)).peak_bytes
@@ -108,7 +109,7 @@ def room_of(func: FuncOp, limit: int, width: int | None) -> DeviceMemory:
     The memory of a device, and what of a forward function the backward pass will read; floats of `width` bytes (None:
     those of their types).
     """
-    step = func.clone()
+    step = copied(func)
     count = sum(1 for _ in func.body.block.ops) - 1
     _derive(step)
     numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(func.body.block.args)}
