@@ -104,7 +104,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from tests.support.heavy import heavy_tests
 
         heavy = heavy_tests()
-        _leave_out(config, items, {item for item in items if item.nodeid in heavy})
+        _leave_out(config, items, {i for i in items if i.nodeid in heavy or i.get_closest_marker("heavy")})
     _leave_out(config, items, _spare_seeds(items, part))
     for item in items:
         if _is_fast(item.path) and not item.get_closest_marker("slow"):

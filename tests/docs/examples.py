@@ -14,15 +14,15 @@ NEEDING = ("study-digamma",)
 """Pages whose examples need the package cmaes."""
 
 
-def run_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All blocks in order, in one folder, which is on the import path as an installed project is."""
+def run_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, with_long: bool = True) -> None:
+    """The blocks in order, in one folder, which is on the import path as an installed project is."""
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setenv("COLUMNS", "120")
     invalidate_caches()
     shell = Shell(tmp_path)
     give_files(page, tmp_path)
     try:
-        for block in executed(blocks_of(read_page(page))):
+        for block in executed(blocks_of(read_page(page)), with_long=with_long):
             shell.run(block)
     finally:
         monkeypatch.undo()

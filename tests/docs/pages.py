@@ -7,6 +7,8 @@ The pages of docs/ whose examples are executed, and how their blocks are written
     ```python             executed; names live to the end of the page. Where it imports torch, only with PyTorch
     ```text               what the python block before it prints
 
+The line `<!-- long -->` before a block says that it takes long: only `--examples full` executes it in a whole run.
+
 In expected output `…` stands for any text, and alone on a line for any number of lines. Formulas and outlines that
 are not executed are indented.
 """
@@ -86,12 +88,13 @@ LANGUAGES = ("console", "python", "text", "toml", "yaml", "dsl", "mlir", "csv", 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, the file name behind it, its line in the page, its text."""
+    """A fenced block: its language, the file name behind it, its line in the page, its text, whether it takes long."""
 
     language: str
     name: str
     line: int
     text: str
+    is_long: bool = False
 
 
 @dataclass(frozen=True)
@@ -122,19 +125,19 @@ def give_files(page: str, folder: Path) -> None:
 def blocks_of(text: str) -> list[Block]:
     """The fenced blocks of a page in order."""
     return [
-        Block(m[1], m[2].strip(), text.count("\n", 0, m.start()) + 1, m[3])
-        for m in re.finditer(r"^```(\w+)([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        Block(m[2], m[3].strip(), text.count("\n", 0, m.start(2)) + 1, m[4], m[1] is not None)
+        for m in re.finditer(r"^(<!-- long -->\n)?```(\w+)([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     ]
 
 
-def executed(blocks: list[Block]) -> list[Block]:
-    """The blocks that can be executed here: without PyTorch none that imports it, nor what it prints."""
-    if find_spec("torch") is not None:
-        return blocks
+def executed(blocks: list[Block], *, with_long: bool = True) -> list[Block]:
+    """The blocks to execute here: without PyTorch none that imports it, nor what it prints; long ones on demand."""
+    has_torch = find_spec("torch") is not None
     found: list[Block] = []
     left_out = False
     for block in blocks:
-        left_out = left_out if block.language == "text" else "import torch" in block.text
+        if block.language != "text":
+            left_out = (block.is_long and not with_long) or ("import torch" in block.text and not has_torch)
         if not left_out:
             found.append(block)
     return found

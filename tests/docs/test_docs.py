@@ -22,6 +22,13 @@ def _marked(page: str) -> object:
 
 @pytest.mark.parametrize("page", [_marked(name) for name in NAMES if name not in NEEDING])
 def test_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_page(page, tmp_path, monkeypatch, with_long=False)
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("page", [name for name in NAMES if any(b.is_long for b in blocks_of(read_page(name)))])
+def test_all_examples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that take long, too, of the pages that have some."""
     run_page(page, tmp_path, monkeypatch)
 
 

@@ -23,7 +23,7 @@ def conventions() -> dict[str, list[str]]:
     return {row[0]: row[1:] for row in rows}
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_claims_are_as_in_the_table() -> None:
     study = thesis_results()
     for line in claim_rows({"`thesis`": study}):

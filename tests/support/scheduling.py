@@ -11,6 +11,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
         "tests/unit/study/test_thesis_claims.py",
         "tests/unit/study/test_thesis_gains.py",
     ),
+    "the study of hybrid parallelism": ("tests/docs/test_study_hypar.py", "tests/unit/study/test_hypar_study.py"),
     "forward programs": ("tests/unit/samples/test_figures.py", "tests/unit/samples/test_samples.py"),
 }
 """Files that share results, by what they share."""

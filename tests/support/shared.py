@@ -5,12 +5,16 @@ Files that read what is expensive are in one entry of `TOGETHER` in scheduling.p
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 from xdsl.dialects.builtin import ModuleOp
 
 from npuc.frontends import read_source, read_text
 from npuc.studies.base import Advance
+from npuc.studies.hypar.study import HyparResults
+from npuc.studies.hypar.study import plan_study as plan_hypar
+from npuc.studies.hypar.study import run_study as run_hypar
 from npuc.studies.thesis.scores import Point
 from npuc.studies.thesis.study import ThesisPlan, ThesisResults, plan_study, run_study
 
@@ -22,9 +26,22 @@ def forward_program(sample: str) -> ModuleOp:
 
 
 @cache
+def hypar_results() -> HyparResults:
+    """The study of hybrid parallelism of two networks, of which one has layers that 16 accelerators cannot share."""
+    return run_hypar(plan_hypar("published", ["SFC", "samples:lenet_c"]))
+
+
+@cache
 def thesis_results() -> ThesisResults:
     """The roofline study as published."""
     return run_study(plan_study())
+
+
+@cache
+def thesis_at_own_sizes() -> ThesisResults:
+    """The roofline study with its networks' own batches and all ideas alone: what its claims P01 to P20 need."""
+    plan = plan_study()
+    return run_study(replace(plan, points=tuple(p for p in plan.points if p.batch is None and not p.keys)))
 
 
 def run_thesis_once(

@@ -24,6 +24,7 @@ network fixed(size=64) {
 """
 
 
+@pytest.mark.heavy
 def test_claims_as_a_table(npuc: Npuc, monkeypatch: pytest.MonkeyPatch) -> None:
     planned: list[ThesisPlan] = []
 

@@ -26,8 +26,9 @@ from npuc.studies.hypar.settings import (
 )
 from npuc.studies.hypar.space import best_of
 from npuc.studies.hypar.steps import AcceleratorStep, StepCost
-from npuc.studies.hypar.study import HyparPlan, HyparResults, plan_study, run_study
+from npuc.studies.hypar.study import HyparPlan, HyparResults, run_study
 from npuc.studies.hypar.topology import Made, topology_claims
+from tests.support.shared import hypar_results
 
 REFERENCE: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[2] / "oracle" / "data" / "hypar" / "public.json").read_text(encoding="utf-8")
@@ -37,8 +38,7 @@ PLANS: dict[str, Strategy] = {"all_dp": "dp", "all_mp": "mp", "owt": "owt", "hyp
 
 @pytest.fixture(scope="module")
 def study() -> HyparResults:
-    """Of two networks, of which one has layers that 16 accelerators cannot share."""
-    return run_study(plan_study("published", ["SFC", "samples:lenet_c"]))
+    return hypar_results()
 
 
 def row_of(study: HyparResults, claim: str, network: str, strategy: str) -> FigureRow:

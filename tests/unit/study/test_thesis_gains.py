@@ -75,7 +75,7 @@ def test_a_network_that_does_not_fit_has_no_gains(tmp_path: Path) -> None:
     assert second[2] == ""
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_what_must_hold_of_the_study_s_networks() -> None:
     """Prefetch and look-ahead offload change no bytes; without prefetch and all three nothing is faster here."""
     rows = {(row.network, row.cache_mib, row.idea, row.instead): row for row in thesis_results().gains}
