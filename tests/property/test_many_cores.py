@@ -211,9 +211,7 @@ def near_of_all_partitions(
     search = PartSearch(nest, machine, objective, widths, ())
     options = [least_over_cores(nest, machine, objective, widths, ())]
     most = near_limit(exact_costs(nest, options[0], machine, widths).reported(objective), objective, tolerance)
-    candidates = candidates_by_bound(
-        nest, machine, objective, widths, lambda: MOST, partitions_up_to(nest, machine.cores)
-    )
+    candidates = candidates_by_bound(nest, machine, objective, widths, lambda: MOST, partitions_up_to)
     for candidate in sorted(candidates, key=lambda candidate: candidate.number):
         found = search.near(candidate, tolerance)
         if found is not None and exact_cost(nest, found, machine, objective, widths)[0] <= most:

@@ -202,9 +202,7 @@ def test_what_is_left_out_costs_more(
     machine = replace(chip("os", spm, Fraction(1), cores), multicast=multicast, reduction=reduction)
     widths = uniform_widths(nest, machine)
     search = PartSearch(nest, machine, objective, widths, ())
-    for candidate in candidates_by_bound(
-        nest, machine, objective, widths, lambda: MOST, partitions_of_up_to(nest, cores)
-    ):
+    for candidate in candidates_by_bound(nest, machine, objective, widths, lambda: MOST, partitions_of_up_to):
         part, core = search.part(candidate)
         whole = WholeMeasure(search, candidate)
         for fine in (False, True):

@@ -47,9 +47,7 @@ def test_no_schedule_takes_less_than_its_first_part(
         machine = replace(ONE, cores=r.choice([2, 3, 6, 12]), bytes_per_cycle=rate, array=array, spm_bytes=spm)
         machine = replace(machine, multicast=multicast, reduction=reduction)
         search = PartSearch(nest, machine, "time", widths, ())
-        for candidate in candidates_by_bound(
-            nest, machine, "time", widths, lambda: MOST, partitions_up_to(nest, machine.cores)
-        ):
+        for candidate in candidates_by_bound(nest, machine, "time", widths, lambda: MOST, partitions_up_to):
             # What is known to be no more than the candidate's own bound is not looked for further.
             least, alone = search.least(candidate), search.least(replace(candidate, least=0.0))
             assert max(candidate.least, least) == pytest.approx(max(candidate.least, alone), rel=1e-12)

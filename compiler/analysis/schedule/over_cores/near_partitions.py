@@ -73,11 +73,8 @@ class NearPartitions:
     def best(self) -> Schedule | None:
         """The result, None where it costs more than the limit; raises `CapacityError` where nothing fits."""
         search = self.search
-        nest, machine = search.nest, search.machine
-        partitions = partitions_up_to(nest, machine.cores)
-        for candidate in candidates_by_bound(
-            nest, machine, search.objective, search.widths, lambda: self._near(self.least), partitions, search.least
-        ):
+        kind = search.nest, search.machine, search.objective, search.widths
+        for candidate in candidates_by_bound(*kind, lambda: self._near(self.least), partitions_up_to, search.least):
             if self._near(candidate.least) < self.least:
                 self._search(candidate)
             else:

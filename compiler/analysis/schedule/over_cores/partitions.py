@@ -58,11 +58,13 @@ def _first_counts(cores: int) -> tuple[int, ...]:
     return tuple(sorted(counts - {1}))
 
 
-Partitions: TypeAlias = Iterable[tuple[tuple[Loop, ...], int]]
+Partition: TypeAlias = tuple[tuple[Loop, ...], int]
 """Loops over cores, with the number of cores of the machine whose schedules the parts have."""
+PartitionsOf: TypeAlias = Callable[[Nest, int], Iterable[Partition]]
+"""The loops over cores that a search tries for a nest on a machine of so many cores."""
 
 
-def partitions_up_to(nest: Nest, cores: int) -> Partitions:
+def partitions_up_to(nest: Nest, cores: int) -> list[Partition]:
     """
     The loops over cores for this number and for each smaller one up to `EVERY_COUNT`, each once: what fewer cores do
     more can do.
@@ -70,17 +72,17 @@ def partitions_up_to(nest: Nest, cores: int) -> Partitions:
     return _partitions(nest, cores, {*range(1, min(cores, EVERY_COUNT) + 1), cores})
 
 
-def partitions_of_up_to(nest: Nest, cores: int) -> Partitions:
+def partitions_of_up_to(nest: Nest, cores: int) -> list[Partition]:
     """The loops over cores for each number up to this one, each once."""
     return _partitions(nest, cores, range(1, cores + 1))
 
 
-def _partitions(nest: Nest, cores: int, counts: Iterable[int]) -> Partitions:
+def _partitions(nest: Nest, cores: int, counts: Iterable[int]) -> list[Partition]:
     found = (loops for count in sorted(counts, reverse=True) for loops in core_partitions(nest, count))
     return [(loops, cores) for loops in dict.fromkeys(found)]
 
 
-def partitions_of_every_count(nest: Nest, cores: int) -> Partitions:
+def partitions_of_every_count(nest: Nest, cores: int) -> list[Partition]:
     """
     For each number of cores up to this one the loops over them, or over fewer, with that number; `monotone.py` says
     what it is for.
@@ -88,7 +90,7 @@ def partitions_of_every_count(nest: Nest, cores: int) -> Partitions:
     Between powers of two above `EVERY_COUNT_TO_SHARE` loops come with the least number alone that has them.
     """
     seen: dict[tuple[Loop, ...], None] = {}
-    found: list[tuple[tuple[Loop, ...], int]] = []
+    found: list[Partition] = []
     for count in range(1, cores + 1):
         own = dict.fromkeys(core_partitions(nest, count))
         new = [loops for loops in own if loops not in seen]
@@ -122,39 +124,78 @@ def candidates_by_bound(
     objective: Objective,
     widths: Bits,
     most: Callable[[], float],
-    partitions: Partitions,
+    partitions: PartitionsOf,
     closest: Callable[[CandidatePartition], float] | None = None,
 ) -> Iterator[CandidatePartition]:
     """
     The candidates in the order of their lower bounds, as long as these are not above `most`, which may fall meanwhile.
 
-    A bound costs more, the closer it is. So each candidate is put off by cheap bounds first, and a closer one is
-    computed when it is the next by the bounds that are known; the last is what `closest` says of a candidate.
+    A bound costs more, the closer it is. So each candidate is put off by cheap bounds first (`RankedPartitions`), and a
+    closer one is computed when it is the next by the bounds that are known: what `closest` says of a candidate.
     """
-    bounds = PartitionBounds(nest, machine, objective, widths)
-    waiting = [
-        (0.0, False, 0.0, number, 0, CandidatePartition(loops, number, cores))
-        for number, (loops, cores) in enumerate(partitions)
-    ]
-    while waiting:
-        bound, known, moved, number, stage, candidate = heappop(waiting)
-        if bound > most():
-            return
-        if known:
-            yield candidate
-        elif stage < len(bounds.stages):
-            found = max(bound, bounds.stages[stage](candidate.loops))
-            heappush(waiting, (found, False, 0.0, number, stage + 1, candidate))
-        elif stage == len(bounds.stages):
-            of_all = bounds.of_all_cores(candidate.loops)
-            found = max(bound, of_all, bounds.of_busiest(candidate.loops))
-            # Of equal bounds that of the least traffic first, which mostly decides near ties.
-            moved = float(bounds.channel(candidate.loops))
-            ready = replace(candidate, bound=of_all, least=found)
-            heappush(waiting, (found, closest is None, moved, number, stage + 1, ready))
-        elif closest is None or most() == MOST:
+    ranked = ranked_partitions(nest, machine, objective, widths, partitions)
+    waiting: list[tuple[float, float, int, CandidatePartition]] = []
+    place = 0
+    while True:
+        limit = most()
+        ready = ranked.at(place, min(limit, waiting[0][0]) if waiting else limit)
+        if ready is None:
+            if not waiting or waiting[0][0] > limit:
+                return
+            yield heappop(waiting)[-1]
+            continue
+        place += 1
+        if closest is None or limit == MOST:
             # Nothing rules out the first one.
-            yield candidate
+            yield ready
         else:
-            found = max(bound, closest(candidate))
-            heappush(waiting, (found, True, moved, number, stage, replace(candidate, least=found)))
+            found = max(ready.least, closest(ready))
+            heappush(waiting, (found, ranked.traffic(ready), ready.number, replace(ready, least=found)))
+
+
+class RankedPartitions:
+    """The candidates of a nest in the order of their lower bounds, as far as some search has asked for them."""
+
+    def __init__(
+        self, nest: Nest, machine: Machine, objective: Objective, widths: Bits, partitions: Iterable[Partition]
+    ):
+        self._bounds = PartitionBounds(nest, machine, objective, widths)
+        self._found: list[CandidatePartition] = []
+        self._waiting = [
+            (0.0, 0.0, number, 0, CandidatePartition(loops, number, cores))
+            for number, (loops, cores) in enumerate(partitions)
+        ]
+
+    def at(self, place: int, most: float) -> CandidatePartition | None:
+        """The candidate at this place, one after the last that was asked for at most; None if above `most`, or none."""
+        while place >= len(self._found) and self._waiting and self._waiting[0][0] <= most:
+            self._rank(*heappop(self._waiting))
+        if place >= len(self._found) or self._found[place].least > most:
+            return None
+        return self._found[place]
+
+    def traffic(self, candidate: CandidatePartition) -> float:
+        """The least bits that a candidate moves: of equal bounds the least first, which mostly decides near ties."""
+        return float(self._bounds.channel(candidate.loops))
+
+    def _rank(self, bound: float, moved: float, number: int, stage: int, candidate: CandidatePartition) -> None:
+        """Add the next closer bound of a candidate, or after the last one the candidate to those found."""
+        bounds, loops = self._bounds, candidate.loops
+        if stage < len(bounds.stages):
+            found = max(bound, bounds.stages[stage](loops))
+            heappush(self._waiting, (found, moved, number, stage + 1, candidate))
+        elif stage == len(bounds.stages):
+            of_all = bounds.of_all_cores(loops)
+            found = max(bound, of_all, bounds.of_busiest(loops))
+            ready = replace(candidate, bound=of_all, least=found)
+            heappush(self._waiting, (found, self.traffic(ready), number, stage + 1, ready))
+        else:
+            self._found.append(candidate)
+
+
+@lru_cache(maxsize=32)
+def ranked_partitions(
+    nest: Nest, machine: Machine, objective: Objective, widths: Bits, partitions: PartitionsOf
+) -> RankedPartitions:
+    """Those of a nest, which its searches share, whatever their orders, tolerances and limits."""
+    return RankedPartitions(nest, machine, objective, widths, partitions(nest, machine.cores))

@@ -150,9 +150,7 @@ def monotone_over_cores_within(
         return _best(search, limit, monotone=True)
     least: tuple[float, ...] = (limit, MOST)
     chosen: tuple[CandidatePartition, Schedule] | None = None
-    for candidate in candidates_by_bound(
-        nest, machine, objective, widths, lambda: least[0], partitions_of_up_to(nest, machine.cores)
-    ):
+    for candidate in candidates_by_bound(nest, machine, objective, widths, lambda: least[0], partitions_of_up_to):
         if candidate.bound >= least[0] and chosen is not None:
             continue
         for found in _results(search, candidate, least[0]):
@@ -189,7 +187,7 @@ def _best(search: PartSearch, limit: float = MOST, *, monotone: bool = False) ->
     chosen: Schedule | None = None
     refusal: CapacityError | None = None
     nest, machine, objective, widths = search.nest, search.machine, search.objective, search.widths
-    partitions = (partitions_of_every_count if monotone else partitions_up_to)(nest, machine.cores)
+    partitions = partitions_of_every_count if monotone else partitions_up_to
     for candidate in candidates_by_bound(
         nest, machine, objective, widths, lambda: limit if best is None else best[0], partitions, search.least
     ):
