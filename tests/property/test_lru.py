@@ -7,11 +7,13 @@ from functools import cache
 from itertools import product, zip_longest
 from random import Random
 from typing import Protocol
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.lru import Mode, Pooled, Split, Walk, walk_pool
+from npuc.compiler.analysis.lru.loops import Loops, loops_of
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
@@ -341,3 +343,22 @@ def test_a_split_is_an_outer_loop(seed: int) -> None:
         assert pooled([walk_of(nest, schedule, Split(dim, tiles // each))], spm) == pooled([walk_of(nest, outer)], spm)
     most = pooled([walk_of(nest, schedule, Split(dim, tiles))], spm)
     assert pooled([walk_of(nest, schedule, Split(dim, tiles + 3))], spm) == most
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(1, 7), min_size=1, max_size=3), st.data())
+def test_iterations_are_those_of_the_loops_in_chunks_of_any_size(sizes: list[int], data: st.DataObject) -> None:
+    dims = tuple(zip("mnk", sizes, strict=False))
+    loops = tuple(data.draw(st.lists(st.tuples(st.sampled_from(list(dict(dims))), st.integers(1, 4)), max_size=4)))
+    nest = Nest(dims, (), (), (), ())
+    walk = Walk(nest, Schedule(tuple(Loop(dim, step) for dim, step in loops)), of_bytes(nest, 1))
+    whole = loops_of(walk)
+    expected = [tuple(at[dim].tolist()) for dim, _ in dims for at in whole.chunks()]
+    for most in (data.draw(st.integers(1, 20)), 1 << 15):
+        with patch("npuc.compiler.analysis.lru.loops.CHUNK", most):
+            own = Loops(whole.dims, whole.order)
+            for _ in range(3):
+                parts = list(own.iterations())
+                found = [tuple(n for at in parts for n in at[dim].tolist()) for dim, _ in dims]
+                assert found == expected
+            assert len(own.known) == (len(parts) == 1)

@@ -27,13 +27,14 @@ did not.
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import repeat, zip_longest
 from typing import Literal, TypeVar
 
+from npuc.compiler.analysis.lru.blocks import PoolValue
 from npuc.compiler.analysis.lru.folds import with_waits
 from npuc.compiler.analysis.lru.loops import Split, Walk
 from npuc.compiler.analysis.lru.tiles import Operation, PoolTiles
@@ -127,7 +128,7 @@ class _Pool:
         self.finished = [0] * len(self.tiles.values)
         """Of each sum the bits that are written before they are finished, and the elements that are finished."""
         self.widths = [value.width for value in self.tiles.values.values()]
-        self.outputs = frozenset(v.number for v in self.tiles.values.values() if v.output)
+        self.is_sum = [value.output for value in self.tiles.values.values()]
         self.overlaps = self.tiles.overlaps
         self.begun: set[int] = set()
         self.pool: OrderedDict[int, None] = OrderedDict()
@@ -163,15 +164,19 @@ class _Pool:
 
     def _advance(self, operations: Iterable[tuple[int, Operation]]) -> None:
         """Run operations, each of the walk of a number."""
-        pool, visits, begun, pending = self.pool, self.visits, self.begun, self.pending
+        # What follows is done millions of times: nothing is looked up or called there that need not be.
+        pool, sizes, value_of, prior = self.pool, self.sizes, self.value_of, self.prior
+        visits, begun, pending, touch = self.visits, self.begun, self.pending, self.pool.move_to_end
         room, per_cycle, per_bit = self.room, self.rate.numerator, self.rate.denominator
-        load, comp, coming = self.load, self.comp, self.coming
-        at, count = -1, _Count([])
+        is_sum, spilled, overlaps = self.is_sum, self.spilled, self.overlaps
+        load, comp, coming, used = self.load, self.comp, self.coming, self.used
+        at, count, read = -1, _Count([]), list[int]()
         for number, (first, second, start, out, cycles) in operations:
             if number != at:
                 count.end, at, count = comp, number, self.counts[number]
-                if self.used > count.peak:
-                    count.peak = self.used
+                read = count.read
+                if used > count.peak:
+                    count.peak = used
             if start >= 0 and out not in begun:
                 begun.add(out)
                 need = (first, second, start, out)
@@ -180,11 +185,38 @@ class _Pool:
             moved = 0
             for tile in need:
                 if tile in pool:
-                    pool.move_to_end(tile)
-                else:
-                    moved += self._load(tile, need, count)
+                    touch(tile)
+                    continue
+                size, value = sizes[tile], value_of[tile]
+                if value in overlaps:
+                    before = used
+                    used -= sum(sizes[other] for other in self._written_first(tile))
+                    moved += before - used
+                while used + size > room:
+                    for victim in pool:
+                        if victim not in need:
+                            break
+                    else:
+                        raise self._too_large(need)
+                    del pool[victim]
+                    gone = sizes[victim]
+                    used -= gone
+                    if is_sum[value_of[victim]]:  # an incomplete sum is written
+                        spilled[value_of[victim]] += gone
+                        moved += gone
+                pool[tile] = None
+                used += size
+                if used > count.peak:
+                    count.peak = used
+                # Of a sum, what its first visit finds in DRAM; from then on all of it.
+                found = prior[tile]
+                prior[tile] = size
+                read[value] += found
+                moved += found
             visits[out] -= 1
             if not visits[out]:
+                del pool[out]
+                used -= sizes[out]
                 moved += self._finish(out)
             count.operations += 1
             count.compute += cycles
@@ -195,8 +227,8 @@ class _Pool:
                 coming += moved
                 wait = 0
                 while coming > room and pending:
-                    size, wait = pending.popleft()
-                    coming -= size
+                    bits, wait = pending.popleft()
+                    coming -= bits
                 load = max(load, comp if coming > room else wait) + moved * per_bit
                 if load > comp:
                     comp = load
@@ -207,58 +239,35 @@ class _Pool:
                     comp = load
                 comp += cycles * per_cycle
         count.end = comp
-        self.load, self.comp, self.coming = load, comp, coming
+        self.load, self.comp, self.coming, self.used = load, comp, coming, used
 
-    def _load(self, tile: int, need: tuple[int, ...], count: _Count) -> int:
-        """Load a tile into the pool; returns the bits that move."""
-        size, value, moved = self.sizes[tile], self.value_of[tile], 0
-        if value in self.overlaps:
-            for other in self.tiles.overlapping(tile):
-                if other in self.pool:
-                    moved += self._evict(other)
-        while self.used + size > self.room:
-            for victim in self.pool:
-                if victim not in need:
-                    break
-            else:
-                needed = whole_bytes(sum(self.sizes[t] for t in set(need)))
-                raise CapacityError(
-                    f"the tiles of one operation take {needed:,} bytes of SPM, the pool has {self.machine.spm_bytes:,}",
-                    hint="smaller steps, or a larger memory.spm_kib",
-                )
-            moved += self._evict(victim)
-        self.pool[tile] = None
-        self.used += size
-        if self.used > count.peak:
-            count.peak = self.used
-        # Of a sum, what its first visit finds in DRAM; from then on all of it.
-        found, self.prior[tile] = self.prior[tile], size
-        count.read[value] += found
-        return moved + found
+    def _written_first(self, tile: int) -> list[int]:
+        """The tiles in the pool that share elements with a tile of a sum, which are written and evicted before it."""
+        found = [other for other in self.tiles.overlapping(tile) if other in self.pool]
+        for other in found:
+            del self.pool[other]
+            self.spilled[self.value_of[other]] += self.sizes[other]
+        return found
 
-    def _evict(self, tile: int) -> int:
-        """Evict a tile; returns the bits that are written: those of an incomplete sum."""
-        del self.pool[tile]
-        size, value = self.sizes[tile], self.value_of[tile]
-        self.used -= size
-        if value not in self.outputs:
-            return 0
-        self.spilled[value] += size
-        return size
+    def _too_large(self, need: tuple[int, ...]) -> CapacityError:
+        needed = whole_bytes(sum(self.sizes[t] for t in set(need)))
+        return CapacityError(
+            f"the tiles of one operation take {needed:,} bytes of SPM, the pool has {self.machine.spm_bytes:,}",
+            hint="smaller steps, or a larger memory.spm_kib",
+        )
 
     def _finish(self, tile: int) -> int:
-        """Write and evict a sum whose last operation is done; returns the bits that are written."""
-        self._evict(tile)
+        """Write a sum whose last operation is done, which is evicted; returns the bits that are written."""
         value, ended = self.value_of[tile], self.tiles.finished[tile]
         self.finished[value] += ended
-        self.spilled[value] -= ended * self.widths[value]
+        self.spilled[value] += self.sizes[tile] - ended * self.widths[value]
         return self.tiles.done[tile]
 
     def _result(self) -> Pooled:
         rate, walked, compute, moved = self.rate, list[Walked](), 0, 0
         billed: set[int] = set()
-        for walk, count in zip(self.walks, self.counts, strict=True):
-            tensors, spare = self._traffic(walk, count, billed)
+        for walk, named, count in zip(self.walks, self.tiles.named, self.counts, strict=True):
+            tensors, spare = self._traffic(walk, named, count, billed)
             compute, moved = compute + count.compute, moved + count.moved + spare
             if self.machine.double_buffer:
                 end = max(Fraction(count.end, rate.numerator), moved / rate)
@@ -270,7 +279,7 @@ class _Pool:
         return Pooled(tuple(walked), max(w.end for w in walked))
 
     def _traffic(
-        self, walk: Walk, count: _Count, billed: set[int]
+        self, walk: Walk, named: Mapping[str, PoolValue], count: _Count, billed: set[int]
     ) -> tuple[tuple[tuple[str, TensorTraffic], ...], Width]:
         """
         The elements of each tensor that a walk moves, and the bits of those that no tile reaches.
@@ -282,7 +291,7 @@ class _Pool:
         moved: dict[str, TensorTraffic] = {}
         seen: set[int] = set()
         for name, tensor in nest.tensors.items():
-            value = self.tiles.value(walk, name)
+            value = named[name]
             read = 0 if value.number in seen else count.read[value.number] // value.width
             seen.add(value.number)
             fresh = value.number not in billed
@@ -297,5 +306,5 @@ class _Pool:
             else:
                 read += rest
             moved[name] = TensorTraffic(read, write, resumed, spilled)
-        billed.update(self.tiles.value(walk, out.name).number for out in nest.outs)
+        billed.update(named[out.name].number for out in nest.outs)
         return tuple(moved.items()), spare

@@ -4,8 +4,9 @@ Walks of scheduled nests, tile by tile, and the iterations of their loops.
 Iterations are generated in chunks, as one numpy array per dimension.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from math import prod
 
@@ -54,8 +55,8 @@ class Walk:
         return dict(zip(self.nest.tensors, self.values or tuple(self.nest.tensors), strict=True))
 
 
-def _steps(schedule: Schedule, dim: str) -> list[int]:
-    return [loop.step for loop in schedule.loops if loop.dim == dim]
+def _steps(schedule: Schedule, dim: str) -> tuple[int, ...]:
+    return tuple(loop.step for loop in schedule.loops if loop.dim == dim)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class CutDim:
     firsts: list[Ints]
 
 
-def _cut(size: int, steps: Sequence[int], split: Split | None) -> CutDim:
+@lru_cache(maxsize=256)
+def _cut(size: int, steps: tuple[int, ...], split: Split | None) -> CutDim:
     nodes = [(0, size)]
     counts: list[Ints] = []
 
@@ -96,10 +98,31 @@ def _cut(size: int, steps: Sequence[int], split: Split | None) -> CutDim:
 
 @dataclass
 class Loops:
-    """The loops of a walk: the tiling of each dimension, and the dimensions of the loops, outermost first."""
+    """
+    The loops of a walk: the tiling of each dimension, and the dimensions of the loops, outermost first.
+
+    Walks with equal loops share them: nothing of them is changed.
+    """
 
     dims: dict[str, CutDim]
     order: list[str]
+    known: list[dict[str, Ints]] = field(default_factory=list[dict[str, Ints]])
+    """The chunk of all iterations, once it is known that there is only one."""
+
+    def iterations(self) -> Iterator[dict[str, Ints]]:
+        """The iterations of all loops: the interval's number for each dimension."""
+        if self.known:
+            yield from self.known
+            return
+        found = self.chunks()
+        first = next(found)
+        second = next(found, None)
+        if second is None:
+            self.known.append(first)
+        yield first
+        if second is not None:
+            yield second
+        yield from found
 
     def chunks(self, among: frozenset[str] | None = None) -> Iterator[dict[str, Ints]]:
         """The iterations of all loops, or of those over some dimensions: the interval's number for each dimension."""
@@ -129,9 +152,18 @@ class Loops:
 
 def loops_of(walk: Walk) -> Loops:
     """The loops of a walk."""
-    split = walk.split
+    return _loops(walk.nest.dims, tuple((loop.dim, loop.step) for loop in walk.schedule.loops), walk.split)
+
+
+@lru_cache(maxsize=32)
+def _loops(sizes: tuple[tuple[str, int], ...], loops: tuple[tuple[str, int], ...], split: Split | None) -> Loops:
+    """The loops over some dimensions, each with its step; few are kept, as their iterations are large."""
     dims = {
-        d: _cut(size, _steps(walk.schedule, d), split if split is not None and split.dim == d else None)
-        for d, size in walk.nest.dims
+        dim: _cut(
+            size,
+            tuple(step for own, step in loops if own == dim),
+            split if split is not None and split.dim == dim else None,
+        )
+        for dim, size in sizes
     }
-    return Loops(dims, [*([] if split is None else [split.dim]), *(loop.dim for loop in walk.schedule.loops)])
+    return Loops(dims, [*([] if split is None else [split.dim]), *(dim for dim, _ in loops)])
