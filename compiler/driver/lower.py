@@ -198,9 +198,9 @@ def _canonical(module: ModuleOp, session: Session, passes: str) -> list[ModulePa
 
 
 def _scored(module: ModuleOp, session: Session) -> Report:
-    """The report of a program, lowered in place for a session."""
+    """The costs of a program, lowered in place for a session."""
     lower(module, session)
-    return session.model.score(module, session.machine)
+    return session.model.costs(module, session.machine)
 
 
 def map_contractions(module: ModuleOp, session: Session) -> list[ModulePass]:

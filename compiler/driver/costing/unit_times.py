@@ -21,7 +21,7 @@ from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence
 from npuc.compiler.analysis.sharding.cost.step_time import key_of
 from npuc.compiler.analysis.sharding.graph.edges import PlanEdges
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
-from npuc.compiler.transforms.parallelize.divisible import check_divides
+from npuc.compiler.transforms.parallelize.divisible import Lengths, check_divides
 from npuc.compiler.transforms.parallelize.unit_partitioner import UnitPartitioner
 from npuc.compiler.transforms.parallelize.unit_program import OPTIMIZER, UnitProgram
 from npuc.compiler.transforms.parallelize.work_units import Units
@@ -81,10 +81,11 @@ class UnitTimes:
         rounds = max(map(len, wanted), default=0)
         counts: list[dict[str, Counter[int]]] = [{} for _ in wanted]
         rest = Counter[int]()
+        lengths: Lengths = {}
         for turn in range(rounds):
             plan = [own[min(turn, len(own) - 1)] for own in wanted]
             is_last = turn == rounds - 1
-            check_divides(self.units.func, self.units.graph, plan, self.mesh)
+            check_divides(self.units.func, self.units.graph, plan, self.mesh, lengths)
             # what a group's work takes beside others is taken from the last program that has it
             open_groups: dict[int | None, Counter[int]] = {
                 group: counts[group].setdefault(key_of(plan[group]), Counter())

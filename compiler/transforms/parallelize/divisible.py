@@ -26,9 +26,25 @@ _WHAT: dict[PartitionType, str] = {
 }
 
 
-def check_divides(func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh) -> None:
-    """Raise `CapacityError` for the first cut that is not divisible; `graph` is that of `func`."""
-    problems = list(_problems(func, graph, plan, mesh))
+Lengths = dict[tuple[int, PartitionType], int]
+"""What tasks, by their numbers, cut under a type of their layer group."""
+
+
+def _tasks(func: FuncOp, graph: PlanGraph) -> Iterator[tuple[Task, Operation | None]]:
+    """The tasks with their operations; reshard points have none."""
+    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
+    return ((task, None if task.reshard_point else next(ops)) for task in graph.program.tasks)
+
+
+def check_divides(
+    func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh, lengths: Lengths | None = None
+) -> None:
+    """
+    Raise `CapacityError` for the first cut that is not divisible; `graph` is that of `func`.
+
+    `lengths` are those that are known of this graph, and get what is found: for many plans.
+    """
+    problems = list(_problems(func, graph, plan, mesh, {} if lengths is None else lengths))
     if problems:
         part, text = problems[0]
         more = f" (and {len(problems) - 1:,} more such)" if len(problems) > 1 else ""
@@ -49,10 +65,9 @@ def divisible_types(
 
     Raises `CapacityError` for a group that has none of them if all are checked; else it keeps those that it has.
     """
-    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     uneven: dict[tuple[int, PartitionType], tuple[int, Operation | None]] = {}
-    for number, task in enumerate(graph.program.tasks):
-        op, group = None if task.reshard_point else next(ops), graph.group_of[number]
+    for number, (task, op) in enumerate(_tasks(func, graph)):
+        group = graph.group_of[number]
         for type in () if group is None else set(asked).intersection(graph.groups[group].types):
             cut = graph.task_cuts.cut_of[type][number]
             if group is None or cut is None:
@@ -97,7 +112,7 @@ def _length(program: TaskGraph, task: Task, cut: Cut, op: Operation | None) -> i
 
 
 def _problems(
-    func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh
+    func: FuncOp, graph: PlanGraph, plan: Sequence[TypeSequence], mesh: Mesh, lengths: Lengths
 ) -> Iterator[tuple[Operation | BlockArgument, str]]:
     """What does not divide, and where: the first input that has a batch, or operations."""
     first, axis = next(iter(graph.task_cuts.batch.items()), (None, 0))
@@ -108,16 +123,18 @@ def _problems(
             f"the batch has {batch:,} elements, expected a multiple of {mesh.devices:,}, the devices that split it",
         )
         return
-    ops = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
     beside: Operation | BlockArgument | None = next(iter(func.body.block.args), None)
-    for number, task in enumerate(graph.program.tasks):
-        op = None if task.reshard_point else next(ops)
+    for number, (task, op) in enumerate(_tasks(func, graph)):
         beside = op or beside
         group = graph.group_of[number]
         for type in dict.fromkeys(() if group is None else plan[group]):
             cut = graph.task_cuts.cut_of[type][number]
             where = op or beside
-            if cut is None or where is None or not _length(graph.program, task, task.cuts[cut], op) % mesh.devices:
+            if cut is None or where is None:
+                continue
+            if (number, type) not in lengths:
+                lengths[number, type] = _length(graph.program, task, task.cuts[cut], op)
+            if not lengths[number, type] % mesh.devices:
                 continue
             what = "what several read" if task.reshard_point else _WHAT[type]
             found = _found(graph.program, task, task.cuts[cut], op, mesh)

@@ -8,14 +8,14 @@ theirs, on the value itself (`x`) or, where the value moves to its readers first
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from npuc.compiler.analysis.sharding.cost.cost_terms import EdgeRate, TypeSequence, layout_of, rate_of
-from npuc.compiler.analysis.sharding.cost.resharding import Layout, reshard_steps
+from npuc.compiler.analysis.sharding.cost.cost_terms import TypeSequence, layout_of, rate_of
+from npuc.compiler.analysis.sharding.cost.resharding import Layout
 from npuc.compiler.transforms.parallelize.constants import Constants
 from npuc.compiler.transforms.parallelize.sharded_values import Local, local_type
 from npuc.compiler.transforms.parallelize.spmd import OpT, SpmdPartitioner
@@ -87,7 +87,7 @@ class UnitPartitioner(SpmdPartitioner):
             own = self.edges.reads[edge]
             local = self.given(own.value)
             sides = self._sequence(own.producer), self._sequence(own.consumer)
-            self._moves[edge] = _moves(rate_of(own), *sides, local.layout, local.addends)
+            self._moves[edge] = self.units.edge_moves.moves(edge, *sides, local.layout, local.addends)
         return self._moves[edge]
 
     @cached_property
@@ -291,13 +291,3 @@ class UnitPartitioner(SpmdPartitioner):
     def _is_moved_elsewhere(self, edge: int) -> bool:
         first = self.units.first_read[edge]
         return self.units.component_of.get(first) != self.number and self.moves(edge)
-
-
-@lru_cache(maxsize=1 << 16)
-def _moves(
-    rate: EdgeRate, producer: TypeSequence, consumer: TypeSequence, source: Layout, addends: tuple[int, ...]
-) -> bool:
-    """Whether what is in a layout, with sums deferred at some levels, moves to where it is read."""
-    reshard = rate.reshard(producer, consumer)
-    partial = tuple(h for h in reshard.partial_value if h not in addends)
-    return bool(reshard_steps(replace(reshard, source=source, partial_value=partial)))

@@ -26,6 +26,7 @@ from npuc.compiler.analysis.sharding.graph.tasks import Source, TaskGraph
 from npuc.compiler.layers import get_layer
 from npuc.compiler.layers.base import Kind
 from npuc.compiler.transforms.autodiff.constant_gradients import constant_gradients
+from npuc.compiler.transforms.parallelize.edge_moves import EdgeMoves
 from npuc.dialects.provenance import role_of
 from npuc.dialects.tensors import is_float
 from npuc.dialects.train.base import TrainOp
@@ -47,7 +48,7 @@ class Units:
     """What is known of the components of a function before anything is shared among devices."""
 
     def __init__(self, func: FuncOp, graph: PlanGraph, edges: PlanEdges):
-        self.func, self.graph, self.edges = func, graph, edges
+        self.func, self.graph, self.edges, self.edge_moves = func, graph, edges, EdgeMoves(edges)
         self.program: TaskGraph = graph.program
         own = iter([op for op in func.body.block.ops if not isinstance(op, ReturnOp)])
         self.ops: list[Operation | None] = [None if task.reshard_point else next(own) for task in self.program.tasks]
@@ -55,9 +56,8 @@ class Units:
         for task, op in zip(self.program.tasks, self.ops, strict=True):
             if op is not None:
                 self.values.update(zip(task.results, op.results, strict=True))
-        for task in self.program.tasks:
-            if task.reshard_point:
-                self.values[task.results[0]] = self.values[task.operands[0]]
+        for task in (task for task in self.program.tasks if task.reshard_point):
+            self.values[task.results[0]] = self.values[task.operands[0]]
 
     def is_constant(self, value: int) -> bool:
         """Whether a value depends on no argument."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from npuc.compiler.analysis.sharding.graph.layer_groups import PlanGraph
 from npuc.compiler.analysis.sharding.graph.partition_types import PARTITION_TYPES
@@ -69,8 +70,14 @@ class TaskSharding:
 
     def produced(self, place: int) -> AxisByType:
         """By type, the axis along which a result is sharded."""
-        both = zip(self.computed(place), self.scatters(place), strict=True)
-        return tuple(axis if scattered is None else scattered for axis, scattered in both)
+        if place not in self._produced:
+            both = zip(self.computed(place), self.scatters(place), strict=True)
+            self._produced[place] = tuple(axis if scattered is None else scattered for axis, scattered in both)
+        return self._produced[place]
+
+    @cached_property
+    def _produced(self) -> dict[int, AxisByType]:
+        return {}
 
 
 @dataclass(frozen=True)
