@@ -35,7 +35,7 @@ from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.groups.held import HoldsInSpm
 from npuc.dialects.npu.resident import HasResidency
 from npuc.dialects.npu.schedule_syntax import parse_promise, promise_text
-from npuc.dialects.npu.shared import RoundRobin, joint_bytes, number_values
+from npuc.dialects.npu.shared import RoundRobin, held_bytes, joint_bytes, number_values
 from npuc.dialects.npu.widths import Width
 from npuc.dialects.structural import StructurallyComparable
 
@@ -129,11 +129,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
 
     def own_spm_bytes(self) -> int:
         right = all(op.is_well_formed() for op in self.contracts)
-        return (
-            sum(sum(blocks.values()) for blocks in joint_bytes(self.round_robin, self.spm_element_bits()))
-            if right
-            else 0
-        )
+        return held_bytes(self.round_robin, self.spm_element_bits()) if right else 0
 
     def spm_element_bits(self) -> tuple[tuple[Width, ...], ...]:
         """The bits of an element in SPM of each tensor of each nest."""

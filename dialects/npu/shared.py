@@ -6,6 +6,7 @@ with the same elements of one value, the block is stored and read once. All othe
 """
 
 from collections.abc import Hashable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from npuc.compiler.core.frozen import frozen
@@ -82,6 +83,12 @@ def joint_bytes(together: RoundRobin, bits: Sequence[Sequence[int]]) -> tuple[di
     """The joint footprint in bytes; `bits` are element widths in the order of each nest's tensors."""
     rows = zip(together.nests, joint_footprint(together), bits, strict=True)
     return tuple(room_of(elements, nest, own) for nest, elements, own in rows)
+
+
+@lru_cache(maxsize=1024)
+def held_bytes(together: RoundRobin, bits: tuple[tuple[int, ...], ...]) -> int:
+    """The bytes of SPM that all blocks occupy, each shared one once; `bits` as of `joint_bytes`."""
+    return sum(sum(blocks.values()) for blocks in joint_bytes(together, bits))
 
 
 def number_values(inputs: Sequence[Sequence[Hashable]]) -> Values:

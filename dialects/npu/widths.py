@@ -121,7 +121,7 @@ def widths_of(op: Operation) -> Widths:
     around: Operation | None = op
     while around is not None:
         target = around.attributes.get(TARGET)
-        if isinstance(target, DictionaryAttr):
+        if target is not None and isinstance(target, DictionaryAttr):
             bits = _whole(target, "accumulator_bits")
             return Widths(_whole(target, "element_bytes"), bits if bits in ACCUMULATOR_BITS else ACCUMULATOR_BITS[0])
         around = around.parent_op()
@@ -136,7 +136,7 @@ def counted(nest: Nest, op: Operation) -> Nest:
     around: Operation | None = op
     while around is not None:
         target = around.attributes.get(TARGET)
-        if isinstance(target, DictionaryAttr):
+        if target is not None and isinstance(target, DictionaryAttr):
             return in_passes_of(nest, op, _whole(target, MANTISSA_BITS))
         around = around.parent_op()
     return with_factors(nest, op)
@@ -200,7 +200,7 @@ def in_passes(nest: Nest, mantissas: tuple[int, ...], bits: int) -> Nest:
 
 def _whole(target: DictionaryAttr, key: str) -> int | None:
     value = target.data.get(key)
-    return value.value.data if isinstance(value, IntegerAttr) else None
+    return value.value.data if value is not None and isinstance(value, IntegerAttr) else None
 
 
 def _element(type_: Attribute) -> Attribute:

@@ -9,9 +9,11 @@ of an argument, the gradient of a parameter or an output. Of a function that is 
 inputs and outputs, which may be numbers, too; what has no name gets one from `name_all`.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -94,8 +96,31 @@ def _int(entries: Entries, key: str) -> int | None:
 
 def arguments_of(func: FuncOp) -> list[Argument]:
     """The arguments that have a name, in order."""
+    attrs, count = func.arg_attrs, len(func.function_type.inputs.data)
+    for one in _read:
+        if one.attrs is attrs and one.number == count:
+            return list(one.arguments)
+    found = _arguments(attrs, count)
+    if attrs is not None:
+        _read.appendleft(_Read(attrs, count, tuple(found)))
+    return found
+
+
+class _Read(NamedTuple):
+    """What the attributes of so many arguments say."""
+
+    attrs: ArrayAttr[DictionaryAttr]
+    number: int
+    arguments: tuple[Argument, ...]
+
+
+_read: deque[_Read] = deque(maxlen=2)
+"""What was read last: the same again is asked for many times, and a network has thousands of arguments."""
+
+
+def _arguments(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Argument]:
     found: list[Argument] = []
-    for index, entries in enumerate(argument_entries(func)):
+    for index, entries in enumerate(_entries(attrs, count)):
         key = next((k for k in entries if k in _KINDS), None)
         name = entries[key] if key is not None else None
         if key is None or not isinstance(name, StringAttr):

@@ -361,4 +361,4 @@ def test_iterations_are_those_of_the_loops_in_chunks_of_any_size(sizes: list[int
                 parts = list(own.iterations())
                 found = [tuple(n for at in parts for n in at[dim].tolist()) for dim, _ in dims]
                 assert found == expected
-            assert len(own.known) == (len(parts) == 1)
+            assert len(own.known) == (len(list(own.chunks())) == 1)

@@ -6,7 +6,7 @@ On a terminal it takes the terminal's width, elsewhere that of COLUMNS; piped wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -90,8 +90,9 @@ def _columns(report: Report, lines: Sequence[Line]) -> Iterator[Column]:
     yield replace(column("layer", lambda line: line.label, 0), left=True, footer="total")
     yield from _phases(lines, total)
     yield column("time", lambda line: time_cell(line.seconds), 0)
-    if total.seconds:
-        yield column("time\n%", lambda line: percent_cell((line.seconds or 0.0) / (total.seconds or 1.0)), 6)
+    whole = total.seconds
+    if whole:
+        yield column("time\n%", lambda line: percent_cell((line.seconds or 0.0) / whole), 6)
     limits = column("limit", lambda line: line.limit or "", 3)
     yield replace(limits, left=True, styles=tuple(LIMIT_STYLES.get(cell, "") for cell in limits.cells))
     yield column("MACs", lambda line: count_cell(line.macs or None), 7)
@@ -118,15 +119,17 @@ def _phases(lines: Sequence[Line], total: Line) -> Iterator[Column]:
     if len(phases) < 2:
         return
 
+    known, whole, least = [line.phases for line in lines], total.phases, SMALL * (total.seconds or 0.0)
+
     def column(heading: str, of: Sequence[str], rank: int, instead: int | None = None) -> Column:
-        def text(line: Line) -> str:
-            times = [time for phase, time in line.phases.items() if phase in of]
+        def text(of_phases: Mapping[str, float]) -> str:
+            times = [time for phase, time in of_phases.items() if phase in of]
             return time_cell(sum(times)) if times else ""
 
-        cells = tuple(map(text, lines))
-        dim = [sum(line.phases.get(phase, 0.0) for phase in of) < SMALL * (total.seconds or 0.0) for line in lines]
+        cells = tuple(map(text, known))
+        dim = [sum(one.get(phase, 0.0) for phase in of) < least for one in known]
         styles = tuple("dim" if small else "" for small in dim)
-        return Column(heading, cells, rank=rank, footer=text(total), styles=styles, instead=instead)
+        return Column(heading, cells, rank=rank, footer=text(whole), styles=styles, instead=instead)
 
     for phase in phases:
         yield column(PHASES[phase], [phase], 1)

@@ -8,24 +8,16 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.transforms.interleave.fuse import named_after
 from npuc.compiler.transforms.interleave.sharing import Sharing
 from npuc.dialects.npu import ContractOp, InterleaveOp, YieldOp
-from npuc.dialects.npu.shared import joint_bytes
+from npuc.dialects.npu.shared import held_bytes
 from npuc.dialects.npu.tensor_work import same_value
 
 
 def in_turn(found: Sharing) -> InterleaveOp:
     """One operation that runs the contractions of a set in turn, as they are. It is not in the program yet."""
-    inside = [_copy(op) for op in found.ops]
+    inside = [op.clone_without_regions() for op in found.ops]  # a contraction has no region
     _share_views(inside)
     yielded = [result for op in inside for result in op.results]
     return named_after(InterleaveOp(Region(Block([*inside, YieldOp(yielded)]))), found)
-
-
-def _copy(op: ContractOp) -> ContractOp:
-    new = op.clone()
-    new.location = op.location
-    for old, result in zip(op.results, new.results, strict=True):
-        result.name_hint = old.name_hint
-    return new
 
 
 def _share_views(ops: list[ContractOp]) -> None:
@@ -52,9 +44,9 @@ def keep_schedules(op: InterleaveOp, machine: Machine | None) -> bool:
     budget = machine.spm_bytes if machine is not None else min(promised, default=None)
     outer = any(contract.schedule.outer for contract in contracts)  # contractions in turn keep blocks in SPM alone
     for contract in contracts:
-        if contract.schedule_attr is not None:
+        if contract.schedule.spm is not None or contract.schedule.outer:
             contract.schedule = replace(contract.schedule, spm=None, outer=())
-    held = sum(sum(blocks.values()) for blocks in joint_bytes(op.round_robin, op.spm_element_bits()))
+    held = held_bytes(op.round_robin, op.spm_element_bits())
     if all(had) and not outer and (budget is None or held <= budget):
         op.spm = budget
         return True
