@@ -29,7 +29,7 @@ def test_tables_are_up_to_date() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("routing", ["destination", "hash"])
+@pytest.mark.parametrize("routing", ["destination", pytest.param("hash", marks=pytest.mark.heavy)])
 def test_halving_and_doubling_of_1024_hosts_is_up_to_date(routing: Routing) -> None:
     """The rows of the large preset that take seconds and not minutes."""
     chosen = setup(LARGE, {})

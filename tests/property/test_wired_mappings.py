@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.backends.registry import get_backend
@@ -69,6 +69,7 @@ def drawn(count: int, seed: int) -> WiredMappings:
     return WiredMappings.of(Expression(space, None).candidates(genomes))
 
 
+@settings(max_examples=30)  # of five machines each
 @given(st.integers(0, 1 << 30))
 def test_many_are_mapped_as_each_of_them_alone(seed: int) -> None:
     wired = drawn(5, seed)

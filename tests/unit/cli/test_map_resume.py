@@ -136,7 +136,7 @@ def test_a_search_that_is_killed_again_and_again(npuc: Npuc, jobs: str) -> None:
     drawn, record = random.Random(7), Path("two.costs")
     asked = options("genetic", "--resume", "two.costs", "-j", jobs, "--json", "end.json")
     sizes = [0]
-    for _ in range(4):
+    for _ in range(2):
         process = begin(*asked)
         wait_for(process, record, sizes[-1] + drawn.randrange(10_000, 60_000))
         with suppress(ProcessLookupError):

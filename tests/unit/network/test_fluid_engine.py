@@ -227,7 +227,7 @@ def test_what_cannot_be_run_is_an_error() -> None:
         CollectiveTraffic(FABRIC, collective_plan("ring", 64, 10), "hash")
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_thousand_hosts_for_ten_milliseconds_with_pauses() -> None:
     fabric = ClosFabric(32, 32, 32)
     own = np.arange(1024)

@@ -27,7 +27,7 @@ network net(batch=16) {
 def rows(preset: str, folder: Path) -> dict[str, dict[str, Any]]:
     file = folder / "net.dsl"
     file.write_text(NET)
-    plan = STUDIES.get("training-methods").plan(Asked(preset, networks=(str(file),), hardware="tpu-v4"))
+    plan = STUDIES.get("training-methods").plan(Asked(preset, networks=(str(file),), hardware="igo-small"))
     done: list[str] = []
     outcome = plan.run(lambda name, points: done.extend([name] * points))
     assert len(done) == plan.points
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def step_of(**options: Any) -> float:
-    keywords: dict[str, Any] = {"hardware": "tpu-v4", "precision": "f32", **options}
+    keywords: dict[str, Any] = {"hardware": "igo-small", "precision": "f32", **options}
     report = cast("Report", compile_source(NET, **keywords))
     seconds = report.totals.seconds
     assert seconds is not None
