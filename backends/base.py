@@ -216,10 +216,14 @@ class Backend(ABC):
         """Whether the seconds of an operation depend on nothing else in the program, on this machine."""
         return False
 
-    def least_seconds(self, module: ModuleOp, hardware: Hardware) -> Mapping[str, Sequence[float]] | None:
+    def least_seconds(
+        self, module: ModuleOp, hardware: Hardware, *, together: bool = False
+    ) -> Mapping[str, Sequence[float]] | None:
         """
         Of each layer of a program at the level `npu` lower bounds of the seconds of its rows, whichever schedules its
         contractions get; None where the model knows of none. Where `costs_alone` is true, for plans that minimise time.
+
+        `together`: dX and dW of one product may run together later, so that both take at least what the layer has.
         """
         return None
 

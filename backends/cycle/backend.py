@@ -172,9 +172,13 @@ class CycleBackend(Backend):
         machine = cycle_machine(hardware)
         return machine.array.dataflow != "in-place" and not machine.array.skips_reloads and machine.policy != "lru"
 
-    def least_seconds(self, module: ModuleOp, hardware: Hardware) -> Mapping[str, Sequence[float]] | None:
+    def least_seconds(
+        self, module: ModuleOp, hardware: Hardware, *, together: bool = False
+    ) -> Mapping[str, Sequence[float]] | None:
         """Those that rows of contractions have, and the seconds of all other rows."""
-        return None if is_compat(hardware) else least_seconds(costed_operations(module), cycle_machine(hardware))
+        if is_compat(hardware):
+            return None
+        return least_seconds(costed_operations(module), cycle_machine(hardware), together=together)
 
     def needs_schedules(self, hardware: Hardware) -> bool:
         """SCALE-Sim has no schedules."""

@@ -19,6 +19,7 @@ from npuc.dialects.npu import ContractOp, GroupOp, InterleaveOp
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.npu.resident import unmoved_tensors
 from npuc.dialects.npu.shared import number_values
+from npuc.dialects.npu.tensor_work import same_value
 from npuc.dialects.provenance import layer_of, repeat_of
 from npuc.dialects.structural import equality_key
 
@@ -89,13 +90,35 @@ def least_row_seconds(op: ContractOp, machine: Machine) -> float:
     return machine.seconds(cycles_lower_bound_of((nest,), moved, machine))
 
 
-def least_seconds(ops: Sequence[Operation], machine: Machine) -> Mapping[str, Sequence[float]] | None:
-    """Lower bounds of the seconds of rows by layer; None where contractions run together."""
+def least_pair_seconds(ops: tuple[ContractOp, ContractOp], machine: Machine) -> float:
+    """
+    A lower bound of the seconds of two contractions one after another, in turn, or as one nest, whatever their
+    schedules: the least of both rows' bounds, and of what both have as one operation. None reads what the other makes.
+    """
+    nests, values = tuple(op.nest for op in ops), number_values([[*map(same_value, op.operands)] for op in ops])
+    widths = tuple(contract_widths(op, machine).without(op.nest, unmoved_tensors(op)) for op in ops)
+    moved = joint_certificate(nests, values, machine.bounding_spm, widths, 0).bound
+    together = machine.seconds(cycles_lower_bound_of(nests, moved, machine))
+    return min(together, sum(least_row_seconds(op, machine) for op in ops))
+
+
+def least_seconds(
+    ops: Sequence[Operation], machine: Machine, *, together: bool = False
+) -> Mapping[str, Sequence[float]] | None:
+    """
+    Lower bounds of the seconds of rows by layer; None where contractions run together.
+
+    `together`: the gradients of one product may run together later, in any way (`least_pair_seconds`).
+    """
     found: dict[str, list[float]] = {}
     known: dict[Hashable, float] = {}
+    pairs = _pairs(ops) if together else {}
     for op in ops:
         if isinstance(op, (InterleaveOp, GroupOp)):
             return None
+        if op in pairs:
+            found.setdefault(layer_of(op), []).append(_least_of_set(pairs[op], machine) if op is pairs[op][0] else 0.0)
+            continue
         kind = equality_key(op)
         seconds = None if kind is None else known.get(kind)
         if seconds is None:
@@ -104,6 +127,25 @@ def least_seconds(ops: Sequence[Operation], machine: Machine) -> Mapping[str, Se
                 known[kind] = seconds
         found.setdefault(layer_of(op), []).append(repeat_of(op) * seconds)
     return found
+
+
+def _pairs(ops: Sequence[Operation]) -> dict[Operation, list[ContractOp]]:
+    """The contractions of a block and a layer that share a dY: sets of more than one."""
+    found: dict[Hashable, list[ContractOp]] = {}
+    for op in ops:
+        if isinstance(op, ContractOp):
+            for tensor, value in zip(op.nest.ins, op.operands, strict=False):
+                if tensor.name == "dY":
+                    found.setdefault((op.parent, layer_of(op), same_value(value)), []).append(op)
+    return {op: own for own in found.values() if len(own) > 1 for op in own}
+
+
+def _least_of_set(ops: Sequence[ContractOp], machine: Machine) -> float:
+    """A lower bound of the seconds of contractions of one dY; 0 where more than one product has it."""
+    repeats = {repeat_of(op) for op in ops}
+    if len(ops) != 2 or len(repeats) > 1:
+        return 0.0
+    return repeats.pop() * least_pair_seconds((ops[0], ops[1]), machine)
 
 
 def _seconds(op: Operation, machine: Machine) -> float:

@@ -9,6 +9,7 @@ than it does. So it is the shortest one. Among plans of equal length it is the o
 takes, too: lower bounds only add plans of this length, and it comes before all of these.
 
 Most work can be told apart by its bounds: of 265 products of bert_base on 64 devices 24 have their schedules searched.
+So it is where the gradients of a product may run together (-O1 to -O3), by what both take at least in any way.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from npuc.compiler.driver.precision import AS_WRITTEN
 from npuc.compiler.driver.session import Session
 from npuc.compiler.transforms.autodiff import differentiate
 from npuc.compiler.transforms.autodiff.undo import undo_autodiff
+from npuc.compiler.transforms.interleave import InterleavePass
 from npuc.compiler.transforms.parallelize import ParallelizePass
 from npuc.compiler.transforms.parallelize.spmd import partition_spmd
 from npuc.compiler.transforms.parallelize.unit_program import name_of_unit
@@ -53,8 +54,7 @@ AUTODIFF = "autodiff"
 # Interleaved work is paired within a layer, and in programs of whole steps all steps in time of a weight are one layer:
 # there the two differ a little, and neither is what the program of the plan takes.
 BY_UNITS = {AUTODIFF, "lower-to-npu", "schedule", "interleave", "rearrange"}
-ALONE = ["lower-to-npu", "schedule"]
-"""Last passes with which each contraction gets a schedule of its own, so that lower bounds are those of schedules."""
+LOWER = "lower-to-npu"
 Scorer = Callable[[ModuleOp, Session], "Report"]
 """Lowers a program in place with the options of a session, and costs it."""
 
@@ -90,6 +90,20 @@ def _name_by_groups(func: FuncOp, graph: PlanGraph) -> None:
         op.attributes["layer"] = StringAttr("" if group is None else str(group))
 
 
+def bounded_passes(passes: Sequence[ModulePass]) -> int | None:
+    """
+    How many passes lower a program to where bounds of its work hold whatever the others make of it: these give
+    contractions schedules, or let the gradients of one product run together. None where others do more.
+    """
+    names = [step.name for step in passes]
+    if LOWER not in names or names[-1] != "schedule":
+        return None
+    bounded = names.index(LOWER) + 1
+    merge = [step for step in passes[bounded:] if isinstance(step, InterleavePass)]
+    known = set(names[bounded:]) <= {"interleave", "rearrange", "schedule"}
+    return bounded if known and all(step.what == "gradients" for step in merge) else None
+
+
 def is_mixed(func: FuncOp) -> bool:
     """Whether values are cast, so that gradients of parameters may have other types than what reads them."""
     return any(isinstance(op, CastOp) for op in func.walk())
@@ -117,10 +131,12 @@ class Measure:
         self.session = session.costing(write_pipeline(after), self.machine, precision=AS_WRITTEN)
         self.derives = any(step.name == AUTODIFF for step in after)
         self.by_units = session.model.costs_alone(self.machine) and {step.name for step in after} <= BY_UNITS
-        self.lowering = after[:-1]
-        self.scheduling = session.costing(write_pipeline(after[-1:]), self.machine, precision=AS_WRITTEN)
+        bounded = bounded_passes(after)
+        self.lowering, scheduling = after[:bounded], after[bounded or 0 :]
+        self.scheduling = session.costing(write_pipeline(scheduling), self.machine, precision=AS_WRITTEN)
+        self.together = any(isinstance(step, InterleavePass) for step in scheduling)
         # What a plan keeps within a device's memory is not the shortest step of all.
-        self.only_needed = [step.name for step in after[-2:]] == ALONE and plan.memory_mib is None
+        self.only_needed = bounded is not None and plan.memory_mib is None
 
     def times(self, module: ModuleOp, number: int) -> Times:
         """What the work of one of a module's functions takes."""
@@ -165,7 +181,7 @@ class Measure:
         """The seconds of units as far as the shortest step depends on them."""
         program = units.program.module
         run_pipeline(program, self.lowering, make_context(), self.session.sources, told_of=())
-        least = self.model.least_seconds(program, self.machine)
+        least = self.model.least_seconds(program, self.machine, together=self.together)
         if not least:
             return self._of(*counted.seconds(self._rows(program, self.scheduling)))
         functions = {func.sym_name.data: func for func in program.ops if isinstance(func, FuncOp)}

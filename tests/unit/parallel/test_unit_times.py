@@ -80,17 +80,28 @@ def both_times(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> tu
 def test_units_take_what_they_take_in_programs_of_the_whole_step(
     monkeypatch: pytest.MonkeyPatch, text: str, inference: bool
 ) -> None:
-    monkeypatch.setattr(work_times, "ALONE", [])
+    monkeypatch.setattr(work_times, "bounded_passes", lambda passes: None)
     by_units, whole, taken = both_times(monkeypatch, text, hardware=MACHINE, opt_level=0, inference=inference)
     assert taken
     assert by_units == whole
     assert any(seconds > 0 for own in by_units.work for seconds in own.values())
 
 
-@pytest.mark.parametrize("text", [RECURRENT, BRANCHES, CONVOLUTIONS], ids=["recurrent", "branches", "convolutions"])
-@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize(
+    ("text", "cores", "level"),
+    [
+        pytest.param(RECURRENT, 1, 0, id="recurrent-1"),
+        pytest.param(RECURRENT, 3, 3, id="recurrent-3-O3"),
+        pytest.param(BRANCHES, 3, 0, id="branches-3"),
+        pytest.param(BRANCHES, 1, 1, id="branches-1-O1"),
+        pytest.param(BRANCHES, 1, 2, id="branches-1-O2"),
+        pytest.param(BRANCHES, 1, 3, id="branches-1-O3"),
+        pytest.param(CONVOLUTIONS, 1, 0, id="convolutions-1"),
+        pytest.param(CONVOLUTIONS, 3, 2, id="convolutions-3-O2"),
+    ],
+)
 def test_a_plan_by_the_units_that_it_needs_is_that_by_all(
-    monkeypatch: pytest.MonkeyPatch, text: str, cores: int
+    monkeypatch: pytest.MonkeyPatch, text: str, cores: int, level: int
 ) -> None:
     found: list[Times] = []
     measured = work_times.Measure.times
@@ -104,11 +115,11 @@ def test_a_plan_by_the_units_that_it_needs_is_that_by_all(
     def report() -> Any:
         machine = MACHINE | {"array": MACHINE["array"] | {"cores": cores}}
         return compile_source(
-            text, devices=4, parallel="joint", plan_objective="time", hardware=machine, opt_level=0, tolerance=0.0
+            text, devices=4, parallel="joint", plan_objective="time", hardware=machine, opt_level=level, tolerance=0.0
         )
 
     needed = report()
-    monkeypatch.setattr(work_times, "ALONE", [])
+    monkeypatch.setattr(work_times, "bounded_passes", lambda passes: None)
     assert report().to_json() == needed.to_json()
     known = [own.values() for own in found[1].work]
     least = [own.values() for own in found[0].work]
