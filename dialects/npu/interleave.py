@@ -61,7 +61,8 @@ class YieldOp(StructurallyComparable, HasResidency, IRDLOperation):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def __init__(self, values: Sequence[SSAValue]):
-        super().__init__(operands=[values])
+        # Not the generic initialisation of xDSL, which sorts arguments into groups: there is one group.
+        Operation.__init__(self, operands=values)
 
     def is_context_free(self) -> bool:
         """Where it is at the end of its block, as it must be."""
@@ -101,7 +102,7 @@ class InterleaveOp(StructurallyComparable, HasResidency, IRDLOperation):
         """`body` is a block of contractions that ends with an `npu.yield` of their results."""
         ending = body.block.last_op
         types = [value.type for value in ending.operands] if ending is not None else []
-        super().__init__(regions=[body], result_types=[types])
+        Operation.__init__(self, regions=[body], result_types=types)
         self.spm = spm
 
     @property

@@ -4,6 +4,7 @@ The blocks along the axes of tensors that walks reach: numbers for equal ones, a
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import count as count_from
 from math import prod
 
 import numpy as np
@@ -28,6 +29,8 @@ class AxisBlocks:
     masks: list[int] = field(default_factory=list[int])
     cuts: list[tuple[CutDim, Ints]] = field(default_factory=list[tuple[CutDim, Ints]])
     """The tilings of a dimension that have been here already, each with the numbers of its blocks."""
+    first: CutDim | None = None
+    """The tiling whose blocks are the first ones, while they are not in `known`."""
 
     def number(self, axis: Axis, lows: Mapping[str, int], extents: Mapping[str, int]) -> int:
         """The number of the block that these intervals of the dimensions reach, of an axis that is not plain."""
@@ -44,17 +47,21 @@ class AxisBlocks:
         for own, found in self.cuts:
             if own is cut:
                 return found
-        pairs = list(zip(cut.lows, cut.extents, strict=True))
         if self.counts:
-            numbers = [self._numbered(pair, pair[1]) for pair in pairs]
+            pairs = zip(cut.lows, cut.extents, strict=True)
+            found = np.array([self._numbered(pair, pair[1]) for pair in pairs], dtype=np.int64)
         else:
-            numbers = list(range(len(pairs)))
-            self.known = dict(zip(pairs, numbers, strict=True))
-            self.counts, self.masks = cut.extents.copy(), [0] * len(pairs)
-        self.cuts.append((cut, np.array(numbers, dtype=np.int64)))
-        return self.cuts[-1][1]
+            # Most axes are never cut otherwise: the blocks are looked up by their positions only then.
+            self.counts, self.masks = cut.extents.copy(), [0] * len(cut.lows)
+            found = np.arange(len(cut.lows), dtype=np.int64)
+            self.first = cut
+        self.cuts.append((cut, found))
+        return found
 
     def _numbered(self, key: tuple[int, int] | int, count: int) -> int:
+        if self.first is not None:
+            self.known.update(zip(zip(self.first.lows, self.first.extents, strict=True), count_from(0), strict=False))
+            self.first = None
         found = self.known.setdefault(key, len(self.counts))
         if found == len(self.counts):
             self.counts.append(count)
