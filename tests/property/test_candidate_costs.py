@@ -14,10 +14,11 @@ from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, footprint_bytes
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.candidates import Space, best_candidate
+from npuc.compiler.analysis.schedule.candidates import best_candidate
 from npuc.compiler.analysis.schedule.costs import CandidateCosts
+from npuc.compiler.analysis.schedule.grid.loop_orders import ResidencyChoices
 from npuc.compiler.analysis.schedule.least_needs import Candidates
-from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices
+from npuc.compiler.analysis.schedule.machine_space import Space
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.dialects.npu.nest import Axis, Loop, Nest, Schedule, Tensor
 from tests.schedules import fused, gemm
@@ -29,9 +30,9 @@ Draw = Callable[..., tuple[Nest, Schedule]]
 def priced(nest: Nest, machine: Machine, widths: Bits) -> tuple[CandidateCosts, ResidencyChoices, Candidates]:
     """All coarse candidates that fit."""
     costs = CandidateCosts(nest, machine, "time", widths, fine=False)
-    choices = all_choices(nest, widths, costs.groups, costs.residencies, ())
-    steps = costs.steps(choices, machine.spm_bytes)
-    return costs, choices, costs.candidates(choices, steps, np.inf, machine.spm_bytes)
+    options = costs.tables.options(())
+    steps = costs.steps(options, machine.spm_bytes)
+    return costs, options.choices, costs.candidates(options, steps, np.inf, machine.spm_bytes)
 
 
 def with_start(nest: Nest) -> Nest:

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.array_work import EveryEdge, array_work, every_edge, searched_edges
-from npuc.compiler.analysis.schedule.edge_work import EdgeWork
-from npuc.compiler.analysis.schedule.grid_places import Places
-from npuc.compiler.analysis.schedule.space import Grid, groups_of
+from npuc.compiler.analysis.schedule.grid.array_work import EveryEdge, array_work, every_edge, searched_edges
+from npuc.compiler.analysis.schedule.grid.edge_work import EdgeWork
+from npuc.compiler.analysis.schedule.grid.places import Places
+from npuc.compiler.analysis.schedule.grid.space import Grid, groups_of
 from tests.schedules import fused, gemm
 
 

@@ -18,12 +18,13 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.table import Energy
 from npuc.compiler.analysis.nest.elements import Bits, Width, footprint_bytes, in_bits
 from npuc.compiler.analysis.nest.traffic import moved_bits, traffic
-from npuc.compiler.analysis.schedule.candidates import MOST, best_candidate, space_of
-from npuc.compiler.analysis.schedule.costs import MOST_PARTS
+from npuc.compiler.analysis.schedule.candidates import best_candidate
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.grid.nest_tables import MOST_PARTS
+from npuc.compiler.analysis.schedule.grid.space import Reals
 from npuc.compiler.analysis.schedule.least_needs import Candidates
+from npuc.compiler.analysis.schedule.machine_space import MOST, space_of
 from npuc.compiler.analysis.schedule.search import OBJECTIVES
-from npuc.compiler.analysis.schedule.space import Reals
 from npuc.compiler.analysis.timing.double_buffer import pipeline
 from npuc.compiler.analysis.timing.recurrence import Run
 from npuc.compiler.analysis.timing.tiles import tile_sequence
@@ -94,7 +95,7 @@ def test_widths_too_fine_to_count_are_searched_all_the_same(draw: Draw, widths: 
     bits, machine, objective = drawn(nest, widths), draw_machine(r), r.choice(OBJECTIVES)
     found = best_candidate(nest, machine, objective, bits, (), fine=False)
     space = space_of(nest, machine, objective, bits, (), False, False, True)
-    assert space.costs.parts == (bits.parts if bits.parts <= MOST_PARTS else 1)
+    assert space.costs.tables.parts == (bits.parts if bits.parts <= MOST_PARTS else 1)
     every = space.candidates(MOST)
     if found is None:
         assert not len(every.row)

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.schedule.candidates import MOST, best_candidate, space_of
+from npuc.compiler.analysis.schedule.candidates import best_candidate
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.least_needs import LeastNeeds, lowest
+from npuc.compiler.analysis.schedule.machine_space import MOST, space_of
 from npuc.dialects.npu.nest import Nest, Schedule
 from tests.row_arrays import draw_row_array
 from tests.widths import draw_bits

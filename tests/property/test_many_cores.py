@@ -15,10 +15,10 @@ from npuc.compiler.analysis.nest.cores import core_count, core_parts, core_traff
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.nest.traffic import moved_bits
 from npuc.compiler.analysis.schedule import core_search as core_search_of
-from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import CoreSearch, core_search, least_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.near_ties import best_of, near_limit
 from npuc.compiler.analysis.schedule.over_cores import part_search
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch

@@ -16,10 +16,10 @@ from npuc.compiler.analysis.machine.array import Array, Dataflow
 from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import uniform_widths
-from npuc.compiler.analysis.schedule.candidates import MOST, space_of
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.machine_space import MOST, space_of
 from npuc.compiler.analysis.schedule.over_cores.part_front import front
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partitions import candidates_by_bound, partitions_of_up_to

@@ -10,10 +10,10 @@ import pytest
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.table import Energy, Machine
 from npuc.compiler.analysis.nest.cores import core_count, first_part
-from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partitions import (
     CandidatePartition,

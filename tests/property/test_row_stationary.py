@@ -23,7 +23,6 @@ from npuc.compiler.analysis.nest.cores import core_count, core_parts
 from npuc.compiler.analysis.nest.elements import footprint_bytes, uniform_widths
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
-from npuc.compiler.analysis.schedule.loop_orders import all_choices
 from npuc.compiler.analysis.schedule.search import best_schedule
 from npuc.compiler.analysis.timing.double_buffer import core_timings, pipeline
 from npuc.compiler.analysis.timing.timeline import timeline
@@ -159,13 +158,14 @@ def test_prices_of_a_search(seed: int, draw: Draw) -> None:
         machine = replace(draw_machine(r), spm_bytes=100_000)
         widths = draw_bits(r, nest)
         prices = CandidateCosts(nest, machine, "energy", widths, fine=r.random() < 0.5)
-        ways = all_choices(nest, widths, prices.groups, prices.residencies, ())
-        cycles, bits = (np.broadcast_to(values, prices.shape).ravel() for values in prices.work.of(ways.orders[0]))
+        tables = prices.tables
+        ways = tables.options(()).choices
+        cycles, bits = (np.broadcast_to(values, tables.shape).ravel() for values in tables.work.of(ways.orders[0]))
         for at in r.sample(range(cycles.size), min(cycles.size, 25)):
             schedule = prices.schedule(ways, 0, at)
             work, width = compute(nest, schedule, machine.array), widths.with_sums(nest)
             assert cycles[at] <= work.cycles
-            assert bits[at] == prices.parts * sum(width[name] * count for name, count in work.accesses.items())
+            assert bits[at] == tables.parts * sum(width[name] * count for name, count in work.accesses.items())
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -13,10 +13,10 @@ from npuc.compiler.analysis.programs import cheapest
 from npuc.compiler.analysis.programs.cheapest import CostedProgram, FusedNest, best_program
 from npuc.compiler.analysis.programs.interleave_search import InterleaveProblem
 from npuc.compiler.analysis.programs.sequential import statement_nests
-from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import core_search
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.search import OBJECTIVES, best_schedule, best_schedule_within
 from npuc.compiler.core.errors import CapacityError, UsageError
 from npuc.dialects.npu.nest import Nest, Schedule

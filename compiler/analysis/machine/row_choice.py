@@ -5,7 +5,7 @@ It is configured once an operation, as the chip is once a layer. Of the mappings
 is done first over all tiles: the elements, the network of inputs, or that of sums, with what each must wait for at the
 ends of passes; of several the one that moves fewest words. All of it are sums over tiles that are
 products of one factor for rows, taps, images, filters and channels each, so that they need no walk, and a search can
-have them for all steps at once (`analysis/schedule/row_work.py`): factors may be numbers or arrays.
+have them for all steps at once (`analysis/schedule/grid/row_work.py`): factors may be numbers or arrays.
 """
 
 from collections.abc import Mapping

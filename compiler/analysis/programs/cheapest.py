@@ -32,8 +32,9 @@ from npuc.compiler.analysis.programs.reported_costs import (
     scheduled_cost,
     total,
 )
-from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
+from npuc.compiler.analysis.schedule.candidates import ROUNDING
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.search import best_schedule_within
 from npuc.compiler.core.cache.searches import kept

@@ -11,10 +11,7 @@ that a smaller one does.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import ceil
-from sys import float_info
-from typing import Protocol
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,13 +20,10 @@ from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits
 from npuc.compiler.analysis.schedule.costs import CandidateCosts, Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
-from npuc.compiler.analysis.schedule.floors.last_tile import cycles_with, last_cycles, once
-from npuc.compiler.analysis.schedule.grid_places import GridSteps
+from npuc.compiler.analysis.schedule.grid.space import Grid
 from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds, lowest
-from npuc.compiler.analysis.schedule.loop_orders import ResidencyChoices, all_choices, loop_orders
+from npuc.compiler.analysis.schedule.machine_space import MOST, Price, Space, space_of
 from npuc.compiler.analysis.schedule.near_ties import NEXT
-from npuc.compiler.analysis.schedule.residency_options import ALONE, Beside
-from npuc.compiler.analysis.schedule.space import Grid
 from npuc.dialects.npu.nest import Nest, Schedule
 
 ALIKE = 1.0001
@@ -40,7 +34,6 @@ NEAR_TRIALS = 8
 """The most candidates near the best score that are timed for the next measure."""
 PROBED = 32
 """The number of most promising positions, which are costed first to bound all others."""
-MOST = float_info.max
 
 
 @dataclass(frozen=True)
@@ -50,23 +43,6 @@ class FoundSchedule:
     schedule: Schedule
     score: float
     moved: float
-
-
-class Price(Protocol):
-    """
-    What decides about the times of schedules of a nest, which may be part of what is priced.
-
-    No schedule of the nest takes longer by itself than its price.
-    """
-
-    @property
-    def counts_rest(self) -> bool:
-        """Whether elements of the nest's outputs that no statement touches count."""
-        ...
-
-    def of(self, schedule: Schedule, limit: float) -> tuple[float, float]:
-        """The time with a schedule of the nest, and the bits that move; above `limit` a lower bound of the time."""
-        ...
 
 
 def best_candidate(
@@ -91,19 +67,22 @@ def best_candidate(
     space = space_of(nest, machine, objective, widths, order, fine, every_edge, rest)
     if limit < MOST and space.least > ROUNDING * limit:
         return None
-    # A few of the most promising positions first: candidates whose bound exceeds their score are pruned.
-    probed = space.candidates(limit, probed=PROBED)
-    if not len(probed.row) and len(space.steps.at) <= PROBED:
-        return None
-    most = limit
-    if len(probed.row):
-        most = min(limit, ROUNDING * _exact(space, probed, int(probed.score.argmin()), price, limit))
+    # Candidates are pruned whose bound exceeds the score of a good one.
+    most = space.best_before() if price is None else None
+    if most is None:
+        # A few of the most promising positions first.
+        probed = space.candidates(limit, probed=PROBED)
+        if not len(probed.row) and len(space.steps.at) <= PROBED:
+            return None
+        if len(probed.row):
+            most = _exact(space, probed, int(probed.score.argmin()), price, limit)
+    most = limit if most is None else min(limit, ROUNDING * most)
     while True:
         found = space.candidates(most)
         best = _best(space, found, price, limit) if len(found.row) else None
         if best is None or best.score <= most or most == limit:
             return best
-        # What was probed is not among those that are timed: its score has pruned too much.
+        # What has pruned is not among those that are timed, and its score has pruned too much.
         most = min(limit, ROUNDING * best.score)
 
 
@@ -112,86 +91,6 @@ def has_rest(nest: Nest) -> bool:
     """Whether an output of a nest, or its start, has elements that no statement touches."""
     tensors = (*nest.outs, *(start for start in nest.starts if start is not None))
     return any(touched(tensor, nest.sizes) < tensor.elements for tensor in tensors)
-
-
-class Space:
-    """The candidates of a nest, and those that were costed last."""
-
-    def __init__(self, costs: CandidateCosts, order: tuple[str, ...]):
-        self.costs, self.order, self.budget = costs, order, costs.machine.spm_bytes
-        self._known: tuple[float, Candidates] | None = None
-        self._priced: dict[tuple[int, int], tuple[Schedule, float, float]] = {}
-
-    @cached_property
-    def least(self) -> float:
-        """A lower bound of the score of all candidates; `inf` where none fits."""
-        return self.least_beside(ALONE)
-
-    def least_beside(self, beside: Beside) -> float:
-        """The bound for a core beside others."""
-        nest, groups, found = self.costs.nest, self.costs.groups, self.costs.residencies
-        return self.costs.least(loop_orders(nest, groups, found, self.order), self.budget, beside)
-
-    @cached_property
-    def choices(self) -> ResidencyChoices:
-        """The residency choices in all loop orders."""
-        costs = self.costs
-        return all_choices(costs.nest, costs.widths, costs.groups, costs.residencies, self.order)
-
-    @cached_property
-    def steps(self) -> GridSteps:
-        """The positions of the grid where candidates may fit."""
-        return self.costs.steps(self.choices, self.budget)
-
-    def priced(
-        self, found: Candidates, number: int, price: Price | None, limit: float
-    ) -> tuple[Schedule, float, float]:
-        """A candidate, its exact score, and the bits that move; of a price above `limit` a lower bound."""
-        costs, key = self.costs, (int(found.row[number]), int(found.at[number]))
-        if price is not None:
-            schedule = self.schedule(found, number)
-            return schedule, *price.of(schedule, limit)
-        if key not in self._priced:
-            schedule = self.schedule(found, number)
-            cost = exact_cost(costs.nest, schedule, costs.machine, costs.objective, costs.widths)
-            self._priced[key] = schedule, *cost
-        return self._priced[key]
-
-    def schedule(self, found: Candidates, number: int) -> Schedule:
-        """The schedule of a candidate."""
-        return self.costs.schedule(self.choices, int(found.row[number]), int(found.at[number]))
-
-    def ending(self, found: Candidates, number: int) -> float:
-        """The least time of a candidate by its loads and its last tile operation, which takes longer than its floor."""
-        costs, machine = self.costs, self.costs.machine
-        if not machine.double_buffer:
-            return 0.0
-        cycles = last_cycles(costs.nest, self.schedule(found, number), machine.array) + once(machine.array)
-        return cycles_with(cycles, int(found.moved[number]) - ceil(costs.untouched / costs.parts), machine)
-
-    def candidates(self, most: float, *, probed: int | None = None) -> Candidates:
-        """The candidates with a bound of at most `most`, or more; of so many positions if they are `probed`."""
-        if probed is not None:
-            return self.costs.candidates(self.choices, self.steps, most, self.budget, most=probed)
-        if self._known is None or self._known[0] < most:
-            self._known = most, self.costs.candidates(self.choices, self.steps, most, self.budget)
-        return self._known[1]
-
-
-@lru_cache(maxsize=32)
-def space_of(
-    nest: Nest,
-    machine: Machine,
-    objective: Objective,
-    widths: Bits,
-    order: tuple[str, ...],
-    fine: bool,
-    every_edge: bool,
-    rest: bool,
-) -> Space:
-    """The candidates of a nest that may fit, before any is costed."""
-    costs = CandidateCosts(nest, machine, objective, widths, fine=fine, every_edge=every_edge, rest=rest)
-    return Space(costs, order)
 
 
 def near_candidates(
@@ -250,6 +149,7 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
     costs, score, bound, moved, room = space.costs, found.score, found.bound, found.moved, found.room
     if costs.objective not in ("time", "edp"):
         first = int(np.lexsort((room, found.time, moved, score))[0])
+        space.remember(found, first)
         return FoundSchedule(space.schedule(found, first), float(score[first]), float(moved[first]))
     best: FoundSchedule | None = None
     least: tuple[float, ...] = (MOST,)
@@ -273,6 +173,7 @@ def _best(space: Space, found: Candidates, price: Price | None, within: float) -
                 # What needs less than a candidate has no larger bound.
                 needs.keep(near <= ROUNDING * exact)
     assert best is not None, "what needs least is among the candidates"
+    space.remember(found, int(least[-1]))
     return best
 
 

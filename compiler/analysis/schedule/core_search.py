@@ -16,12 +16,13 @@ from npuc.compiler.analysis.machine.compute import compute, cycles_lower_bound
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import BYTE, Bits, footprint_bytes
-from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge, times_every_edge
-from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, best_candidate, near_candidates
+from npuc.compiler.analysis.schedule.candidates import FoundSchedule, best_candidate, near_candidates
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_cost, exact_costs
 from npuc.compiler.analysis.schedule.floors.plain import least_cost
+from npuc.compiler.analysis.schedule.grid.array_work import is_searched_edge, narrower_edge, times_every_edge
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.monotone import Tilings, best_within, monotone_results
 from npuc.compiler.analysis.schedule.near_ties import beating, best_of, near_limit
 from npuc.compiler.core.errors import CapacityError

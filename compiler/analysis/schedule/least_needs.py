@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from npuc.compiler.analysis.schedule.space import Grid, Reals
+from npuc.compiler.analysis.schedule.grid.space import Grid, Reals
 
 Mask = NDArray[np.bool_]
 

@@ -24,8 +24,8 @@ from math import ceil, gcd, inf, lcm
 
 from npuc.compiler.analysis.nest.blocks import is_plain
 from npuc.compiler.analysis.nest.elements import BYTE, Bits
+from npuc.compiler.analysis.schedule.grid.space import SMALL, DimGroup
 from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor, NestedTilings
-from npuc.compiler.analysis.schedule.space import SMALL, DimGroup
 from npuc.compiler.analysis.schedule.tiling_choices import OrderedCuts, TilingChoices
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 

@@ -50,11 +50,12 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.bounds import lower_bound_bits
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule, Price, best_candidate
+from npuc.compiler.analysis.schedule.candidates import FoundSchedule, best_candidate
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
 from npuc.compiler.analysis.schedule.floors.plain import least_cost, least_time, without_walk
 from npuc.compiler.analysis.schedule.least_traffic import tilings_search
+from npuc.compiler.analysis.schedule.machine_space import MOST, Price
 from npuc.dialects.npu.nest import Nest, Schedule
 
 Tilings = Literal["coarse", "fine"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from npuc.compiler.analysis.schedule.space import DimGroup
+from npuc.compiler.analysis.schedule.grid.space import DimGroup
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 
 

@@ -8,8 +8,6 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits, uniform_widths
-from npuc.compiler.analysis.schedule.array_work import narrower_edge
-from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.core_search import (
     best_on_core,
     core_search,
@@ -17,6 +15,8 @@ from npuc.compiler.analysis.schedule.core_search import (
     near_on_core,
 )
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.grid.array_work import narrower_edge
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.core.cache.searches import kept
 from npuc.compiler.core.errors import UsageError
 from npuc.dialects.npu.nest import LevelKeep, Loop, Nest, Schedule

@@ -12,8 +12,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid
 from npuc.compiler.analysis.schedule.nested_tilings import MovedTensor
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid
 from npuc.compiler.core.frozen import frozen
 
 Mask = NDArray[np.bool_]

@@ -33,6 +33,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
+from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import Compute, compute
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.levels.views import views_of
@@ -95,14 +96,22 @@ def pipeline(
         time = max(slowest.time, moved / machine.channel_bits)
         most = max(timing.compute for timing in timings)
         return Timing(time, most, moved, slowest.head, slowest.tail, slowest.ends)
-    work = compute(nest, schedule, machine.array, tile_loaded=tile_loaded)
     parts = widths.parts
-    whole = widths.times(parts)
-    if epilogue:
-        sequence = epilogue_sequence(nest, schedule, machine.array, whole, epilogue)
-    else:
-        sequence = tile_sequence(nest, schedule, machine.array, whole, tile_loaded=tile_loaded)
+    sequence, work = _on_one_core(
+        nest, replace(schedule, spm=None), machine.array, widths.times(parts), tile_loaded, epilogue
+    )
     return _timing(sequence, work, machine, sequence.moved, parts)
+
+
+@lru_cache(maxsize=1024)
+def _on_one_core(
+    nest: Nest, schedule: Schedule, array: Array, widths: Bits, tile_loaded: bool, epilogue: EpilogueWork
+) -> tuple[TileSequence, Compute]:
+    """What a core runs, whatever its SPM and channel."""
+    work = compute(nest, schedule, array, tile_loaded=tile_loaded)
+    if epilogue:
+        return epilogue_sequence(nest, schedule, array, widths, epilogue), work
+    return tile_sequence(nest, schedule, array, widths, tile_loaded=tile_loaded), work
 
 
 def _timing(sequence: TileSequence, work: Compute, machine: Machine, moved: Width, parts: int = 1) -> Timing:

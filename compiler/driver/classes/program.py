@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation
 
 from npuc.backends.energy import with_energy
 from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
-from npuc.compiler.core.errors import CapacityError
+from npuc.compiler.core.errors import CapacityError, NpucError
 from npuc.compiler.core.units import MIB
-from npuc.compiler.driver.classes.operations import Classes, EqualProducts, classes_of_products, equal_operations
+from npuc.compiler.driver.classes.operations import (
+    Classes,
+    EqualOperations,
+    EqualProducts,
+    classes_of_products,
+    equal_operations,
+)
 from npuc.compiler.driver.classes.watch import REARRANGE, BeforeSchedules
 from npuc.compiler.driver.levels.asked import asks_passes
 from npuc.compiler.driver.levels.canonical import depends_on_costs
@@ -41,10 +49,10 @@ if TYPE_CHECKING:
     from npuc.compiler.driver.session import Session
     from npuc.compiler.report import Report
 
-Scheduled = Iterator[tuple[Operation, int]]
+Scheduled = Sequence[tuple[Operation, int]]
 """Operations with schedules, and how many there are that are equal."""
-Schedules = Callable[[Machine], Scheduled]
-"""The operations of a program as they run on a machine."""
+Schedules = Sequence[Callable[[Machine], Scheduled]]
+"""The operations of a program as they run on a machine, those of each class by themselves."""
 
 
 def is_scheduled_alone(model: Backend, machine: Hardware, options: Options) -> bool:
@@ -109,15 +117,30 @@ class ClassedProgram:
         capacity, peak = machine.get("dram.capacity_mib", float), self.lowered.peak
         if capacity is not None and (self.lists_layers or (peak and peak.memory.peak_bytes > capacity * MIB)):
             return None
-        stamp_target(self.modules[0], machine, self.model.name)
-        target, facts = self.modules[0].attributes[TARGET], machine_of(self.modules[0])
+        facts = self._stamped(machine)
         if facts is None:
             return None
-        for module in self.modules:
-            module.attributes[TARGET] = target
-        ops, counts = zip(*self.schedules(facts), strict=True)
+        ops, counts = zip(*(one for schedule in self.schedules for one in schedule(facts)), strict=True)
         report = self.model.costs_of_classes(ops, counts, machine)
         return with_energy(report, machine, self.model.energy_parts)
+
+    def search(self, machines: Sequence[Hardware]) -> None:
+        """
+        Search the schedules for several machines, to be found at once when these are scored.
+
+        A class is searched on all of them before the next one, so that what its searches share is still there.
+        """
+        facts = [found for machine in machines if (found := self._stamped(machine)) is not None]
+        for schedule, machine in product(self.schedules, facts):
+            with suppress(NpucError):  # raised again where the machine is scored
+                schedule(machine)
+
+    def _stamped(self, machine: Hardware) -> Machine | None:
+        """The facts of a machine, which all modules have as their target from now on."""
+        stamp_target(self.modules[0], machine, self.model.name)
+        for module in self.modules:
+            module.attributes[TARGET] = self.modules[0].attributes[TARGET]
+        return machine_of(self.modules[0])
 
 
 def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedules] | None:
@@ -135,7 +158,7 @@ def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedule
     if modes == ["best"]:
         ops = model.costed(lowered)
         classes = None if ops is None else classes_of_products(lowered, ops)
-        return None if classes is None else (classes, partial(_in_the_best_way, classes, goal))
+        return None if classes is None else (classes, tuple(_in_the_best_way(classes, goal)))
     if modes not in ([], ["zip"], ["zip", REARRANGE]):
         return None
     ops = model.costed(arranged)
@@ -143,7 +166,7 @@ def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedule
         return None
     classes = Classes((), equal_operations(ops), (arranged,))
     ordered = frozenset(one.op for one in classes.others if isinstance(one.op, ContractOp) and _is_scheduled(one.op))
-    return classes, partial(_as_arranged, classes, goal, ordered)
+    return classes, tuple(partial(_alone, one, goal, ordered=one.op in ordered) for one in classes.others)
 
 
 def _is_scheduled(op: Operation) -> bool:
@@ -159,20 +182,23 @@ def _goal(step: ModulePass) -> Goal | None:
     return None
 
 
-def _as_arranged(classes: Classes, goal: Goal, ordered: frozenset[Operation], machine: Machine) -> Scheduled:
-    """Each operation with its best schedule; the `ordered` ones are one nest in the order of the published rule."""
-    for one in classes.others:
-        _schedule(one.op, goal, machine, ordered=one.op in ordered)
-        yield one.op, one.count
-
-
-def _in_the_best_way(classes: Classes, goal: Goal, machine: Machine) -> Scheduled:
+def _in_the_best_way(classes: Classes, goal: Goal) -> Iterator[Callable[[Machine], Scheduled]]:
     """Products that share an operand run as costs least, all others have their best schedules."""
     for products in classes.products:
-        yield from ((op, products.count) for op in _best(products, goal, machine))
+        yield partial(_together, products, goal)
     for one in classes.others:
-        _schedule(one.op, goal, machine)
-        yield one.op, one.count
+        yield partial(_alone, one, goal)
+
+
+def _together(products: EqualProducts, goal: Goal, machine: Machine) -> Scheduled:
+    """Products that share an operand, as they run at the least cost."""
+    return [(op, products.count) for op in _best(products, goal, machine)]
+
+
+def _alone(one: EqualOperations, goal: Goal, machine: Machine, *, ordered: bool = False) -> Scheduled:
+    """An operation with its best schedule; an `ordered` one is one nest in the order of the published rule."""
+    _schedule(one.op, goal, machine, ordered=ordered)
+    return [(one.op, one.count)]
 
 
 def _schedule(op: Operation, goal: Goal, machine: Machine, *, ordered: bool = False) -> None:

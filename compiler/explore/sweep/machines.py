@@ -9,6 +9,7 @@ schedules for each. What a backend keeps of a program from one call to the next 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from npuc.compiler.driver.lower import Lowered
 
+SEARCHED_AT_ONCE = 16
+"""The most points whose schedules are searched before the first of them is known."""
 PROGRAMS_BY_CLASSES = 4
 """Programs that are kept by their classes, as where network parameters vary faster than the machine."""
 Scores = Callable[[Sequence[Hardware]], Iterator[Report | NpucError]]
@@ -95,7 +98,9 @@ class MachineRuns:
         choices, programs = self.choices, self.programs
         model, messages, first = choices.backend_of(indices[0]), Said(), indices[0]
         if model.level == "npu" and not choices.options_of(first).mapping and self._wants_schedules(first):
-            yield from map(self._scheduled, indices)
+            for some in growing(indices):
+                self._search(some)
+                yield from map(self._scheduled, some)
             return
         try:
             format = choices.source.format
@@ -146,6 +151,20 @@ class MachineRuns:
         options, model = self.choices.options_of(index), self.choices.backend_of(index)
         return model.needs_schedules(machine_for(model, options, self.choices.source.format))
 
+    def _search(self, indices: Sequence[int]) -> None:
+        """Search the schedules of several points, a class of operations on all machines before the next one."""
+        found: dict[int, tuple[ClassedProgram, list[Hardware]]] = {}
+        with suppress(NpucError), without_cycle_collection():  # raised again, with the point
+            for index in indices:
+                model, options = self.choices.backend_of(index), self.choices.options_of(index)
+                machine = machine_for(model, options, self.choices.source.format)
+                known = self._program_by_classes(index, model, machine) if shares_programs(model, machine) else None
+                if known is not None:
+                    found.setdefault(id(known), (known.program, []))[1].append(machine)
+            for program, machines in found.values():
+                if len(machines) > 1:
+                    program.search(machines)
+
     def _scheduled(self, index: int) -> SweepPoint | None:
         """A point on a program that is lowered for all machines, with schedules for its own; None where it is none."""
         model, options = self.choices.backend_of(index), self.choices.options_of(index)
@@ -182,3 +201,11 @@ class MachineRuns:
     def _of_machine(self, key: str) -> bool:
         """Whether a varied key is one of the machine."""
         return any(axis.key == key and axis.of_machine for axis in self.choices.grid.axes)
+
+
+def growing(indices: Sequence[int]) -> Iterator[Sequence[int]]:
+    """All in order: one, as many as there were, and so on, so that the first ones are soon known."""
+    start, count = 0, 1
+    while start < len(indices):
+        yield indices[start : start + count]
+        start, count = start + count, min(max(1, start + count), SEARCHED_AT_ONCE)

@@ -1,13 +1,17 @@
 """Points with schedules on one lowered program: what a compilation for each machine alone says, to the last bit."""
 
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from npuc.compiler import compile_source, sweep_source
+from npuc.compiler.analysis.machine.facts import Machine
+from npuc.compiler.driver.classes import program
 from npuc.compiler.driver.classes.program import ClassedProgram
+from npuc.compiler.explore.sweep.machines import SEARCHED_AT_ONCE, growing
 from npuc.compiler.report import Report
 from npuc.hardware import Hardware, load_hardware
 from npuc.hardware.as_toml import as_toml
@@ -192,3 +196,34 @@ def test_a_machine_with_a_program_of_its_own_leaves_that_of_others(
         assert classed == [True, True]
         for machine, point in zip(order, points, strict=True):
             assert compile_source(NET, backend="cycle", hardware=machine).totals == point.totals
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 7, 16, 40, 90])
+def test_the_first_points_do_not_wait_for_all(count: int) -> None:
+    """Points are searched in their order, few at first, and never more at once than were told before."""
+    runs = [list(some) for some in growing(range(count))]
+    assert [index for some in runs for index in some] == list(range(count))
+    told = 0
+    for some in runs:
+        assert 1 <= len(some) <= max(1, min(told, SEARCHED_AT_ONCE))
+        told += len(some)
+
+
+def test_schedules_of_a_class_are_searched_on_all_machines_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what its searches share is still there: its tables, and the tile operations of its schedules."""
+    asked: list[tuple[object, Fraction]] = []
+    own = program.best_way
+
+    def best(found: Any, machine: Machine, goal: Any) -> Any:
+        asked.append((tuple(op.nest for op in found.ops), machine.bytes_per_cycle))
+        return own(found, machine, goal)
+
+    monkeypatch.setattr(program, "best_way", best)
+    rates = [3, 50, 100, 150]
+    assert len(list(sweep_source(TWO_BRANCHES, vary={"dram.gb_per_s": rates}, backend="cycle", opt_level=3))) == 4
+    # The first two points by themselves, the others together, and each once more as it is told.
+    kinds = len({nests for nests, _ in asked})
+    assert kinds > 1
+    together = asked[-4 * kinds : -2 * kinds]
+    assert [nests for nests, _ in together[::2]] == [nests for nests, _ in together[1::2]]
+    assert all(one != other for (_, one), (_, other) in zip(together[::2], together[1::2], strict=True))

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
+from npuc.compiler.analysis.schedule.candidates import ROUNDING
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_costs
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.near_ties import NEXT, near_limit, next_measures
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds

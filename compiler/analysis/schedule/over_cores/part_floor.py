@@ -13,11 +13,11 @@ from math import inf
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import touched
 from npuc.compiler.analysis.nest.elements import Bits, Width
-from npuc.compiler.analysis.schedule.array_work import times_every_edge
-from npuc.compiler.analysis.schedule.candidates import space_of
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost
+from npuc.compiler.analysis.schedule.grid.array_work import times_every_edge
+from npuc.compiler.analysis.schedule.grid.residency_options import Beside
 from npuc.compiler.analysis.schedule.least_traffic import least_traffic
-from npuc.compiler.analysis.schedule.residency_options import Beside
+from npuc.compiler.analysis.schedule.machine_space import space_of
 from npuc.dialects.npu.nest import Nest
 
 

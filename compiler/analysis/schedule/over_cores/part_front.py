@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from npuc.compiler.analysis.schedule.candidates import PROBED, ROUNDING, Space
+from npuc.compiler.analysis.schedule.candidates import PROBED, ROUNDING
 from npuc.compiler.analysis.schedule.least_needs import Candidates, LeastNeeds
+from npuc.compiler.analysis.schedule.machine_space import Space
 from npuc.dialects.npu.nest import Schedule
 
 Place = tuple[int, int]
@@ -31,12 +32,12 @@ def front(space: Space, most: Callable[[], float]) -> Iterator[Schedule]:
         least = min(most(), ROUNDING * float(probed.score.min()))
         first = next((place for place, score in _uncovered(space.candidates(least)) if score <= least), None)
     if first is not None:
-        yield space.costs.schedule(space.choices, *first)
+        yield space.costs.schedule(space.options.choices, *first)
     for place, score in _uncovered(space.candidates(most())):
         if score > most():
             return
         if place != first:
-            yield space.costs.schedule(space.choices, *place)
+            yield space.costs.schedule(space.options.choices, *place)
 
 
 def _uncovered(found: Candidates) -> Iterator[tuple[Place, float]]:

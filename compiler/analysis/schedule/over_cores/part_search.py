@@ -9,16 +9,17 @@ from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.cores import core_count, first_part
 from npuc.compiler.analysis.nest.elements import Bits, Width
-from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
-from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING
+from npuc.compiler.analysis.schedule.candidates import ROUNDING
 from npuc.compiler.analysis.schedule.core_search import best_on_core, core_search, near_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, exact_costs
+from npuc.compiler.analysis.schedule.grid.array_work import is_searched_edge, narrower_edge
+from npuc.compiler.analysis.schedule.grid.residency_options import Beside
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.monotone import Tilings
 from npuc.compiler.analysis.schedule.near_ties import best_of
 from npuc.compiler.analysis.schedule.over_cores.part_floor import part_floor, spared_bits
 from npuc.compiler.analysis.schedule.over_cores.partitions import CandidatePartition
-from npuc.compiler.analysis.schedule.residency_options import Beside
 from npuc.compiler.core.errors import CapacityError
 from npuc.dialects.npu.nest import Loop, Nest, Schedule
 

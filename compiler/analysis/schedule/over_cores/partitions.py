@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.candidates import MOST
 from npuc.compiler.analysis.schedule.costs import Objective
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.over_cores.partition_bounds import PartitionBounds
 from npuc.dialects.npu.nest import Loop, Nest
 

@@ -13,11 +13,12 @@ from functools import lru_cache
 
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.array_work import is_searched_edge, narrower_edge
-from npuc.compiler.analysis.schedule.candidates import MOST, FoundSchedule
+from npuc.compiler.analysis.schedule.candidates import FoundSchedule
 from npuc.compiler.analysis.schedule.core_search import best_on_core
 from npuc.compiler.analysis.schedule.costs import Objective
 from npuc.compiler.analysis.schedule.exact_cost import exact_cost, exact_costs
+from npuc.compiler.analysis.schedule.grid.array_work import is_searched_edge, narrower_edge
+from npuc.compiler.analysis.schedule.machine_space import MOST
 from npuc.compiler.analysis.schedule.monotone import monotone_results
 from npuc.compiler.analysis.schedule.near_ties import beating
 from npuc.compiler.analysis.schedule.over_cores.near_partitions import NearPartitions

@@ -6,9 +6,10 @@ from functools import cached_property
 
 from npuc.compiler.analysis.nest.cores import core_traffic
 from npuc.compiler.analysis.nest.traffic import moved_bits
-from npuc.compiler.analysis.schedule.array_work import times_every_edge
-from npuc.compiler.analysis.schedule.candidates import MOST, ROUNDING, FoundSchedule, space_of
+from npuc.compiler.analysis.schedule.candidates import ROUNDING, FoundSchedule
 from npuc.compiler.analysis.schedule.exact_cost import ExactCost, joules_of
+from npuc.compiler.analysis.schedule.grid.array_work import times_every_edge
+from npuc.compiler.analysis.schedule.machine_space import MOST, space_of
 from npuc.compiler.analysis.schedule.monotone import with_less_room
 from npuc.compiler.analysis.schedule.over_cores.part_front import front
 from npuc.compiler.analysis.schedule.over_cores.part_search import PartSearch

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from npuc.compiler.analysis.schedule.space import Grid, Reals
+from npuc.compiler.analysis.schedule.grid.space import Grid, Reals
 from npuc.compiler.core.frozen import frozen
 
 Values = TypeVar("Values", Grid, Reals)

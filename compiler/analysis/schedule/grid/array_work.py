@@ -10,9 +10,9 @@ from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.facts import Machine
 from npuc.compiler.analysis.machine.stationary import members, placement
 from npuc.compiler.analysis.nest.elements import Bits, real
-from npuc.compiler.analysis.schedule.edge_work import edge_work
-from npuc.compiler.analysis.schedule.grid_places import Places, values_at
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
+from npuc.compiler.analysis.schedule.grid.edge_work import edge_work
+from npuc.compiler.analysis.schedule.grid.places import Places, values_at
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid, Order, Reals, along, total
 from npuc.dialects.npu.gemm import gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes, whole_cycles
@@ -194,9 +194,6 @@ def is_searched_edge(array: Array) -> bool:
     """Whether schedules are searched for this edge: a power of two of elements, or no limit."""
     elements = array.edge_elements
     return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
-
-
-Order = tuple[int, ...]
 
 
 @lru_cache(maxsize=256)

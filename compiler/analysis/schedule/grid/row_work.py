@@ -27,7 +27,7 @@ from npuc.compiler.analysis.machine.row_roles import RowRoles, Window, roles_of
 from npuc.compiler.analysis.machine.row_stationary import PassMapping
 from npuc.compiler.analysis.nest.blocks import lengths, touched
 from npuc.compiler.analysis.nest.elements import Bits, real
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid, Reals, along
 from npuc.dialects.npu.nest import Nest, Schedule, Statement
 
 Tiles: TypeAlias = tuple[tuple[int, int], ...]

@@ -1,4 +1,4 @@
-"""The loop orders that a schedule search considers for a nest, the residency choices in each, and their loads."""
+"""The loop orders that a schedule search considers for a nest, and the residency choices in each."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,9 +7,8 @@ from itertools import permutations
 import numpy as np
 
 from npuc.compiler.analysis.nest.elements import Bits
-from npuc.compiler.analysis.schedule.grid_places import Places, values_at
-from npuc.compiler.analysis.schedule.residency_options import ResidencyOption, ResidencyOptions
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals
+from npuc.compiler.analysis.schedule.grid.residency_options import ResidencyOption, ResidencyOptions
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid, Reals
 from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Nest
 
@@ -48,54 +47,6 @@ class ResidencyChoices:
     def starts(self) -> Grid:
         """The index of each tensor's first option."""
         return self.columns.min(axis=0)
-
-
-@frozen(eq=False)
-class RefetchedLoads:
-    """
-    The loads of candidates, given their rows among the choices and their positions as numbers (`step`) into `place`.
-
-    `trips` are the tiles of each group at every position of the grid, `moved` the traffic of each option at each of
-    the places. Each level of the loop order loads the blocks that are refetched there, of each tensor the average
-    traffic of a visit.
-    """
-
-    choices: ResidencyChoices
-    row: Grid
-    place: Places
-    step: Grid
-    trips: Sequence[Reals]
-    moved: Reals
-
-    def exposed(self, work: Reals, overhead: float, room: int, rate: float, least: float) -> tuple[Reals, Reals, Reals]:
-        """
-        An estimate of the cycles in which computation waits for loads that could not start early enough, of the cycles
-        after the last load, and the sum of the squares of all loads.
-
-        A load may overlap the operations before it as far as their own loads, of `least` or more, leave room in SPM;
-        computation, `work` cycles of which operations pay `overhead` once, waits for the rest. Room, loads and `rate`,
-        a cycle, count the same parts of a bit.
-        """
-        choices, step = self.choices, self.step
-        options = choices.columns[self.row].T
-        levels = np.stack(values_at(self.place, [option.refetch_level for option in choices.options]))[options, step]
-        innermost = levels.max(axis=0)
-        trips = np.stack(values_at(self.place, self.trips))[np.array(choices.orders, dtype=np.int64)]
-        # The number of visits at each level of each order.
-        down = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1)
-        steps = down[choices.order[self.row], :, step].T
-        untouched = np.array([option.untouched for option in choices.options], dtype=np.float64)[options]
-        block = (self.moved[options, step] - untouched) / np.take_along_axis(steps, levels, axis=0)
-        stream = least + (block * (levels == innermost)).sum(axis=0)
-        between = (work - overhead) / steps[innermost, np.arange(len(work))]
-        waited, uneven = np.zeros(len(work)), np.zeros(len(work))
-        for depth in range(1, len(self.trips) + 1):
-            size = (block * (levels >= depth)).sum(axis=0)
-            hidden = np.maximum(np.floor((room - size) / stream), 0.0) * between
-            loads = steps[depth] - steps[depth - 1]
-            waited += loads * np.maximum(size / rate - hidden, 0.0)
-            uneven += loads * size * size
-        return waited, between + overhead, uneven
 
 
 def loop_orders(

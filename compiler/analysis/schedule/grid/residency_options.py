@@ -14,7 +14,7 @@ import numpy as np
 
 from npuc.compiler.analysis.nest.blocks import is_plain, touched
 from npuc.compiler.analysis.nest.elements import BYTE, Width, real
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, table_of
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid, Reals, along, table_of
 from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Tensor
 

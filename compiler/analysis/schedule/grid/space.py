@@ -25,6 +25,8 @@ from npuc.dialects.npu.nest import Axis, Loop, Nest, Tensor
 
 Grid: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 Reals: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
+Order: TypeAlias = tuple[int, ...]
+"""The numbers of the groups of dimensions, from the outermost loops inwards."""
 SMALL = 12
 """The largest size of a dimension for which every step is tried."""
 COARSE_TILINGS = 16

@@ -25,7 +25,7 @@ import numpy as np
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.edge import is_forward
 from npuc.compiler.analysis.machine.stationary import GroupPlacement, members, placement
-from npuc.compiler.analysis.schedule.space import DimGroup, Grid, Reals, along, total
+from npuc.compiler.analysis.schedule.grid.space import DimGroup, Grid, Reals, along, total
 from npuc.dialects.npu.gemm import GemmView, gemm_view
 from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes, whole_cycles
