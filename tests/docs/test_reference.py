@@ -12,9 +12,10 @@ from npuc.compiler.core.errors import CapacityError, CheckError, InternalError, 
 from npuc.compiler.report import OpRow, Report, ScheduleRow, StepMemory, Totals
 from npuc.compiler.report.rows import Kind, Phase
 from npuc.frontends.dsl.lint import RULES
+from npuc.hardware import KEYS
 from tests.docs.pages import Command, read_page, section_of, table_of
 from tests.docs.shell import Shell
-from tests.docs.tables import with_tables
+from tests.docs.tables import begin, derived_rows, end, filled, memory_rows, node_rows, uses_of, with_tables
 
 CLI, REPORT, CYCLE = read_page("cli"), read_page("report"), read_page("cycle")
 FLAG = r"(?<![\w-])--?[A-Za-z][\w-]*"
@@ -60,9 +61,23 @@ def test_exit_statuses_are_those_of_the_errors() -> None:
     assert documented == {0, 130, 143} | {error.exit_code for error in errors}
 
 
+@pytest.mark.heavy
 def test_hardware_tables_are_up_to_date() -> None:
     text = read_page("hardware")
     assert with_tables(text) == text, "run: python -m tests.docs.tables"
+
+
+def test_tables_of_nodes_and_memories_and_the_keys_of_a_backend_are_up_to_date() -> None:
+    """Of the backend whose scores are the quickest."""
+    text = read_page("hardware")
+    tables = {"derived": derived_rows(), "nodes": node_rows(), "memories": memory_rows()}
+    assert filled(text, tables) == text, "run: python -m tests.docs.tables"
+    rows = [line.strip("| ").split(" | ") for line in text.split(begin("keys"))[1].split(end("keys"))[0].splitlines()]
+    documented = {row[0].strip("`"): row[-1] for row in rows[2:]}
+    assert list(documented) == list(KEYS)
+    found = uses_of("hetero")
+    for key, uses in documented.items():
+        assert re.findall(r"`hetero` ((?:, refuses|[^,])+)", uses) == ([found[key]] if key in found else []), key
 
 
 def fields_in(heading: str) -> list[str]:

@@ -60,6 +60,7 @@ def test_what_is_reproduced_of_the_tables() -> None:
     assert missed == {(name, 1) for name in published()}
 
 
+@pytest.mark.heavy
 def test_what_is_said_of_vgg_a() -> None:
     base, other = (
         result_of(HyparNetwork("VGG-A", "samples:vgg_a"), strategy, "published", platform_of())
@@ -80,6 +81,7 @@ def test_what_is_said_of_vgg_a() -> None:
     assert owt.step.cost.communication / other.step.cost.communication == pytest.approx(0.91, abs=5e-3)
 
 
+@pytest.mark.heavy
 def test_what_is_said_of_alexnet() -> None:
     network = HyparNetwork("AlexNet", "samples:alexnet_hypar")
     base, other = (result_of(network, strategy, "published", platform_of()) for strategy in ("dp", "hypar"))

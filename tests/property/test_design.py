@@ -6,7 +6,7 @@ from itertools import product
 from math import ceil, inf, prod
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npuc.compiler.analysis.mapping.exact.arrays import level_tiles
@@ -47,6 +47,7 @@ def drawn(work: Work, fanouts: tuple[int, ...], seed: int, count: int = 24) -> t
     return genomes, Expression(space, None).candidates(genomes), space
 
 
+@settings(max_examples=45)  # of many mappings each
 @given(
     products(), ARRAYS, st.tuples(st.integers(1, 4), st.integers(1, 5)), st.integers(0, 99), st.sampled_from((1, 2, 4))
 )

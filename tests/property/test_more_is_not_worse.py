@@ -150,6 +150,7 @@ def test_more_of_each_core(sizes: tuple[int, int, int], pair: bool, dataflow: Da
     assert_falls([best(nest, chip(dataflow, spm, Fraction(1), cores, edge), "time") for edge in EDGES])
 
 
+@pytest.mark.heavy
 @settings(max_examples=5)
 @given(
     SIZES,

@@ -94,7 +94,7 @@ def test_samples_are_checked_at_a_small_size() -> None:
     assert [check.step.partition("{")[0] for check in done] == ["autodiff", "lower-to-npu", "interleave", "schedule"]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_network_that_amplifies_rounding_is_no_false_alarm() -> None:
     sizes: dict[str, Value] = {"batch": 2, "image": 32}
     done = check_program(open_source("samples:resnet50"), {"defines": sizes, "pipeline": "autodiff,lower-to-npu"})

@@ -109,7 +109,7 @@ def test_a_change_that_fails_is_said() -> None:
 
 
 def test_devices_with_a_backend(npuc: Npuc) -> None:
-    words = ("explain", "samples:lenet_c", "--devices", "4", "--hw", "hypar16", "-b", "cycle", "-q")
+    words = ("explain", "samples:lenet_c", "--devices", "4", "--hw", "hypar16", "-b", "cycle", "-O0", "-q")
     out = npuc(*words).out
     assert "training step of one of 4 devices on hypar16" in out
     assert "\nspent " in out
@@ -120,7 +120,7 @@ def test_devices_with_a_backend(npuc: Npuc) -> None:
 def test_objectives_of_plans(npuc: Npuc) -> None:
     for objective in ("bytes", "time", "memory"):
         own = ("--devices", "4", "--parallel", "joint", "--plan-objective", objective, "--hw", "hypar16")
-        assert npuc("explain", "samples:lenet_c", *own, "-b", "cycle", "--changes", "0", "-q").status == 0
+        assert npuc("explain", "samples:lenet_c", *own, "-b", "cycle", "-O0", "--changes", "0", "-q").status == 0
 
 
 def test_roofline_explains_a_layer(npuc: Npuc) -> None:

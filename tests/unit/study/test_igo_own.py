@@ -73,6 +73,7 @@ def test_a_rewrite_is_scored_by_the_backend(both: IgoResults) -> None:
     assert {row.ours for row in both.of(LARGE, "nothing").values()} == {1.0}
 
 
+@pytest.mark.heavy
 def test_the_mean_is_over_the_studys_networks() -> None:
     found = run_study("lru", (SMALL,), ("ncf", "dlrm"), own=own_of(["samples:mlp"], {}, [f"mine={FUSED}"], ()))
     for step in (*STEPS, "mine"):

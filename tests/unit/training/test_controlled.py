@@ -77,6 +77,6 @@ network net(batch=2) {
     file = tmp_path / "fast.toml"
     program = '[[programs]]\nname = "p"\nquantize = "fast"\n'
     file.write_text(f'steps = 2\n{program}[[phases]]\nsteps = 2\nprogram = "p"\n')
-    found = training_file(tmp_path / "net.dsl", [file], run=True, seeds=1, hardware="tpu-v4", precision="f32")
+    found = training_file(tmp_path / "net.dsl", [file], run=True, seeds=1, hardware="igo-small", precision="f32")
     (training,) = found.trainings
     assert 0 < training.runs[0].seconds[-1] <= training.seconds
