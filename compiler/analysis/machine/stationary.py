@@ -201,40 +201,45 @@ def stationary_reuse(
     nest: Nest, schedule: Schedule, array: Array, statement: Statement, *, count_all: bool = False
 ) -> StationaryReuse:
     """
-    The tile operations of a scheduled nest that reuse the stationary tile of a statement.
-
-    On arrays where reuse makes no difference they are counted with `count_all` only.
+    The tile operations of a scheduled nest that reuse the stationary tile of a statement; on arrays where reuse makes
+    no difference they are counted with `count_all` only.
     """
     if not (array.reuses_stationary or count_all):
         return StationaryReuse()
-    streamed = streamed_dims(nest, statement, array)
-    found: dict[tuple[int, tuple[int, ...]], StationaryReuse] = {}
+    return _Reuse(nest, schedule, array, statement).inside(0, nest.sizes)
 
-    def inside(level: int, extents: dict[str, int]) -> StationaryReuse:
+
+class _Reuse:
+    """The reuse of a statement's stationary tile inside any of a schedule's loops."""
+
+    def __init__(self, nest: Nest, schedule: Schedule, array: Array, statement: Statement):
+        self.nest, self.schedule, self.array, self.statement = nest, schedule, array, statement
+        self.streamed, self.found = streamed_dims(nest, statement, array), dict[tuple[int, ...], StationaryReuse]()
+
+    def inside(self, level: int, extents: dict[str, int]) -> StationaryReuse:
+        """That of the loops from `level` inwards, where the dimensions have these extents."""
+        nest, schedule, array, statement = self.nest, self.schedule, self.array, self.statement
         if level == len(schedule.loops):
             return _leaf(nest, statement, array, extents)
-        key = (level, tuple(extents.values()))
-        if key in found:
-            return found[key]
+        key = (level, *extents.values())
+        if key in self.found:
+            return self.found[key]
         loop = schedule.loops[level]
         whole, rest = divmod(extents[loop.dim], loop.step)
         tiles = elements = waits = last = blocks = 0
         for extent, count in ((loop.step, whole), (rest, 1)):
             if extent and count:
-                part = inside(level + 1, extents | {loop.dim: extent})
+                part = self.inside(level + 1, extents | {loop.dim: extent})
                 tiles, elements = tiles + count * part.tiles, elements + count * part.elements
                 waits, blocks, last = waits + count * part.waits, blocks + count * part.blocks, part.last
         steps = whole + (rest > 0) - 1
         if steps and not changes(nest, schedule, statement, array, level, extents):
             tiles += steps
-            elements += steps * prod(size for dim, size in extents.items() if dim not in streamed)
+            elements += steps * prod(size for dim, size in extents.items() if dim not in self.streamed)
             waits = last = array.wait(blocks)
         elif steps:
             blocks = 0
-        found[key] = StationaryReuse(tiles, elements, waits, last, blocks)
-        return found[key]
-
-    return inside(0, nest.sizes)
+        return self.found.setdefault(key, StationaryReuse(tiles, elements, waits, last, blocks))
 
 
 def _leaf(nest: Nest, statement: Statement, array: Array, extents: Mapping[str, int]) -> StationaryReuse:

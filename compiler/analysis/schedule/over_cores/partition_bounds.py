@@ -52,9 +52,11 @@ class PartitionBounds:
         self.on_chip = machine.reduction == "on-chip"
         self.after = self._after_transfers()
         self.known_channel: dict[Loops, Width] = {}
-        self.stages: tuple[Callable[[Loops], float], ...] = (self.of_elements,)
-        if objective in ("time", "edp"):
-            self.stages = self.of_elements, self.of_work
+
+    @property
+    def stages(self) -> tuple[Callable[[Loops], float], ...]:
+        """The cheap bounds, each closer than the ones before."""
+        return (self.of_elements, self.of_work) if self.objective in ("time", "edp") else (self.of_elements,)
 
     def of_elements(self, loops: Loops) -> float:
         """By every element once for each core that needs it, and by the multiply-accumulates of the largest part."""
