@@ -7,11 +7,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from npuc.compiler.analysis.solvers.choices import buckets, dominance
 from npuc.compiler.analysis.solvers.choices import minimise as minimising
-from npuc.compiler.analysis.solvers.choices.dominance import in_least
+from npuc.compiler.analysis.solvers.choices.dominance import in_least, undominated
 from npuc.compiler.analysis.solvers.choices.graph import Choices
 from npuc.compiler.analysis.solvers.choices.minimise import can_eliminate, minimise
-from tests.choices import KINDS, SHAPES, every_choice, exactly, least, random_choices
+from tests.choices import KINDS, SHAPES, costs, edges, every_choice, exactly, least, random_choices
 
 seeds = st.integers(0, 10**6)
 
@@ -54,3 +55,37 @@ def test_labels_that_cost_more_whatever_stands_beside_them_go_and_equal_ones_sta
     assert in_least(choices) == [[0, 1], [0, 1]]
     apart = Choices([3, 2], [np.array([0.0, 9.0, 3.0]), np.array([0.0, 0.5])], {(0, 1): pair})
     assert in_least(apart) == [[0], [0]]
+
+
+@given(seeds, st.sampled_from(SHAPES), st.sampled_from([1, dominance.MOST_KNOWN]))
+@settings(max_examples=150)
+def test_pairs_that_share_an_array_are_as_those_with_their_own(seed: int, shape: str, most: int) -> None:
+    """Arrays of both orders and their transposes are shared; few or all differences are kept."""
+    r, nodes = Random(seed), 6
+    kind, size = r.choice(["whole", "float"]), r.randint(2, 3)
+    tables = [costs(r, (size, size), "whole", 4) for _ in range(2)]
+    tables = tables if kind == "whole" else [table / 8 for table in tables]
+    unary = [costs(r, (size,), "whole", 9) for _ in range(nodes)]
+    pairs = {(i, j): r.choice([*tables, tables[0].T]) for i, j in sorted(edges(r, shape, nodes))}
+    shared = Choices([size] * nodes, unary, pairs)
+    own = Choices([size] * nodes, unary, {key: table.copy() for key, table in pairs.items()})
+    with mock.patch.object(dominance, "MOST_KNOWN", most):
+        for labels in (in_least, undominated):
+            assert labels(shared) == labels(own)
+    optimum = least(shared)
+    assert minimise(shared).cost == minimise(shared, max_table=4, solve_exactly=True).cost == optimum
+    kept = in_least(shared)
+    for choice in every_choice(shared):
+        if exactly(shared, choice) == optimum:
+            assert all(label in left for label, left in zip(choice, kept, strict=True))
+
+
+@given(seeds, st.sampled_from(["clique", "grid", "any"]), st.sampled_from(KINDS), st.integers(1, 9))
+@settings(max_examples=100)
+def test_sums_of_groups_that_are_there_at_once_are_those_made_twice(
+    seed: int, shape: str, kind: str, limit: int
+) -> None:
+    choices = random_choices(Random(seed), shape, kind)
+    found = minimise(choices, max_table=limit)
+    with mock.patch.object(buckets, "MOST_AT_ONCE", 0):
+        assert minimise(choices, max_table=limit) == found

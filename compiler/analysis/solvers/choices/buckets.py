@@ -28,6 +28,10 @@ MOST_AXES = 32
 """Tables of more nodes than these are not made."""
 
 
+MOST_AT_ONCE = 1 << 20
+"""The sums of all groups of a bucket are there at once where they have no more entries together."""
+
+
 class Function(NamedTuple):
     """Costs by the labels of some nodes, in the order in which these are eliminated: an axis each."""
 
@@ -76,9 +80,10 @@ class Buckets:
         """Takes the first nodes of the order out, all of them by default."""
         for node in self.order[:count]:
             groups = self._groups(node)
-            shifts = self._shifts(groups) if len(groups) > 1 else [None]
-            for group, shift in zip(groups, shifts, strict=True):
-                scope, table = self._sum(group)
+            kept = [self._sum(group) for group in groups] if self._are_small(groups) else None
+            shifts = self._shifts(groups, kept) if len(groups) > 1 else [None]
+            for number, (group, shift) in enumerate(zip(groups, shifts, strict=True)):
+                scope, table = self._sum(group) if kept is None else kept[number]
                 if shift is not None:
                     table = self._added(table, shift.reshape(-1, *(1,) * (table.ndim - 1)))
                 self._send(scope[1:], table.min(axis=0))
@@ -204,11 +209,18 @@ class Buckets:
         total = np.add(a, b, out=a) if fits else a + b
         return rounded_down(total) if self.rounds else total
 
-    def _shifts(self, groups: Sequence[Sequence[Function]]) -> Sequence[Table | None]:
-        """What to add to the sum of each group by the labels of the node: in all nothing, or less."""
+    def _are_small(self, groups: Sequence[Sequence[Function]]) -> bool:
+        """Whether the sums of all groups may be there at once, so that none is made twice."""
+        return sum(self._entries({u for scope, _ in group for u in scope}) for group in groups) <= MOST_AT_ONCE
+
+    def _shifts(self, groups: Sequence[Sequence[Function]], sums: Sequence[Function] | None) -> Sequence[Table | None]:
+        """
+        What to add to the sum of each group by the labels of the node: in all nothing, or less. `sums` are those of the
+        groups, where they are there.
+        """
         least: list[Table] = []
-        for group in groups:
-            table = self._sum(group).table
+        for place, group in enumerate(groups):
+            table = (self._sum(group) if sums is None else sums[place]).table
             least.append(table.reshape(len(table), -1).min(axis=1))
         total, count = self._total(least), len(groups)
         allowed: npt.NDArray[np.bool_] = total != np.inf

@@ -11,15 +11,17 @@ spin glasses", Biophysical Journal 66 (1994).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, has_inf, largest_sum
+from npuc.compiler.analysis.solvers.choices.graph import Choices, Table, has_inf, largest_sum, memory_of
 
 MOST_WORK = 1 << 28
 """So many differences of costs are looked at at most: labels that are left then are kept."""
 MOST_TERMS = 1 << 20
+MOST_KNOWN = 1 << 22
+"""So many differences of costs are kept at once for pairs that share an array."""
 ROUNDING = 2.0**-30
 """
 How much two sums of the same costs may be off together, as a part of the sum of their amounts: each of fewer than
@@ -65,11 +67,15 @@ def _drop_by_ranges(choices: Choices, kept: list[list[int]], slack: float) -> No
     while changed:
         least = [table[labels] for table, labels in zip(choices.unary, kept, strict=True)]
         most = list(least)
+        known: dict[Hashable, list[tuple[Table, Table]]] = {}
         for (i, j), whole in choices.pairs.items():
-            table = whole[np.ix_(kept[i], kept[j])]
-            for node, axis in ((i, 1), (j, 0)):
-                least[node] = least[node] + table.min(axis=axis)
-                most[node] = most[node] + table.max(axis=axis)
+            key = memory_of(whole), tuple(kept[i]), tuple(kept[j])
+            if key not in known:
+                table = whole[np.ix_(kept[i], kept[j])]
+                known[key] = [(table.min(axis=axis), table.max(axis=axis)) for axis in (1, 0)]
+            for node, (low, high) in zip((i, j), known[key], strict=True):
+                least[node] = least[node] + low
+                most[node] = most[node] + high
         changed = False
         for node, labels in enumerate(kept):
             gains = (least[node] - most[node].min()).tolist()
@@ -82,6 +88,7 @@ def _drop_by_pairs(
     choices: Choices, kept: list[list[int]], work: int, left_of: Callable[[Table], Sequence[int]]
 ) -> None:
     """Leave out labels by what each costs more than another with each label of each neighbour; `left_of` are places."""
+    shared: dict[Hashable, Table] = {}
     waiting = deque(range(len(kept)))
     known = set(waiting)
     while waiting and work > 0:
@@ -91,7 +98,7 @@ def _drop_by_pairs(
         if len(own) == 1:
             continue
         work -= len(own) ** 2 * sum(len(kept[other]) for other in choices.neighbours[node])
-        left = left_of(_gains(choices, node, kept))
+        left = left_of(_gains(choices, node, kept, shared))
         if len(left) < len(own):
             kept[node] = [own[n] for n in left]
             new = [other for other in choices.neighbours[node] if other not in known]
@@ -99,13 +106,23 @@ def _drop_by_pairs(
             known.update(new)
 
 
-def _gains(choices: Choices, node: int, kept: list[list[int]]) -> Table:
-    """What the first of two labels of a node costs more than the second at least, whatever its neighbours take."""
+def _gains(choices: Choices, node: int, kept: list[list[int]], known: dict[Hashable, Table]) -> Table:
+    """
+    What the first of two labels of a node costs more than the second at least, whatever its neighbours take.
+
+    What pairs add is `known` of those that share an array and have equal labels left.
+    """
     own = choices.unary[node][kept[node]]
     gains: Table = own[:, None] - own[None, :]
     for other in choices.neighbours[node]:
-        table = choices.facing(node, other)[np.ix_(kept[node], kept[other])]
-        gains = gains + (table[:, None, :] - table[None, :, :]).min(axis=2)
+        whole = choices.facing(node, other)
+        key = memory_of(whole), tuple(kept[node]), tuple(kept[other])
+        if key not in known:
+            if len(known) * gains.size > MOST_KNOWN:
+                known.clear()
+            table = whole[np.ix_(kept[node], kept[other])]
+            known[key] = (table[:, None, :] - table[None, :, :]).min(axis=2)
+        gains = gains + known[key]
     return gains
 
 
