@@ -172,7 +172,9 @@ class OptionTables:
     """The residency choices of a nest, and what their options cost at the positions that were asked for."""
 
     def __init__(self, nest: NestTables, choices: ResidencyChoices):
-        self.nest, self.choices = nest, choices
+        self.choices = choices
+        # Not the nest's tables themselves, which hold this: cycles stay until they are searched for.
+        self.shape, self._maps, self._trips = nest.shape, nest.maps, nest.work.trips
         works = [nest.work.of(order) for order in choices.orders]
         pairs = {(id(cycles), id(accesses)): (cycles, accesses) for cycles, accesses in works}
         numbers = {key: number for number, key in enumerate(pairs)}
@@ -193,7 +195,7 @@ class OptionTables:
     def least_moved(self) -> Reals:
         """The least traffic of all residency options, at every position of the grid."""
         starts, options = self.choices.starts, self.choices.options
-        moved: Reals = np.zeros((1,) * len(self.nest.shape))
+        moved: Reals = np.zeros((1,) * len(self.shape))
         for start, end in zip(starts, (*starts[1:], len(options)), strict=True):
             traffics = {id(option.traffic): option.traffic for option in options[start:end]}
             moved = moved + reduce(np.minimum, traffics.values())
@@ -218,12 +220,12 @@ class OptionTables:
         return self._known.of(self._columns[positions])
 
     def _found(self, positions: Grid) -> OptionsAt:
-        place, options = self.nest.places(positions), self.choices.options
+        place, options = Places(positions, self.shape, self._maps), self.choices.options
 
         def rows(values: Iterable[Reals]) -> Reals:
             return np.stack(values_at(place, list(values)))
 
-        trips = rows(self.nest.work.trips)[np.array(self.choices.orders, dtype=np.int64)]
+        trips = rows(self._trips)[np.array(self.choices.orders, dtype=np.int64)]
         visits = np.cumprod(np.concatenate([np.ones_like(trips[:, :1]), trips], axis=1), axis=1, dtype=np.float64)
         return OptionsAt(
             rows(option.room for option in options),

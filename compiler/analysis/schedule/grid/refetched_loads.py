@@ -31,7 +31,7 @@ class RefetchedLoads:
         a cycle, count the same parts of a bit.
         """
         choices, at, step = self.options.choices, self.at, self.step
-        options, depths = choices.columns[self.row].T, len(self.options.nest.groups) + 1
+        options, depths = choices.columns[self.row].T, len(self.options.shape) + 1
         levels, first = at.levels[options, step], choices.order[self.row] * depths
         innermost = levels.max(axis=0)
         # The number of visits at each level.
