@@ -15,7 +15,7 @@ def rows(table: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in text.splitlines()[2:]]
 
 
-@pytest.mark.slow
+@pytest.mark.heavy
 def test_a_contraction_is_as_in_the_table() -> None:
     """The one that takes the least time."""
     assert [cell.strip() for cell in layer_row(LAYERS[10]).strip("|").split("|")] in rows("layers"), (
