@@ -18,7 +18,7 @@ from npuc.dialects.npu.nest import Nest
 from npuc.dialects.products import Passes, whole_cycles
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def array_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits, *, energy: bool) -> "ArrayWork":
     """The array's work for one nest, which all its searches share, whatever their SPM, channel and orders."""
     return ArrayWork(nest, array, groups, widths, energy=energy)
@@ -196,7 +196,7 @@ def is_searched_edge(array: Array) -> bool:
     return elements is None or (elements & (elements - 1) == 0 and elements // 2 < array.rows)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def every_edge(nest: Nest, array: Array, groups: tuple[DimGroup, ...], work: ArrayWork) -> "EveryEdge":
     """Those of one nest, of which this is the array's `work`."""
     return EveryEdge(nest, array, groups, work.cycles)

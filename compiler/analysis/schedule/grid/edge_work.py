@@ -37,7 +37,7 @@ fold (0 for tiles of several folds).
 """
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def edge_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...]) -> EdgeWork:
     """The waits of one nest, which all its searches share, whatever their SPM, channel and orders."""
     return EdgeWork(nest, array, groups)

@@ -58,7 +58,7 @@ class Beside:
 ALONE = Beside()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def residency_options(
     tensor: Tensor,
     dims: Dims,

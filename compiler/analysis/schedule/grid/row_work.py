@@ -34,7 +34,7 @@ Tiles: TypeAlias = tuple[tuple[int, int], ...]
 ONE: Tiles = ((1, 1),)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def row_work(nest: Nest, array: Array, groups: tuple[DimGroup, ...], widths: Bits) -> "RowWork":
     """The work for one nest, which all its searches share, whatever their SPM, channel and orders."""
     return RowWork(nest, array, groups, widths)
