@@ -75,12 +75,16 @@ def both_times(monkeypatch: pytest.MonkeyPatch, text: str, **options: Any) -> tu
     return found[0], found[1], by_units[0]
 
 
+def unbounded(passes: object) -> None:
+    """No bounds hold of a program, whatever its passes."""
+
+
 @pytest.mark.parametrize("text", [RECURRENT, BRANCHES, CONVOLUTIONS], ids=["recurrent", "branches", "convolutions"])
 @pytest.mark.parametrize("inference", [False, True], ids=["step", "forward"])
 def test_units_take_what_they_take_in_programs_of_the_whole_step(
     monkeypatch: pytest.MonkeyPatch, text: str, inference: bool
 ) -> None:
-    monkeypatch.setattr(work_times, "bounded_passes", lambda passes: None)
+    monkeypatch.setattr(work_times, "bounded_passes", unbounded)
     by_units, whole, taken = both_times(monkeypatch, text, hardware=MACHINE, opt_level=0, inference=inference)
     assert taken
     assert by_units == whole
@@ -119,7 +123,7 @@ def test_a_plan_by_the_units_that_it_needs_is_that_by_all(
         )
 
     needed = report()
-    monkeypatch.setattr(work_times, "bounded_passes", lambda passes: None)
+    monkeypatch.setattr(work_times, "bounded_passes", unbounded)
     assert report().to_json() == needed.to_json()
     known = [own.values() for own in found[1].work]
     least = [own.values() for own in found[0].work]
