@@ -15,7 +15,6 @@ from math import prod
 
 from npuc.compiler.analysis.machine.array import Array, Group
 from npuc.compiler.analysis.machine.edge import crossing_lower_bound, edge_cycles, tile_edge_cycles, tile_groups
-from npuc.compiler.analysis.machine.row_bounds import row_cycles_lower_bound
 from npuc.compiler.analysis.machine.row_choice import configured, works
 from npuc.compiler.analysis.machine.row_passes import PassWork
 from npuc.compiler.analysis.machine.row_roles import roles_of
@@ -144,6 +143,8 @@ def cycles_lower_bound(nests: Sequence[Nest], array: Array) -> int:
     arrays that skip reloads it is the work of the untiled nests.
     """
     if array.row_stationary is not None:
+        from npuc.compiler.analysis.machine.row_bounds import row_cycles_lower_bound
+
         return row_cycles_lower_bound(nests, array)
     if array.skips_reloads:
         untiled = [compute(nest, Schedule(), array, isolated=len(nests) > 1) for nest in nests]
@@ -196,6 +197,8 @@ def busy_cycles_lower_bound(nests: Sequence[Nest], array: Array, cores: int = 1)
     bound.
     """
     if array.row_stationary is not None:
+        from npuc.compiler.analysis.machine.row_bounds import row_cycles_lower_bound
+
         return row_cycles_lower_bound(nests, array, cores)
     busy = 0
     for nest in nests:

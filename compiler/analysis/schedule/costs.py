@@ -23,7 +23,6 @@ from npuc.compiler.analysis.schedule.grid.nest_tables import OptionTables, nest_
 from npuc.compiler.analysis.schedule.grid.places import GridSteps
 from npuc.compiler.analysis.schedule.grid.refetched_loads import RefetchedLoads
 from npuc.compiler.analysis.schedule.grid.residency_options import ALONE, Beside
-from npuc.compiler.analysis.schedule.grid.row_work import RowWork
 from npuc.compiler.analysis.schedule.grid.space import Grid, Order, Reals
 from npuc.compiler.analysis.schedule.least_needs import Candidates
 from npuc.dialects.npu.nest import Nest, Schedule
@@ -147,10 +146,10 @@ class CandidateCosts:
         taken, sent, end, low = np.concatenate(costs, axis=1)
         work = options.works[choices.order[row]]
         worked, accessed = found.cycles[work, step], found.accesses[work, step]
-        if isinstance(tables.work, RowWork) and self.objective in ("time", "edp"):
+        if tables.rows is not None and self.objective in ("time", "edp"):
             # The table has bounds, as what is exact takes long: those left are few.
             at = positions[step]
-            worked = tables.work.exact(at, lambda n: self.schedule(choices, int(row[n]), int(at[n])))
+            worked = tables.rows.exact(at, lambda n: self.schedule(choices, int(row[n]), int(at[n])))
             low = self._bound(worked, sent, end, accessed)
             left = np.flatnonzero(low <= limit)
             row, step = row[left], step[left]

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from npuc.backends.energy import with_energy
 from npuc.compiler.analysis.machine.facts import TARGET, Machine, machine_of
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 Scheduled = Sequence[tuple[Operation, int]]
 """Operations with schedules, and how many there are that are equal."""
-Schedules = Sequence[Callable[[Machine], Scheduled]]
+Schedules = Sequence["ClassSchedules"]
 """The operations of a program as they run on a machine, those of each class by themselves."""
 
 
@@ -120,7 +120,7 @@ class ClassedProgram:
         facts = self._stamped(machine)
         if facts is None:
             return None
-        ops, counts = zip(*(one for schedule in self.schedules for one in schedule(facts)), strict=True)
+        ops, counts = zip(*(one for own in self.schedules for one in own.on(facts)), strict=True)
         report = self.model.costs_of_classes(ops, counts, machine)
         return with_energy(report, machine, self.model.energy_parts)
 
@@ -131,9 +131,11 @@ class ClassedProgram:
         A class is searched on all of them before the next one, so that what its searches share is still there.
         """
         facts = [found for machine in machines if (found := self._stamped(machine)) is not None]
-        for schedule, machine in product(self.schedules, facts):
+        for own in self.schedules:
+            own.forget()
+        for own, machine in product(self.schedules, facts):
             with suppress(NpucError):  # raised again where the machine is scored
-                schedule(machine)
+                own.search(machine)
 
     def _stamped(self, machine: Hardware) -> Machine | None:
         """The facts of a machine, which all modules have as their target from now on."""
@@ -141,6 +143,37 @@ class ClassedProgram:
         for module in self.modules:
             module.attributes[TARGET] = self.modules[0].attributes[TARGET]
         return machine_of(self.modules[0])
+
+
+class ClassSchedules:
+    """The operations of one class as they run on a machine: `schedule` gives them their schedules there."""
+
+    def __init__(self, schedule: Callable[[Machine], Scheduled]):
+        self._schedule = schedule
+        self._searched: dict[Machine, tuple[Scheduled, list[_Attributes]]] = {}
+
+    def search(self, machine: Machine) -> None:
+        """Search the schedules on a machine, and remember them until they are asked for."""
+        found = self._schedule(machine)
+        inside = (inner for op, _ in found for inner in op.walk())
+        self._searched[machine] = found, [(op, dict(op.attributes), dict(op.properties)) for op in inside]
+
+    def forget(self) -> None:
+        """Forget what was searched and not asked for."""
+        self._searched.clear()
+
+    def on(self, machine: Machine) -> Scheduled:
+        """The operations, with their schedules on a machine. Raises `CapacityError` where one does not fit."""
+        if machine not in self._searched:
+            return self._schedule(machine)
+        found, inside = self._searched.pop(machine)
+        for op, attributes, properties in inside:
+            op.attributes, op.properties = attributes, properties
+        return found
+
+
+_Attributes: TypeAlias = "tuple[Operation, dict[str, Attribute], dict[str, Attribute]]"
+"""An operation with its attributes and properties."""
 
 
 def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedules] | None:
@@ -158,7 +191,7 @@ def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedule
     if modes == ["best"]:
         ops = model.costed(lowered)
         classes = None if ops is None else classes_of_products(lowered, ops)
-        return None if classes is None else (classes, tuple(_in_the_best_way(classes, goal)))
+        return None if classes is None else (classes, tuple(map(ClassSchedules, _in_the_best_way(classes, goal))))
     if modes not in ([], ["zip"], ["zip", REARRANGE]):
         return None
     ops = model.costed(arranged)
@@ -166,7 +199,9 @@ def _shared(watcher: BeforeSchedules, model: Backend) -> tuple[Classes, Schedule
         return None
     classes = Classes((), equal_operations(ops), (arranged,))
     ordered = frozenset(one.op for one in classes.others if isinstance(one.op, ContractOp) and _is_scheduled(one.op))
-    return classes, tuple(partial(_alone, one, goal, ordered=one.op in ordered) for one in classes.others)
+    return classes, tuple(
+        ClassSchedules(partial(_alone, one, goal, ordered=one.op in ordered)) for one in classes.others
+    )
 
 
 def _is_scheduled(op: Operation) -> bool:

@@ -19,7 +19,6 @@ from math import prod
 from npuc.compiler.analysis.machine.array import Array
 from npuc.compiler.analysis.machine.compute import compute
 from npuc.compiler.analysis.machine.facts import Machine
-from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
 from npuc.compiler.analysis.machine.row_choice import configured
 from npuc.compiler.analysis.machine.stationary import carried_passes, members, placement
 from npuc.compiler.analysis.nest.blocks import group_lengths, streams
@@ -56,6 +55,8 @@ def least_cycles(nest: Nest, schedule: Schedule, array: Array) -> int:
     if array.stages is not None:
         return 0
     if array.row_stationary is not None:
+        from npuc.compiler.analysis.machine.row_bounds import cycles_of_small_tiles
+
         return cycles_of_small_tiles(nest, array, dict(nest.sizes) | {loop.dim: loop.step for loop in schedule.loops})
     cycles = 0
     for statement in nest.statements:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property, lru_cache, reduce
 from operator import add
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,10 +22,12 @@ from npuc.compiler.analysis.schedule.grid.array_work import ArrayWork, EveryEdge
 from npuc.compiler.analysis.schedule.grid.loop_orders import ResidencyChoices, all_choices
 from npuc.compiler.analysis.schedule.grid.places import Places, least_of, values_at
 from npuc.compiler.analysis.schedule.grid.residency_options import Role, residency_options
-from npuc.compiler.analysis.schedule.grid.row_work import row_work
 from npuc.compiler.analysis.schedule.grid.space import Grid, Order, Reals, groups_of
 from npuc.compiler.core.frozen import frozen
 from npuc.dialects.npu.nest import Loop, Nest, Schedule, Tensor
+
+if TYPE_CHECKING:
+    from npuc.compiler.analysis.schedule.grid.row_work import RowWork
 
 MOST_PARTS = 1 << 20
 """The most parts of a bit that are counted: what a nest moves, some 2^30 bits, stays below 2^53 of them."""
@@ -61,10 +64,14 @@ class NestTables:
             )
             for (t, among), w in zip(moved_by, counted.stored, strict=True)
         ]
+        self.rows: RowWork | None = None
+        """The work of a row-stationary array, whose exact cycles take long."""
         if array.row_stationary is None:
             self.work = array_work(nest, array, self.groups, counted, energy=energy)
         else:
-            self.work = row_work(nest, array, self.groups, counted)
+            from npuc.compiler.analysis.schedule.grid.row_work import row_work
+
+            self.work = self.rows = row_work(nest, array, self.groups, counted)
         self.maps: dict[tuple[int, ...], Grid] = {}
         self._options: dict[tuple[str, ...], OptionTables] = {}
         self._least_cycles: dict[tuple[Order, ...], Reals] = {}
