@@ -112,6 +112,7 @@ class AxisUse:
 
 
 def use_of(loops: Loops, axis: Axis, blocks: AxisBlocks) -> AxisUse:
+    """The blocks that a walk with these loops visits along one axis of a tensor; new ones are added to `blocks`."""
     dims: list[tuple[str, int]] = []
     combinations = 1
     for d in axis.dims:
@@ -152,6 +153,7 @@ def _plain_use(loops: Loops, dims: tuple[tuple[str, int], ...], blocks: AxisBloc
 
 
 def overlap(blocks: AxisBlocks) -> bool:
+    """Whether some blocks of an axis have positions in common."""
     reached = 0
     for mask in blocks.masks:
         reached |= mask
