@@ -37,6 +37,25 @@ def _mapping() -> Dialect:
     return MAPPING
 
 
+def _stablehlo() -> Dialect:
+    from npuc.dialects.stablehlo import STABLEHLO
+
+    return STABLEHLO
+
+
+def _chlo() -> Dialect:
+    from npuc.dialects.stablehlo.chlo import CHLO
+
+    return CHLO
+
+
 def get_all_dialects() -> dict[str, Callable[[], Dialect]]:
     """npuc's own dialects by name."""
-    return {"dist": _dist, "mapping": _mapping, "npu": _npu, "train": _train}
+    return {
+        "dist": _dist,
+        "mapping": _mapping,
+        "npu": _npu,
+        "train": _train,
+        "stablehlo": _stablehlo,
+        "chlo": _chlo,
+    }

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
+from npuc.compiler.reference import stablehlo
+
 OPERANDS: Mapping[str, str] = {
+    **stablehlo.OPERANDS,
     "beside train.quantize": "the scale where the format has one, and the step where the rounding is stochastic",
     "beside train.prune": "the mask where it is given, and what is dropped is multiplied by, beta, if it is not zero",
     "scales": "the scales of what it was computed from, scalars",
@@ -66,6 +69,7 @@ OPERANDS: Mapping[str, str] = {
     "scores": "how good each box is for each class, [batch, classes, n]",
 }
 RESULTS: Mapping[str, str] = {
+    **stablehlo.RESULTS,
     "bits": "the bits of mantissa that the controller gave it",
     "block": "the block",
     "dbeta": "the gradient of the shift",
@@ -97,6 +101,7 @@ RESULTS: Mapping[str, str] = {
     "dgrid": "the gradient of the grid",
 }
 PROPERTIES: Mapping[str, str] = {
+    **stablehlo.PROPERTIES,
     "pattern train.prune": "`magnitude`, `uniform`, `n:m`, `blocks` or `given`",
     "axis train.prune": "the axis of the groups of N:M",
     "block train.prune": "the sizes of a block along the last axes",

@@ -9,10 +9,20 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cached_property
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    RankedStructure,
+    StringAttr,
+    UnknownLoc,
+)
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -29,6 +39,7 @@ _STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 _UNKNOWN_OP = re.compile(r"Operation (\S+) is not registered")
 _BARE = re.compile(r"(?:\s|//[^\n]*+)*+")
 _UNDEFINED = re.compile(r"values used but not defined: \[(%[^\s,\]]+)")
+_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|[-+]?[0-9][0-9.]*(?:[eE][-+]?[0-9]+)?|true|false")
 
 
 def make_context() -> Context:
@@ -66,7 +77,38 @@ class _Text:
         return SourceError(message, location=Location(self.filename, line, col), hint=hint, source_line=source_line)
 
 
-class _LocatingParser(Parser):
+class ExactParser(Parser):
+    """
+    A parser to which `dense<0xFF800000> : tensor<f32>` is minus infinity, as MLIR has it, not a large number.
+
+    Infinities, NaN and floats without a short decimal form are printed so; xDSL reads their bits as an integer.
+    """
+
+    def parse_dense_int_or_fp_elements_attr(
+        self, type: RankedStructure[AnyDenseElement] | None
+    ) -> DenseIntOrFPElementsAttr:
+        """A dense literal; see `AttrParser`."""
+        start = self.pos
+        found = super().parse_dense_int_or_fp_elements_attr(type)
+        element = found.type.element_type
+        literal = (self.lexer.input.slice(start, self.pos) or "").partition(">")[0]
+        if not isinstance(element, AnyFloat) or '"' in literal or "0x" not in literal.lower():
+            return found
+        values = [_value(text, element) for text in _NUMBER.findall(literal)]
+        if len(values) == 1:
+            values *= len(found)
+        return DenseIntOrFPElementsAttr.from_list(cast("RankedStructure[AnyFloat]", found.type), values)
+
+
+def _value(text: str, element: AnyFloat) -> float:
+    """The value of a number as it is written: a hexadecimal one by its bits."""
+    if text[:2] in ("0x", "0X"):
+        raw = (int(text, 16) & (1 << element.bitwidth) - 1).to_bytes(element.compile_time_size, "little")
+        return next(element.iter_unpack(raw))
+    return float(text == "true") if text in ("true", "false") else float(text)
+
+
+class _LocatingParser(ExactParser):
     """A parser that gives operations without a location the place where they begin."""
 
     def __init__(self, context: Context, source: _Text):

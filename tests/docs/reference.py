@@ -28,6 +28,9 @@ ABOUT = {
     "train": "Tensor operations of forward and backward pass and of optimizers, on static shapes.",
     "dist": "Exchanges between the devices of a mesh. The examples run on a mesh of 2 x 3 devices.",
     "npu": "Work of an NPU: loop nests with schedules, vector work, data movement, and the tile operations of loops.",
+    "stablehlo": "The operations of OpenXLA's StableHLO that JAX exports; its specification "
+    "says what they mean exactly. They are read and written in MLIR's generic form, as `npuc opt` prints them.",
+    "chlo": "The functions of elements, and `top_k`, that JAX exports beside StableHLO.",
 }
 PASSES = f"""\
 # Passes
