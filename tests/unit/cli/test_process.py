@@ -27,6 +27,7 @@ UNUSED = (
     "npuc.compiler.transforms.bucket_gradients",
     "npuc.compiler.transforms.parallelize",
     "npuc.compiler.transforms.quantize",
+    "npuc.frontends.darknet",
     "npuc.frontends.maestro",
     "npuc.frontends.onnx",
     "npuc.frontends.tables",
