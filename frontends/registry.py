@@ -60,10 +60,19 @@ class _Outside(Frontend):
 @cache
 def own_frontends() -> dict[str, Frontend]:
     """npuc's frontends by the names of their formats, in the order of their folders."""
-    places = (Path(place) for place in import_module("npuc.frontends").__path__)
-    folders = sorted(file.parent.name for place in places for file in place.glob("*/frontend.py"))
-    found = [cast(Frontend, import_module(f"npuc.frontends.{folder}.frontend").FRONTEND) for folder in folders]
+    found = [_own(folder) for folder in _folders()]
     return {frontend.name: frontend for frontend in found}
+
+
+@cache
+def _folders() -> tuple[str, ...]:
+    """The folders of npuc's frontends."""
+    places = (Path(place) for place in import_module("npuc.frontends").__path__)
+    return tuple(sorted(file.parent.name for place in places for file in place.glob("*/frontend.py")))
+
+
+def _own(folder: str) -> Frontend:
+    return cast(Frontend, import_module(f"npuc.frontends.{folder}.frontend").FRONTEND)
 
 
 def _outside(name: str, path: str) -> Frontend:
@@ -95,6 +104,8 @@ def frontend_names() -> tuple[str, ...]:
 
 def get_frontend(name: str) -> Frontend:
     """The frontend of a format. Raises `UsageError` with the nearest known name."""
+    if name in _folders() and (own := _own(name)).name == name:  # without a look at the others
+        return own
     if name in own_frontends():
         return own_frontends()[name]
     published = _published()
