@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Made:
+class DarknetValue:
     """What a section makes: a value; `is_head` where it is an output as it is, which no other section reads."""
 
     value: Name
@@ -34,7 +34,7 @@ class DarknetLayer(CallWriter):
     [batch, steps, features]. `above` is what each layer made, from layer 0.
     """
 
-    def __init__(self, script: Script, section: Section, layer: str, x: Name, above: Sequence[Made]):
+    def __init__(self, script: Script, section: Section, layer: str, x: Name, above: Sequence[DarknetValue]):
         super().__init__(script, layer)
         self.section = section
         self.x = x

@@ -13,7 +13,7 @@ from npuc.compiler.core.builder import function_name
 from npuc.compiler.core.errors import SourceError, SourceErrors, did_you_mean
 from npuc.frontends.base import Program, Request, Source
 from npuc.frontends.darknet.cfg import CfgFile, Section, parse_cfg
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import REFUSED, meanings
 from npuc.frontends.darknet.network import SIZES, Net, net_of, sizes_of
 from npuc.frontends.script.freeze import Frozen
@@ -105,11 +105,11 @@ def _stop(file: CfgFile) -> int:
     return max((s.number for s in file.layers if s.flag("stopbackward")), default=-1)
 
 
-def _layers(file: CfgFile, net: Net, script: Script) -> list[Made]:
+def _layers(file: CfgFile, net: Net, script: Script) -> list[DarknetValue]:
     """Write all layers; what each made."""
     with script.node(file.net.at.line):
         x = script.input("x", "f32", net.shape)
-    made: list[Made] = []
+    made: list[DarknetValue] = []
     for section in file.layers:
         layer = f"{_SHORT.get(section.word, section.word)}{section.number}"
         if made and made[-1].is_head and section.word not in ("route", "cost", *_HEADS):
@@ -131,7 +131,7 @@ def _layers(file: CfgFile, net: Net, script: Script) -> list[Made]:
 _HEADS = ("yolo", "gaussian_yolo", "region", "detection")
 
 
-def _outputs(file: CfgFile, made: list[Made], *, training: bool, request: Request) -> dict[str, Name]:
+def _outputs(file: CfgFile, made: list[DarknetValue], *, training: bool, request: Request) -> dict[str, Name]:
     """The heads of a network, or without any its last value; in training the logits of a softmax that it ends in."""
     found: dict[str, Name] = {}
     for section, one in zip(file.layers, made, strict=True):

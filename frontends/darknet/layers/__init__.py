@@ -7,9 +7,9 @@ from functools import cache
 from importlib import import_module
 from typing import TypeAlias
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 
-Meaning: TypeAlias = Callable[[DarknetLayer], Made]
+Meaning: TypeAlias = Callable[[DarknetLayer], DarknetValue]
 _MODULES = ("convolution", "dense", "heads", "joins", "moves", "pooling", "recurrent")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -21,7 +21,7 @@ _IGNORED = (
 
 
 @section("convolutional", "conv")
-def convolutional(c: DarknetLayer) -> Made:
+def convolutional(c: DarknetLayer) -> DarknetValue:
     """
     A convolution, batch normalisation or a bias, an activation.
 
@@ -54,11 +54,11 @@ def convolutional(c: DarknetLayer) -> Made:
     call = c.call("conv2d", x, filters, kernel=size, **named)
     if normalised:
         call = c.call("batch_norm", c.script.assign(f"{c.layer}.conv2d", call))
-    return Made(c.activate(call, "logistic"))
+    return DarknetValue(c.activate(call, "logistic"))
 
 
 @section("deconvolutional", "deconv")
-def deconvolutional(c: DarknetLayer) -> Made:
+def deconvolutional(c: DarknetLayer) -> DarknetValue:
     """A transposed convolution; its padding makes the result smaller."""
     own, x = c.section, c.image()
     filters, size, stride = own.integer("filters", 1, 1), own.integer("size", 1, 1), own.integer("stride", 1, 1)
@@ -69,14 +69,14 @@ def deconvolutional(c: DarknetLayer) -> Made:
     call = c.call("conv_transpose2d", x, filters, kernel=size, **named)
     if normalised:
         call = c.call("batch_norm", c.script.assign(f"{c.layer}.conv_transpose2d", call))
-    return Made(c.activate(call, "logistic"))
+    return DarknetValue(c.activate(call, "logistic"))
 
 
 @section("batchnorm")
-def batchnorm(c: DarknetLayer) -> Made:
-    return Made(c.result("batch_norm", c.x))
+def batchnorm(c: DarknetLayer) -> DarknetValue:
+    return DarknetValue(c.result("batch_norm", c.x))
 
 
 @section("activation")
-def activation(c: DarknetLayer) -> Made:
-    return Made(c.activate(c.x, "linear"))
+def activation(c: DarknetLayer) -> DarknetValue:
+    return DarknetValue(c.activate(c.x, "linear"))

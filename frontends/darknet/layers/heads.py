@@ -7,7 +7,7 @@ on boxes of objects, which a graph does not have.
 
 from __future__ import annotations
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -27,7 +27,7 @@ _HEAD = frozenset(
 
 
 @section("yolo", "gaussian_yolo")
-def yolo(c: DarknetLayer) -> Made:
+def yolo(c: DarknetLayer) -> DarknetValue:
     """For each anchor that `mask` names a box, an objectness and classes; uncertainties where it is Gaussian."""
     own = c.section
     own.read |= _HEAD
@@ -39,14 +39,14 @@ def yolo(c: DarknetLayer) -> Made:
 
 
 @section("region")
-def region(c: DarknetLayer) -> Made:
+def region(c: DarknetLayer) -> DarknetValue:
     """For each anchor a box of `coords` numbers, an objectness and classes."""
     own = c.section
     own.read |= _HEAD
     return _head(c, own.integer("num", 1, 1), own.integer("coords", 4, 1) + own.integer("classes", 20, 1) + 1, "num")
 
 
-def _head(c: DarknetLayer, anchors: int, numbers: int, option: str) -> Made:
+def _head(c: DarknetLayer, anchors: int, numbers: int, option: str) -> DarknetValue:
     x = c.image()
     if c.shape(x)[1] != anchors * numbers:
         raise c.section.wrong(
@@ -54,11 +54,11 @@ def _head(c: DarknetLayer, anchors: int, numbers: int, option: str) -> Made:
             f"found {c.shape(x)[1]} channels, expected {anchors} anchors x {numbers} numbers",
             f"the convolution above it needs filters={anchors * numbers}",
         )
-    return Made(x, is_head=True)
+    return DarknetValue(x, is_head=True)
 
 
 @section("detection")
-def detection(c: DarknetLayer) -> Made:
+def detection(c: DarknetLayer) -> DarknetValue:
     """The head of the first YOLO: for each cell of `side` x `side` its classes, and for each box a score and a box."""
     own, x = c.section, c.vectors()
     own.read |= _HEAD
@@ -68,11 +68,11 @@ def detection(c: DarknetLayer) -> Made:
     if c.shape(x)[1:] != (side * side * numbers,):
         found = list(c.shape(x)[1:])
         raise own.wrong("side", f"found {found} features, expected {side} x {side} cells of {numbers} numbers")
-    return Made(x, is_head=True)
+    return DarknetValue(x, is_head=True)
 
 
 @section("cost")
-def cost(c: DarknetLayer) -> Made:
+def cost(c: DarknetLayer) -> DarknetValue:
     """darknet's loss; here `--loss` says it, and the value above is the output."""
     c.section.read |= {"type", "scale", "ratio", "noobj", "thresh"}
-    return Made(c.x)
+    return DarknetValue(c.x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 from npuc.frontends.dsl.syntax import Name
 
@@ -11,7 +11,7 @@ section = registry(MEANINGS)
 
 
 @section("route")
-def route(c: DarknetLayer) -> Made:
+def route(c: DarknetLayer) -> DarknetValue:
     """Layers one behind the other in their channels, of each the part `group_id` of `groups` (route_layer.c)."""
     own = c.section
     own.refuse("stream")
@@ -23,7 +23,7 @@ def route(c: DarknetLayer) -> Made:
         raise own.wrong("group_id", f"found {part}, expected 0 to {groups - 1}")
     values = [_part(c, c.at("layers", number), groups, part) for number in numbers]
     if len(values) == 1:
-        return Made(values[0])
+        return DarknetValue(values[0])
     if len({len(c.shape(value)) for value in values}) > 1:
         values = [c.image(value) for value in values]
     first = c.shape(values[0])
@@ -31,7 +31,7 @@ def route(c: DarknetLayer) -> Made:
         if c.shape(value)[2:] != first[2:]:
             shapes = f"{_size(c, value)}, layer {numbers[0]} {_size(c, values[0])}"
             raise own.wrong("layers", f"found layer {number} of {shapes}, expected equal heights and widths")
-    return Made(c.result("concat", values, 1))
+    return DarknetValue(c.result("concat", values, 1))
 
 
 def _part(c: DarknetLayer, value: Name, groups: int, part: int) -> Name:
@@ -49,7 +49,7 @@ def _size(c: DarknetLayer, value: Name) -> str:
 
 
 @section("shortcut")
-def shortcut(c: DarknetLayer) -> Made:
+def shortcut(c: DarknetLayer) -> DarknetValue:
     """
     The value above plus earlier ones.
 
@@ -70,7 +70,7 @@ def shortcut(c: DarknetLayer) -> Made:
         if place < len(numbers) - 1:
             value = c.script.assign(f"{c.layer}.add", call)
         else:
-            return Made(c.activate(call, "linear"))
+            return DarknetValue(c.activate(call, "linear"))
     raise AssertionError
 
 
@@ -92,7 +92,7 @@ def _fitted(c: DarknetLayer, other: Name, x: Name) -> Name:
 
 
 @section("scale_channels")
-def scale_channels(c: DarknetLayer) -> Made:
+def scale_channels(c: DarknetLayer) -> DarknetValue:
     """An earlier layer times a number for each channel, or with `scale_wh` one for each place."""
     own, x = c.section, c.image()
     numbers = own.integers("from")
@@ -103,15 +103,15 @@ def scale_channels(c: DarknetLayer) -> Made:
     expected = (batch, 1, *sizes) if own.flag("scale_wh") else (batch, channels, 1, 1)
     if c.shape(x) != expected:
         raise own.wrong("from", f"found {list(c.shape(x)[1:])} above, expected {list(expected[1:])} for this layer")
-    return Made(c.activate(c.call("mul", other, x), "linear"))
+    return DarknetValue(c.activate(c.call("mul", other, x), "linear"))
 
 
 @section("sam")
-def sam(c: DarknetLayer) -> Made:
+def sam(c: DarknetLayer) -> DarknetValue:
     """The value above times an earlier one of its size."""
     own = c.section
     numbers = own.integers("from")
     other = c.at("from", numbers[0]) if len(numbers) == 1 else None
     if other is None or c.shape(other) != c.shape(c.x):
         raise own.wrong("from", f"expected one layer of the size {list(c.shape(c.x)[1:])}")
-    return Made(c.activate(c.call("mul", c.x, other), "linear"))
+    return DarknetValue(c.activate(c.call("mul", c.x, other), "linear"))

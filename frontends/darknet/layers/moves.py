@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -10,25 +10,25 @@ section = registry(MEANINGS)
 
 
 @section("upsample")
-def upsample(c: DarknetLayer) -> Made:
+def upsample(c: DarknetLayer) -> DarknetValue:
     """Each element `stride` times in rows and columns, times `scale` (upsample_layer.c)."""
     own = c.section
     stride, scale = own.integer("stride", 2, 1), own.real("scale", 1.0)
     own.refuse("reverse")
     if scale == 1:
-        return Made(c.result("upsample", c.image(), stride))
-    return Made(c.result("mul", c.let("upsample", c.image(), stride), scale))
+        return DarknetValue(c.result("upsample", c.image(), stride))
+    return DarknetValue(c.result("mul", c.let("upsample", c.image(), stride), scale))
 
 
 @section("reorg3d")
-def reorg3d(c: DarknetLayer) -> Made:
+def reorg3d(c: DarknetLayer) -> DarknetValue:
     """Blocks of `stride` x `stride` places as channels: those of the first place, those of the second, …"""
     _, channels, height, width = c.shape(c.image())
     return _reorganised(c, channels, height, width)
 
 
 @section("reorg", "reorg_old")
-def reorg(c: DarknetLayer) -> Made:
+def reorg(c: DarknetLayer) -> DarknetValue:
     """
     As darknet wrote it first, and YOLOv2 was trained: `reorg_cpu` of blas.c.
 
@@ -47,7 +47,7 @@ def _no_fit(c: DarknetLayer, stride: int) -> Exception:
     return c.section.wrong("stride", f"found {stride} for {found}, expected a divisor of its sizes")
 
 
-def _reorganised(c: DarknetLayer, channels: int, height: int, width: int) -> Made:
+def _reorganised(c: DarknetLayer, channels: int, height: int, width: int) -> DarknetValue:
     """The memory of the input as [channels, height, width], of which blocks of places become channels."""
     own, x = c.section, c.image()
     own.refuse("reverse", "flatten", "extra")
@@ -59,11 +59,11 @@ def _reorganised(c: DarknetLayer, channels: int, height: int, width: int) -> Mad
     blocks = c.let("reshape", x, [batch, channels, high, stride, wide, stride])
     moved = c.let("transpose", blocks, [0, 3, 5, 1, 2, 4])
     made = [before * stride**2, rows // stride, columns // stride]
-    return Made(c.result("reshape", moved, [batch, *made]))
+    return DarknetValue(c.result("reshape", moved, [batch, *made]))
 
 
 @section("crop")
-def crop(c: DarknetLayer) -> Made:
+def crop(c: DarknetLayer) -> DarknetValue:
     """
     The middle of an image, its values from -1 to 1 unless `noadjust` (crop_layer.c).
 
@@ -79,5 +79,5 @@ def crop(c: DarknetLayer) -> Made:
     value = x if high == height else c.let("slice", x, 2, top, top + high)
     value = value if wide == width else c.let("slice", value, 3, left, left + wide)
     if own.flag("noadjust"):
-        return Made(value)
-    return Made(c.result("sub", c.let("mul", value, 2.0), 1.0))
+        return DarknetValue(value)
+    return DarknetValue(c.result("sub", c.let("mul", value, 2.0), 1.0))

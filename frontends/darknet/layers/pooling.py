@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 
 MEANINGS: dict[str, Meaning] = {}
@@ -10,17 +10,17 @@ section = registry(MEANINGS)
 
 
 @section("maxpool", "max")
-def maxpool(c: DarknetLayer) -> Made:
+def maxpool(c: DarknetLayer) -> DarknetValue:
     return _pooled(c, "max_pool")
 
 
 @section("local_avgpool", "local_avg")
-def local_avgpool(c: DarknetLayer) -> Made:
+def local_avgpool(c: DarknetLayer) -> DarknetValue:
     """Means of what a window has of the image."""
     return _pooled(c, "avg_pool", count_include_pad=False)
 
 
-def _pooled(c: DarknetLayer, function: str, **named: bool) -> Made:
+def _pooled(c: DarknetLayer, function: str, **named: bool) -> DarknetValue:
     """
     The largest value or the mean of each window.
 
@@ -47,11 +47,11 @@ def _pooled(c: DarknetLayer, function: str, **named: bool) -> Made:
     else:
         named_padding, named = {}, {}
     stride = {} if strides == [size, size] else {"stride": strides[0] if strides[0] == strides[1] else strides}
-    return Made(c.result(function, x, kernel=size, **stride, **named_padding, **named))
+    return DarknetValue(c.result(function, x, kernel=size, **stride, **named_padding, **named))
 
 
 @section("avgpool", "avg")
-def avgpool(c: DarknetLayer) -> Made:
+def avgpool(c: DarknetLayer) -> DarknetValue:
     """The mean of each channel: a vector."""
     x = c.x
-    return Made(x if len(c.shape(x)) == 2 else c.result("global_avg_pool", c.image()))
+    return DarknetValue(x if len(c.shape(x)) == 2 else c.result("global_avg_pool", c.image()))

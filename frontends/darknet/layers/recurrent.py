@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npuc.frontends.darknet.activations import activated
-from npuc.frontends.darknet.layer import DarknetLayer, Made
+from npuc.frontends.darknet.layer import DarknetLayer, DarknetValue
 from npuc.frontends.darknet.layers import Meaning, registry
 from npuc.frontends.dsl.syntax import Call, Name
 
@@ -21,13 +21,13 @@ def _sequence(c: DarknetLayer) -> Name:
 
 
 @section("lstm")
-def lstm(c: DarknetLayer) -> Made:
+def lstm(c: DarknetLayer) -> DarknetValue:
     """Long short-term memory with two biases a gate, as lstm_layer.c and the language have it."""
-    return Made(c.result("lstm", _sequence(c), c.section.integer("output", 1, 1)))
+    return DarknetValue(c.result("lstm", _sequence(c), c.section.integer("output", 1, 1)))
 
 
 @section("gru")
-def gru(c: DarknetLayer) -> Made:
+def gru(c: DarknetLayer) -> DarknetValue:
     """
     A gated recurrent unit (gru_layer.c): s' = z s + (1 - z) h, h = f(x Wh + (r s) Uh).
 
@@ -50,11 +50,11 @@ def gru(c: DarknetLayer) -> Made:
         new = c.let(inner, joined(step, "h", c.let("mul", reset, state)))
         state = c.let("add", new, c.let("mul", update, c.let("sub", state, new)))
         states.append(state)
-    return Made(c.result("stack", states, 1))
+    return DarknetValue(c.result("stack", states, 1))
 
 
 @section("rnn")
-def rnn(c: DarknetLayer) -> Made:
+def rnn(c: DarknetLayer) -> DarknetValue:
     """s' = f(x W + b) + f(s U + c), or with `shortcut` s more, and of it a product f(s' V + d) (rnn_layer.c)."""
     own, x = c.section, _sequence(c)
     own.read.add("logistic")
@@ -75,7 +75,7 @@ def rnn(c: DarknetLayer) -> Made:
         state = c.let("add", state, both) if own.flag("shortcut") else both
         states.append(state)
     product = c.call("linear", c.let("stack", states, 1), outputs)
-    return Made(c.activate(product, "logistic"))
+    return DarknetValue(c.activate(product, "logistic"))
 
 
 def _parameter(c: DarknetLayer, name: str, shape: list[int]) -> Name:
