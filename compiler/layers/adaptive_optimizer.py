@@ -9,6 +9,7 @@ import numpy as np
 
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer, Reread
 from npuc.compiler.layers.optimizer import decayed
+from npuc.compiler.layers.unknown import number, real_of, whole
 from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
     AdagradOp,
@@ -39,7 +40,7 @@ class RmspropLayer(_UpdateLayer[RmspropOp]):
 
     def evaluate(self, op: RmspropOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, square, *state = arrays
-        real = w.dtype.type
+        real = real_of(w)
         alpha, lr, momentum = op.alpha.value.data, real(op.lr.value.data), op.momentum.value.data
         g = decayed(grad, w, op.weight_decay.value.data)
         s = real(alpha) * square + real(1.0 - alpha) * g * g
@@ -68,10 +69,10 @@ class AdagradLayer(_UpdateLayer[AdagradOp]):
 
     def evaluate(self, op: AdagradOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, total, *step = arrays
-        real = w.dtype.type
+        real = real_of(w)
         g = decayed(grad, w, op.weight_decay.value.data)
         s = total + g * g
-        rate = op.lr.value.data / (1.0 + (int(step[0]) * op.lr_decay.value.data if step else 0.0))
+        rate = op.lr.value.data / (1.0 + (whole(step[0]) * op.lr_decay.value.data if step else 0.0))
         return w - real(rate) * g / (np.sqrt(s) + real(op.eps.value.data)), s
 
 
@@ -83,7 +84,7 @@ class AdadeltaLayer(_UpdateLayer[AdadeltaOp]):
 
     def evaluate(self, op: AdadeltaOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, square, delta = arrays
-        real = w.dtype.type
+        real = real_of(w)
         rho, rest, eps = real(op.rho.value.data), real(1.0 - op.rho.value.data), real(op.eps.value.data)
         g = decayed(grad, w, op.weight_decay.value.data)
         s = rho * square + rest * g * g
@@ -99,12 +100,12 @@ class AdamaxLayer(_UpdateLayer[AdamaxOp]):
 
     def evaluate(self, op: AdamaxOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, mean, norm, step = arrays
-        real = w.dtype.type
+        real = real_of(w)
         beta1 = op.beta1.value.data
         g = decayed(grad, w, op.weight_decay.value.data)
         m = real(beta1) * mean + real(1.0 - beta1) * g
         n = np.maximum(real(op.beta2.value.data) * norm, np.abs(g) + real(op.eps.value.data))
-        size = real(op.lr.value.data / (1.0 - beta1 ** (int(step) + 1)))
+        size = real(op.lr.value.data / (1.0 - beta1 ** (whole(step) + 1)))
         return w - size * m / n, m, n
 
 
@@ -116,9 +117,9 @@ class NadamLayer(_UpdateLayer[NadamOp]):
 
     def evaluate(self, op: NadamOp, *arrays: Array) -> tuple[Array, ...]:
         w, g, mean, square, step = arrays
-        real = w.dtype.type
+        real = real_of(w)
         lr, decay = op.lr.value.data, op.weight_decay.value.data
-        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
+        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, whole(step) + 1
         if op.decoupled_weight_decay is None:
             g = decayed(g, w, decay)
         elif decay:
@@ -147,14 +148,14 @@ class LambLayer(_UpdateLayer[LambOp]):
 
     def evaluate(self, op: LambOp, *arrays: Array) -> tuple[Array, ...]:
         w, g, mean, square, step = arrays
-        real = w.dtype.type
-        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
+        real = real_of(w)
+        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, whole(step) + 1
         m = real(beta1) * mean + real(1.0 - beta1) * g
         s = real(beta2) * square + real(1.0 - beta2) * g * g
         deviation = np.sqrt(s / real(1.0 - beta2**t)) + real(op.eps.value.data)
         change = decayed(m / real(1.0 - beta1**t) / deviation, w, op.weight_decay.value.data)
-        size, length = float(np.linalg.norm(w)), float(np.linalg.norm(change))
-        ratio = size / length if size and length else 1.0
+        size, length = number(np.linalg.norm(w)), number(np.linalg.norm(change))
+        ratio = np.where((size == 0) | (length == 0), 1.0, size / np.where(length == 0, 1.0, length))
         return w - real(op.lr.value.data * ratio) * change, m, s
 
     def reread_of(self, op: LambOp) -> Reread | None:
@@ -169,7 +170,7 @@ class LionLayer(_UpdateLayer[LionOp]):
 
     def evaluate(self, op: LionOp, *arrays: Array) -> tuple[Array, ...]:
         w, g, mean = arrays
-        real = w.dtype.type
+        real = real_of(w)
         beta1, beta2 = op.beta1.value.data, op.beta2.value.data
         direction = np.sign(real(beta1) * mean + real(1.0 - beta1) * g)
         change = decayed(direction, w, op.weight_decay.value.data)

@@ -63,7 +63,7 @@ class AdaptiveAvgPoolLayer(_AdaptivePoolLayer[AdaptiveAvgPoolOp]):
 
     def evaluate(self, op: AdaptiveAvgPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        y = np.zeros(shape_of(op.out), dtype=x.dtype)
+        y = np.zeros(shape_of(op.out), dtype=x.dtype, like=x)
         for i, j, rows, columns in _windows(x.shape, y.shape):
             y[:, :, i, j] = x[:, :, rows, columns].sum(axis=(2, 3)) / _area(rows, columns)
         return (y,)
@@ -83,7 +83,7 @@ class AdaptiveAvgPoolGradLayer(_AdaptivePoolLayer[AdaptiveAvgPoolGradOp]):
 
     def evaluate(self, op: AdaptiveAvgPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         (dy,) = arrays
-        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype, like=dy)
         for i, j, rows, columns in _windows(dx.shape, dy.shape):
             dx[:, :, rows, columns] += (dy[:, :, i, j] / _area(rows, columns))[:, :, None, None]
         return (dx,)
@@ -96,7 +96,7 @@ class AdaptiveMaxPoolLayer(_AdaptivePoolLayer[AdaptiveMaxPoolOp]):
 
     def evaluate(self, op: AdaptiveMaxPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        y = np.zeros(shape_of(op.out), dtype=x.dtype)
+        y = np.zeros(shape_of(op.out), dtype=x.dtype, like=x)
         for i, j, rows, columns in _windows(x.shape, y.shape):
             y[:, :, i, j] = x[:, :, rows, columns].max(axis=(2, 3))
         return (y,)
@@ -116,7 +116,7 @@ class AdaptiveMaxPoolGradLayer(_AdaptivePoolLayer[AdaptiveMaxPoolGradOp]):
 
     def evaluate(self, op: AdaptiveMaxPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = arrays
-        dx = np.zeros(x.shape, dtype=dy.dtype)
+        dx = np.zeros(x.shape, dtype=dy.dtype, like=dy)
         images, channels = np.indices(x.shape[:2])
         for i, j, rows, columns in _windows(x.shape, dy.shape):
             window = x[:, :, rows, columns]

@@ -21,6 +21,7 @@ from npuc.compiler.layers.base import (
     broadcast_cuts,
 )
 from npuc.compiler.layers.cuts import reduce_cuts
+from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,
@@ -117,7 +118,7 @@ class DivLayer(PerElementLayer[DivOp]):
         a, b = arrays
         if a.dtype.kind != "i":
             return (a / b,)
-        if not np.all(b):
+        if known_any(b == 0):
             raise DataError("division of an integer by zero")
         return (a // b + ((a % b != 0) & ((a < 0) != (b < 0))),)
 

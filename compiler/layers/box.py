@@ -91,7 +91,7 @@ class PadLayer(Layer[PadOp]):
 
     def evaluate(self, op: PadOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
-        out = np.full(shape_of(op.out), op.value.value.data, dtype=x.dtype)
+        out = np.full(shape_of(op.out), op.value.value.data, dtype=x.dtype, like=x)
         out[_box(op, x.shape)] = x
         return (out,)
 
@@ -180,7 +180,7 @@ class BorderPadDxLayer(PerElementLayer[BorderPadDxOp]):
 
     def evaluate(self, op: BorderPadDxOp, *arrays: Array) -> tuple[Array, ...]:
         (dy,) = arrays
-        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype, like=dy)
         np.add.at(dx, np.ix_(*_sources(op, dx.shape, dy.shape)), dy)
         return (dx,)
 

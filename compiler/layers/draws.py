@@ -8,6 +8,7 @@ Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,13 +64,19 @@ def _run(key: tuple[int, int], start: int, count: int) -> npt.NDArray[np.float64
 
 def philox(counters: Words, key: tuple[int, int]) -> Words:
     """The four words of each counter (its other words are 0) under a key of two words: an array [4, counters]."""
+    return np.stack(philox_words(counters, *(np.uint64(word % _WORD) for word in key)))
+
+
+def philox_words(counters: Words, first: Any, second: Any) -> list[Words]:
+    """The four words of each counter under a key of two words, which need not be known yet."""
     zero = np.zeros_like(counters)
     c0, c1, c2, c3 = counters, zero, zero, zero
-    for number in range(ROUNDS):
-        k0, k1 = (np.uint64((k + number * step) % _WORD) for k, step in zip(key, _STEPS, strict=True))
-        (high0, low0), (high1, low1) = _product(_MULTIPLIERS[0], c0), _product(_MULTIPLIERS[1], c2)
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
-    return np.stack([c0, c1, c2, c3])
+    with np.errstate(over="ignore"):  # words wrap around
+        for number in range(ROUNDS):
+            k0, k1 = (k + np.uint64(number * step % _WORD) for k, step in zip((first, second), _STEPS, strict=True))
+            (high0, low0), (high1, low1) = _product(_MULTIPLIERS[0], c0), _product(_MULTIPLIERS[1], c2)
+            c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+    return [c0, c1, c2, c3]
 
 
 def _product(factor: int, words: Words) -> tuple[Words, Words]:

@@ -125,7 +125,7 @@ class EmbeddingDwLayer(Layer[EmbeddingDwOp]):
 
     def evaluate(self, op: EmbeddingDwOp, *arrays: Array) -> tuple[Array, ...]:
         dy, ids, *blocks = arrays
-        table = np.zeros(shape_of(op.dtable), dtype=dy.dtype)
+        table = np.zeros(shape_of(op.dtable), dtype=dy.dtype, like=dy)
         rows, has = _found(op, table.shape[0], ids, *(blocks or [None]))
         padding = int(op.padding_idx.value.data)
         added = np.logical_and(ids != padding, has)

@@ -62,9 +62,9 @@ class GridSampleLayer(Layer[GridSampleOp]):
 
     def evaluate(self, op: GridSampleOp, *arrays: Array) -> tuple[Array, ...]:
         x, grid = arrays
-        out = np.zeros((*grid.shape[:-1], x.shape[1]), x.dtype)
+        out = np.zeros((*grid.shape[:-1], x.shape[1]), dtype=x.dtype, like=x)
         for place, taps in _reads(_axes(op, grid, x.shape[2:]), len(x)):
-            out += x[place] * prod((tap.weight for tap in taps), start=np.ones((), x.dtype))[..., None].astype(x.dtype)
+            out += x[place] * prod((tap.weight for tap in taps), start=np.ones((), dtype=x.dtype, like=x))[..., None].astype(x.dtype)
         return (np.moveaxis(out, -1, 1),)
 
     def vjp(
@@ -95,10 +95,10 @@ class GridSampleDxLayer(Layer[GridSampleDxOp]):
 
     def evaluate(self, op: GridSampleDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, grid = arrays
-        dx = np.zeros(shape_of(op.dx), dy.dtype)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype, like=dy)
         last = np.moveaxis(dy, 1, -1)
         for place, taps in _reads(_axes(op, grid, dx.shape[2:]), len(dx)):
-            weight = prod((tap.weight for tap in taps), start=np.ones((), dy.dtype))[..., None]
+            weight = prod((tap.weight for tap in taps), start=np.ones((), dtype=dy.dtype, like=dy))[..., None]
             np.add.at(dx, place, last * weight.astype(dy.dtype))
         return (dx,)
 

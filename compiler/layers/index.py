@@ -25,6 +25,7 @@ from npuc.compiler.layers.base import (
 from npuc.compiler.layers.constant import integers
 from npuc.compiler.layers.cuts import row_cuts
 from npuc.compiler.layers.shape import view
+from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
 
@@ -37,7 +38,7 @@ def checked_indices(op: Operation, argument: str, index: Array, count: int, nega
     """
     least = -count if negative else 0
     wrong = (index < least) | (index >= count)
-    if wrong.any():
+    if known_any(wrong):
         at = [int(place[0]) for place in np.nonzero(wrong)]
         where = f" at {at}" if at else ""
         raise DataError(
@@ -84,10 +85,11 @@ class IndexSelectDxLayer(Layer[IndexSelectDxOp]):
     def evaluate(self, op: IndexSelectDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, index = arrays
         axis = int(op.axis.value.data)
-        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
-        checked = checked_indices(op, "index", index, dx.shape[axis], op.negative is not None)
-        np.add.at(np.moveaxis(dx, axis, 0), checked, np.moveaxis(dy, axis, 0))
-        return (dx,)
+        added = np.moveaxis(dy, axis, 0)
+        size = shape_of(op.dx)[axis]
+        moved = np.zeros((size, *added.shape[1:]), dtype=dy.dtype, like=dy)
+        np.add.at(moved, checked_indices(op, "index", index, size, op.negative is not None), added)
+        return (np.moveaxis(moved, 0, axis),)
 
     def work(self, op: IndexSelectDxOp) -> Work:
         return Work(vector_ops=elements(op.dy))
@@ -139,7 +141,7 @@ class GatherDxLayer(Layer[GatherDxOp]):
     def evaluate(self, op: GatherDxOp, *arrays: Array) -> tuple[Array, ...]:
         dy, index = arrays
         axis = int(op.axis.value.data)
-        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype)
+        dx = np.zeros(shape_of(op.dx), dtype=dy.dtype, like=dy)
         np.add.at(dx, _places(checked_indices(op, "index", index, dx.shape[axis], op.negative is not None), axis), dy)
         return (dx,)
 

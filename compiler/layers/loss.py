@@ -33,6 +33,7 @@ from npuc.compiler.layers.base import (
 from npuc.compiler.layers.cuts import loss_cuts
 from npuc.compiler.layers.shape import transpose
 from npuc.compiler.layers.softmax import softmax_of
+from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import Param
 from npuc.dialects.train.loss import (
@@ -59,7 +60,7 @@ def _counted_rows(op: ClassesBase | NllLossGradOp, labels: Array, classes: int) 
     if op.ignore_index is not None:
         rows = np.flatnonzero(flat != op.ignore_index.value.data)
         flat = flat[rows]
-    if flat.size and (flat.min() < 0 or flat.max() >= classes):
+    if known_any((flat < 0) | (flat >= classes)):
         raise DataError(f"a label is {flat.min() if flat.min() < 0 else flat.max()}, the logits have {classes} classes")
     return rows, flat
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer
+from npuc.compiler.layers.unknown import real_of, whole
 from npuc.dialects.outside import families
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp
@@ -209,16 +210,15 @@ class SgdLayer(PerElementLayer[SgdOp]):
 
     def evaluate(self, op: SgdOp, *arrays: Array) -> tuple[Array, ...]:
         w, grad, *state = arrays
-        real = w.dtype.type
+        real = real_of(w)
         lr, momentum, dampening = real(op.lr.value.data), real(op.momentum.value.data), op.dampening.value.data
         g = decayed(grad, w, op.weight_decay.value.data)
         if not state:
             return (w - lr * g,)
         velocity, *step = state
-        if step and int(step[0]) == 0:
-            v = g
-        else:
-            v = momentum * velocity + (real(1.0 - dampening) * g if dampening else g)
+        v = momentum * velocity + (real(1.0 - dampening) * g if dampening else g)
+        if step:
+            v = np.where(step[0] == 0, g, v)
         return (w - lr * (g + momentum * v if op.nesterov is not None else v), v)
 
     def steps_of(self, op: SgdOp) -> int:
@@ -229,7 +229,7 @@ class SgdLayer(PerElementLayer[SgdOp]):
 
 def decayed(grad: Array, w: Array, weight_decay: float) -> Array:
     """The gradient of the loss with a penalty weight_decay w^2 / 2."""
-    return grad + w.dtype.type(weight_decay) * w if weight_decay else grad
+    return grad + real_of(w)(weight_decay) * w if weight_decay else grad
 
 
 class _AdamLayer(PerElementLayer[OpT]):
@@ -245,8 +245,8 @@ class _AdamLayer(PerElementLayer[OpT]):
 def _adam(op: AdamBase, w: Array, g: Array, *state: Array) -> tuple[Array, ...]:
     """One update with bias correction, t = step + 1."""
     mean, square, *largest, step = state
-    real = w.dtype.type
-    beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
+    real = real_of(w)
+    beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, whole(step) + 1
     m = real(beta1) * mean + real(1.0 - beta1) * g
     s = real(beta2) * square + real(1.0 - beta2) * g * g
     kept = [np.maximum(largest[0], s)] if largest else []
@@ -272,7 +272,7 @@ class AdamwLayer(_AdamLayer[AdamwOp]):
 
     def evaluate(self, op: AdamwOp, *arrays: Array) -> tuple[Array, ...]:
         w, g, *state = arrays
-        shrink = w.dtype.type(1.0 - op.lr.value.data * op.weight_decay.value.data)
+        shrink = real_of(w)(1.0 - op.lr.value.data * op.weight_decay.value.data)
         return _adam(op, w * shrink, g, *state)
 
 

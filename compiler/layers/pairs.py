@@ -88,7 +88,7 @@ def _logaddexp_grad(dy: Array, own: Array, other: Array) -> Array:
 
 
 def _copysign_grad(dy: Array, own: Array, other: Array) -> Array:
-    return dy * np.sign(own) * np.copysign(np.ones((), own.dtype), other)
+    return dy * np.sign(own) * np.copysign(np.ones((), dtype=own.dtype, like=own), other)
 
 
 def atan2(b: GraphBuilder, x: Operand, y: Operand) -> SSAValue:

@@ -23,6 +23,7 @@ from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, 
 from npuc.compiler.layers.cuts import image_cuts
 from npuc.compiler.layers.shape import view
 from npuc.compiler.layers.window import window_padding, window_places
+from npuc.compiler.layers.unknown import possible_any
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints
 from npuc.dialects.train.pool import (
@@ -112,7 +113,7 @@ class MaxPoolLayer(Layer[MaxPoolOp]):
     def evaluate(self, op: MaxPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
         lowest, out = _lowest(x), shape_of(op.out)
-        padded, y = _pad(op, x, out[2:], lowest), np.full(out, lowest, dtype=x.dtype)
+        padded, y = _pad(op, x, out[2:], lowest), np.full(out, lowest, dtype=x.dtype, like=x)
         for rows, columns in _views(op, out[2:]):
             np.maximum(y, padded[:, :, rows, columns], out=y)
         return (y,)
@@ -138,15 +139,15 @@ class MaxPoolGradLayer(Layer[MaxPoolGradOp]):
         dy, x = arrays
         padded, views = _pad(op, x, dy.shape[2:], _lowest(x)), list(_views(op, dy.shape[2:]))
         inside = _pad(op, np.ones((1, 1, *x.shape[2:]), dtype=np.bool_), dy.shape[2:], 0)
-        largest = np.full(dy.shape, _lowest(x), dtype=x.dtype)
+        largest = np.full(dy.shape, _lowest(x), dtype=x.dtype, like=x)
         for rows, columns in views:
             np.maximum(largest, padded[:, :, rows, columns], out=largest)
-        dx, open_windows = np.zeros_like(padded), np.ones(dy.shape, dtype=bool)
+        dx, open_windows = np.zeros_like(padded), np.ones(dy.shape, dtype=bool, like=dy)
         for rows, columns in views:
             first = (padded[:, :, rows, columns] == largest) & inside[:, :, rows, columns] & open_windows
             dx[:, :, rows, columns] += np.where(first, dy, 0)
             open_windows &= ~first
-        for rows, columns in reversed(views) if open_windows.any() else ():
+        for rows, columns in reversed(views) if possible_any(open_windows) else ():
             last = np.isnan(padded[:, :, rows, columns]) & open_windows
             dx[:, :, rows, columns] += np.where(last, dy, 0)
             open_windows &= ~last
@@ -165,7 +166,7 @@ class AvgPoolLayer(Layer[AvgPoolOp]):
     def evaluate(self, op: AvgPoolOp, *arrays: Array) -> tuple[Array, ...]:
         (x,) = arrays
         out = shape_of(op.out)
-        padded, y = _pad(op, x, out[2:], 0), np.zeros(out, dtype=x.dtype)
+        padded, y = _pad(op, x, out[2:], 0), np.zeros(out, dtype=x.dtype, like=x)
         for rows, columns in _views(op, out[2:]):
             y += padded[:, :, rows, columns]
         return (y / _divisor(op, x.shape, out[2:]),)
@@ -190,7 +191,7 @@ class AvgPoolGradLayer(Layer[AvgPoolGradOp]):
     def evaluate(self, op: AvgPoolGradOp, *arrays: Array) -> tuple[Array, ...]:
         (dy,) = arrays
         shape = shape_of(op.dx)
-        dx = _pad(op, np.zeros(shape, dtype=dy.dtype), dy.shape[2:], 0)
+        dx = _pad(op, np.zeros(shape, dtype=dy.dtype, like=dy), dy.shape[2:], 0)
         share = dy / _divisor(op, shape, dy.shape[2:])
         for rows, columns in _views(op, dy.shape[2:]):
             dx[:, :, rows, columns] += share

@@ -22,6 +22,7 @@ from npuc.compiler.layers.domains import Domain
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
 from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
+from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.train.pair_loss import PairGradOp, PairLossOp
 from npuc.dialects.train.probability_loss import (
     KL_REDUCTIONS,
@@ -91,7 +92,7 @@ class BinaryCrossEntropyLayer(_ProbabilityLossLayer[BinaryCrossEntropyOp]):
     steps = 6
 
     def terms(self, op: BinaryCrossEntropyOp, y: Array, target: Array) -> Array:
-        if y.size and (y.min() < 0 or y.max() > 1):
+        if known_any((y < 0) | (y > 1)):
             raise DataError(
                 f"an input of binary_cross_entropy is {y.min() if y.min() < 0 else y.max()}, expected 0 to 1;"
                 " binary_cross_entropy_with_logits takes any number"

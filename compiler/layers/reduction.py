@@ -64,7 +64,7 @@ class ProdGradLayer(PerElementLayer[ProdGradOp]):
         kept = [i for i in range(x.ndim) if i not in axes]
         moved = x.transpose([*kept, *axes])
         rows = moved.reshape(*moved.shape[: len(kept)], product(moved.shape[len(kept) :]))
-        ones = np.ones((*rows.shape[:-1], 1), dtype=x.dtype)
+        ones = np.ones((*rows.shape[:-1], 1), dtype=x.dtype, like=x)
         before = np.cumprod(np.concatenate([ones, rows[..., :-1]], axis=-1), axis=-1)
         behind = np.cumprod(np.concatenate([ones, rows[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
         others = (before * behind).reshape(moved.shape).transpose(np.argsort([*kept, *axes]))

@@ -66,8 +66,8 @@ class CumprodGradLayer(PerElementLayer[CumprodGradOp]):
 
     def evaluate(self, op: CumprodGradOp, *arrays: Array) -> tuple[Array, ...]:
         dy, x = (np.moveaxis(array, _axis(op), 0) for array in arrays)
-        before = np.ones_like(x)
-        np.cumprod(x[:-1], axis=0, dtype=x.dtype, out=before[1:])
+        before = np.roll(np.cumprod(x, axis=0, dtype=x.dtype), 1, 0)
+        before[0] = 1
         behind = dy.copy()
         for place in range(len(x) - 2, -1, -1):
             behind[place] += x[place + 1] * behind[place + 1]

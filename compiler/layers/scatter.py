@@ -107,7 +107,7 @@ class IndexPutDsrcLayer(Layer[IndexPutDsrcOp]):
         put = shape_of(op.dsrc)
         at = places(op, index, dy.shape, put)
         numbers = np.arange(result_elements(op)).reshape(put)
-        last = np.zeros(dy.shape, dtype=np.int64)
+        last = np.zeros(dy.shape, dtype=np.int64, like=dy)
         last[at] = numbers
         return (np.where(last[at] == numbers, dy[at], 0),)
 

@@ -37,7 +37,7 @@ _TANH_CUBE = 0.044715
 
 def erf_of(x: Array) -> Array:
     """The error function."""
-    return np.asarray(_vector_erf(x), dtype=x.dtype)
+    return np.asarray(_vector_erf(x), dtype=x.dtype, like=x)
 
 
 def _phi(x: Array) -> Array:

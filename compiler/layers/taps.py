@@ -16,12 +16,12 @@ _CUBIC, _CUBIC_SMOOTH = -0.75, -0.5
 
 def weighed(x: Array, taps: Taps) -> Array:
     """The last axis of x at the taps."""
-    return sum((x[..., at] * weight.astype(x.dtype) for at, weight in taps), np.zeros((), dtype=x.dtype))
+    return sum((x[..., at] * weight.astype(x.dtype) for at, weight in taps), np.zeros((), dtype=x.dtype, like=x))
 
 
 def spread(dy: Array, taps: Taps, size: int) -> Array:
     """The gradient of the last axis of an input that is read at the taps."""
-    dx = np.zeros((size, *dy.shape[:-1]), dtype=dy.dtype)
+    dx = np.zeros((size, *dy.shape[:-1]), dtype=dy.dtype, like=dy)
     for at, weight in taps:
         shares = np.moveaxis(dy * weight.astype(dy.dtype), -1, 0)
         for place, part in zip(at, shares, strict=True):

@@ -1,0 +1,118 @@
+"""
+Operations whose numpy program picks elements by their values or draws numbers, as programs on all elements.
+
+Each takes an operation and its operands, as the layer's `evaluate`, and computes the same. Labels become masks of one
+class a row, rather than indices: a comparison and a sum, which every compiler fuses, in place of a gather or scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+
+from npuc.compiler.layers.draws import LANES, philox_words
+from npuc.compiler.layers.softmax import softmax_of
+from npuc.compiler.transforms.decompose.tracing.recorder import Untraceable
+from npuc.dialects.tensors import shape_of
+from npuc.dialects.train.base import TrainOp, ints
+from npuc.dialects.train.dropout import DropoutOp
+from npuc.dialects.train.embedding import EmbeddingDwOp
+from npuc.dialects.train.loss import CrossEntropyGradOp, CrossEntropyOp, NllLossGradOp, NllLossOp
+
+Form = Callable[..., tuple[Any, ...]]
+Classes = CrossEntropyOp | CrossEntropyGradOp | NllLossOp | NllLossGradOp
+
+
+def _chosen(op: Classes, labels: Any, classes: int) -> tuple[Any, Any]:
+    """Where a row has its label, [rows, classes], and which rows count (None: all)."""
+    flat = labels.reshape(-1)
+    hot = flat[:, None] == np.arange(classes)
+    if op.ignore_index is None:
+        return hot, None
+    return hot, flat != int(op.ignore_index.value.data)
+
+
+def _reduced(op: CrossEntropyOp | NllLossOp, terms: Any, counted: Any) -> Any:
+    """The losses of the rows that count, as one number; the mean of none is NaN."""
+    kept = terms if counted is None else np.where(counted, terms, 0)
+    if op.reduction.data == "sum":
+        return kept.sum()
+    return kept.sum() / (terms.size if counted is None else counted.sum().astype(terms.dtype))
+
+
+def _rows_of(op: Classes, counted: Any, rows: Any) -> Any:
+    """The number of rows that share a mean; 1 for a sum, and where none counts."""
+    if op.reduction.data == "sum":
+        return 1
+    return rows.shape[0] if counted is None else np.maximum(counted.sum(), 1).astype(rows.dtype)
+
+
+def _cross_entropy(op: CrossEntropyOp, logits: Any, labels: Any) -> tuple[Any, ...]:
+    rows = logits.reshape(-1, logits.shape[-1])
+    rows = rows - rows.max(axis=1, keepdims=True)
+    hot, counted = _chosen(op, labels, rows.shape[1])
+    target, share = np.where(hot, rows, 0).sum(axis=1), op.label_smoothing.value.data
+    if share:
+        target = (1.0 - share) * target + share * rows.mean(axis=1)
+    return (_reduced(op, np.log(np.exp(rows).sum(axis=1)) - target, counted),)
+
+
+def _cross_entropy_grad(op: CrossEntropyGradOp, logits: Any, labels: Any) -> tuple[Any, ...]:
+    rows = softmax_of(logits.reshape(-1, logits.shape[-1]), 1)
+    hot, counted = _chosen(op, labels, rows.shape[1])
+    share = op.label_smoothing.value.data
+    rows = rows - np.where(hot, 1.0 - share, 0.0).astype(rows.dtype)
+    if share:
+        rows = rows - share / rows.shape[1]
+    if counted is not None:
+        rows = np.where(counted[:, None], rows, 0)
+    return ((rows / _rows_of(op, counted, rows)).reshape(logits.shape),)
+
+
+def _nll_loss(op: NllLossOp, scores: Any, labels: Any) -> tuple[Any, ...]:
+    rows = scores.reshape(-1, scores.shape[-1])
+    hot, counted = _chosen(op, labels, rows.shape[1])
+    return (_reduced(op, -np.where(hot, rows, 0).sum(axis=1), counted),)
+
+
+def _nll_loss_grad(op: NllLossGradOp, labels: Any) -> tuple[Any, ...]:
+    shape = shape_of(op.dlogits)
+    hot, counted = _chosen(op, labels, shape[-1])
+    kept = hot if counted is None else hot & counted[:, None]
+    rows = kept.as_float()
+    return ((rows * -1 / _rows_of(op, counted, rows)).reshape(shape),)
+
+
+def _embedding_dw(op: EmbeddingDwOp, dy: Any, ids: Any, *blocks: Any) -> tuple[Any, ...]:
+    if blocks:
+        raise Untraceable("its table is split over devices")
+    table = np.zeros(shape_of(op.dtable), dtype=dy.dtype, like=dy)
+    padding = int(op.padding_idx.value.data)
+    np.add.at(table, ids, dy if padding < 0 else np.where((ids != padding)[..., None], dy, 0))
+    return (table,)
+
+
+def _dropout(op: DropoutOp, x: Any, step: Any, *places: Any) -> tuple[Any, ...]:
+    """A number u of 53 bits is at least p where its bits are at least p 2^53 as an integer: no float is drawn."""
+    if places or ints(op.of):
+        raise Untraceable("its tensor is split over devices")
+    p, count = op.p.value.data, prod(x.shape)
+    blocks = -(-count // int(LANES))
+    # the generator counts before it draws, so that its first block has counter 1
+    counters = np.asarray(np.arange(1, blocks + 1), like=step.astype(np.int64)).astype(np.uint64)
+    words = philox_words(counters, np.uint64(int(op.seed.value.data)), step.astype(np.uint64))
+    drawn = np.stack(words, axis=-1).reshape(-1)[:count].reshape(x.shape) >> np.uint64(11)
+    return (np.where(drawn.astype(np.int64) >= ceil(p * 2.0**53), x * (1.0 / (1.0 - p)), 0),)
+
+
+FORMS: dict[type[TrainOp], Form] = {
+    CrossEntropyOp: _cross_entropy,
+    CrossEntropyGradOp: _cross_entropy_grad,
+    NllLossOp: _nll_loss,
+    NllLossGradOp: _nll_loss_grad,
+    EmbeddingDwOp: _embedding_dw,
+    DropoutOp: _dropout,
+}
