@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Undone,
     )
     from npuc.compiler.transforms.contraction_form.patterns import ContractByGemm, FoldTranspositions
+    from npuc.compiler.transforms.decompose.patterns import DecomposeOperation
     from npuc.compiler.transforms.fuse_vector.patterns import Epilogue, FuseEpilogue
     from npuc.compiler.transforms.gradient_noise.patterns import AddGradientNoise
     from npuc.compiler.transforms.group_weights.patterns import StreamInnermost
@@ -57,6 +58,7 @@ _HOMES = {
     "ContractToTiles": "lower_tiles",
     "CutOverCores": "partition",
     "CutOverTime": "partition",
+    "DecomposeOperation": "decompose",
     "Epilogue": "fuse_vector",
     "EqualOperands": "canonicalize",
     "FoldTranspositions": "contraction_form",
@@ -109,6 +111,7 @@ __all__ = [
     "ContractToTiles",
     "CutOverCores",
     "CutOverTime",
+    "DecomposeOperation",
     "Epilogue",
     "EqualOperands",
     "FoldTranspositions",

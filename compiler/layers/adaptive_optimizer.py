@@ -119,7 +119,7 @@ class NadamLayer(_UpdateLayer[NadamOp]):
         w, g, mean, square, step = arrays
         real = real_of(w)
         lr, decay = op.lr.value.data, op.weight_decay.value.data
-        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, whole(step) + 1
+        beta1, beta2, t = op.beta1.value.data, op.beta2.value.data, int(step) + 1
         if op.decoupled_weight_decay is None:
             g = decayed(g, w, decay)
         elif decay:

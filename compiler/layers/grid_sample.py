@@ -64,7 +64,9 @@ class GridSampleLayer(Layer[GridSampleOp]):
         x, grid = arrays
         out = np.zeros((*grid.shape[:-1], x.shape[1]), dtype=x.dtype, like=x)
         for place, taps in _reads(_axes(op, grid, x.shape[2:]), len(x)):
-            out += x[place] * prod((tap.weight for tap in taps), start=np.ones((), dtype=x.dtype, like=x))[..., None].astype(x.dtype)
+            out += x[place] * prod((tap.weight for tap in taps), start=np.ones((), dtype=x.dtype, like=x))[
+                ..., None
+            ].astype(x.dtype)
         return (np.moveaxis(out, -1, 1),)
 
     def vjp(

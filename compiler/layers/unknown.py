@@ -27,16 +27,16 @@ def possible_any(condition: Array) -> bool:
     return not is_known(condition) or bool(np.any(condition))
 
 
-def whole(scalar: Array) -> Any:
+def whole(scalar: Any) -> Any:
     """An integer tensor of rank 0 as a Python integer, if it is known."""
     return int(scalar) if is_known(scalar) else scalar
 
 
-def number(scalar: Array) -> Any:
+def number(scalar: Any) -> Any:
     """A tensor of rank 0 as a Python float, if it is known."""
     return float(scalar) if is_known(scalar) else scalar
 
 
-def real_of(array: Array) -> Callable[[Any], Any]:
+def real_of(array: Any) -> Callable[[Any], Any]:
     """What makes a number one of the type of an array of floats."""
-    return array.dtype.type if is_known(array) else array.as_element  # type: ignore[attr-defined,no-any-return]
+    return array.dtype.type if is_known(array) else array.as_element

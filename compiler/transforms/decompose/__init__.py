@@ -15,20 +15,20 @@ one contraction with invertible index maps (`contractions.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of, raise_all
 from npuc.compiler.layers.base import told_of
-from npuc.compiler.transforms.decompose.patterns import DecomposeOperation, Undecomposed, is_primitive
+from npuc.compiler.transforms.canonicalize.common import merge_equal
+from npuc.compiler.transforms.decompose.patterns import DecomposeOperation, Undecomposed
 from npuc.compiler.transforms.named_pattern import sweep
 
 SHOWN = 20
@@ -45,17 +45,14 @@ class DecomposePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pattern = DecomposeOperation()
         errors: list[SourceError] = []
-        for block in _blocks(op):
-            sweep(block.parent, pattern)  # type: ignore[arg-type]
+        for func in op.walk():
+            if not isinstance(func, FuncOp) or len(func.body.blocks) != 1:
+                continue
+            sweep(func.body, pattern)
+            merge_equal(func)
             errors += [_error(one, why) for one, why in pattern.left]
             pattern.left.clear()
         raise_all(errors[:SHOWN])
-
-
-def _blocks(module: ModuleOp) -> Iterator[Block]:
-    for func in module.walk():
-        if isinstance(func, FuncOp) and len(func.body.blocks) == 1:
-            yield func.body.block
 
 
 def _error(op: Operation, why: Undecomposed) -> SourceError:
@@ -64,6 +61,3 @@ def _error(op: Operation, why: Undecomposed) -> SourceError:
         location=location_of(op),
         hint="leave the layer out, or compile without decompose",
     )
-
-
-__all__ = ["DecomposeOperation", "DecomposePass", "ReturnOp", "is_primitive"]

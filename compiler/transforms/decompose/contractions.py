@@ -24,14 +24,14 @@ from npuc.compiler.layers import get_layer
 from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable
 from npuc.dialects.npu.contract import ContractOp
 from npuc.dialects.npu.nest import Axis, Nest, Statement, Tensor
-from npuc.dialects.tensors import shape_of
+from npuc.dialects.tensors import shape_of, tensor_type
 from npuc.dialects.train.base import TrainOp
 
 Terms = tuple[tuple[str, int], ...]
 
 
 def contraction(recorder: Recorder, op: TrainOp, operands: Sequence[SSAValue], element: Attribute) -> SSAValue:
-    """The result of matrix work. Raises `Untraceable` for a nest of another kind than products and convolutions have."""
+    """The result of matrix work. Raises `Untraceable` for nests of another kind than those of products and windows."""
     nest = _nest(op)
     if len(nest.statements) != 1 or nest.starts != (None,):
         raise Untraceable("its loop nest has several statements, or sums that start with a value")
@@ -166,7 +166,7 @@ class _Rest:
         ]
         inside = [high - low for low, high in zip(first, behind, strict=True)]
         if any(size < 1 for size in inside):
-            return self.recorder.expand(self.recorder.scalar(0.0, value.type.element_type), self.shape)  # type: ignore[attr-defined]
+            return self.recorder.expand(self.recorder.scalar(0.0, tensor_type(value).element_type), self.shape)
         value = self.recorder.slice(value, first, inside, [1] * len(inside))
         starts = [start + low * step for start, low, step in zip(self.starts, first, self.steps, strict=True)]
         return self.recorder.pad(value, starts, self.shape, self.steps)

@@ -7,7 +7,7 @@ class a row, rather than indices: a comparison and a sum, which every compiler f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil, prod
 from typing import Any
 
@@ -21,6 +21,7 @@ from npuc.dialects.train.base import TrainOp, ints
 from npuc.dialects.train.dropout import DropoutOp
 from npuc.dialects.train.embedding import EmbeddingDwOp
 from npuc.dialects.train.loss import CrossEntropyGradOp, CrossEntropyOp, NllLossGradOp, NllLossOp
+from npuc.dialects.train.roi_align import RoiAlignBase, RoiAlignGradOp, RoiAlignOp
 
 Form = Callable[..., tuple[Any, ...]]
 Classes = CrossEntropyOp | CrossEntropyGradOp | NllLossOp | NllLossGradOp
@@ -102,10 +103,50 @@ def _dropout(op: DropoutOp, x: Any, step: Any, *places: Any) -> tuple[Any, ...]:
     p, count = op.p.value.data, prod(x.shape)
     blocks = -(-count // int(LANES))
     # the generator counts before it draws, so that its first block has counter 1
-    counters = np.asarray(np.arange(1, blocks + 1), like=step.astype(np.int64)).astype(np.uint64)
+    counters: Any = np.arange(1, blocks + 1, like=step.astype(np.uint64))
     words = philox_words(counters, np.uint64(int(op.seed.value.data)), step.astype(np.uint64))
     drawn = np.stack(words, axis=-1).reshape(-1)[:count].reshape(x.shape) >> np.uint64(11)
     return (np.where(drawn.astype(np.int64) >= ceil(p * 2.0**53), x * (1.0 / (1.0 - p)), 0),)
+
+
+def _pixel_weights(start: Any, length: Any, parts: int, ratio: int, size: int) -> Any:
+    """
+    The mean weights [regions, parts, size] of the pixels of one axis in the parts of each region along it.
+
+    A sample weighs a pixel at a distance d from it with max(0, 1 - d), which is linear interpolation between the two
+    pixels beside it; samples more than a pixel beyond the image weigh nothing.
+    """
+    step = (length / parts)[:, None]
+    part, sample = np.divmod(np.arange(parts * ratio), ratio)
+    places = start[:, None] + part * step + (sample + 0.5) * step / ratio
+    inside = (places >= -1.0) & (places <= size)
+    apart = np.abs(np.clip(places, 0.0, size - 1.0)[..., None] - np.arange(size))
+    weights = np.where(inside[..., None], np.maximum(1.0 - apart, 0), 0)
+    return weights.reshape(-1, parts, ratio, size).sum(axis=2) / ratio
+
+
+def _regions(op: RoiAlignBase, rois: Any, image: Sequence[int]) -> tuple[Any, Any, Any]:
+    """The number of each region's image, and the weights of the image's rows and of its columns."""
+    (height, width), ratio = ints(op.size), int(op.ratio.value.data)
+    moved = rois[:, 1:] * op.scale.value.data - (0.5 if op.aligned is not None else 0.0)
+    left, top, right, bottom = (moved[:, number] for number in range(4))
+    rows, columns = bottom - top, right - left
+    if op.aligned is None:
+        rows, columns = np.maximum(rows, 1.0), np.maximum(columns, 1.0)
+    at = np.rint(rois[:, 0]).astype(np.int64)
+    return at, _pixel_weights(top, rows, height, ratio, image[2]), _pixel_weights(left, columns, width, ratio, image[3])
+
+
+def _roi_align(op: RoiAlignOp, x: Any, rois: Any) -> tuple[Any, ...]:
+    at, rows, columns = _regions(op, rois, x.shape)
+    return (rows[:, None] @ x[at] @ columns[:, None].swapaxes(-1, -2),)
+
+
+def _roi_align_grad(op: RoiAlignGradOp, dy: Any, rois: Any) -> tuple[Any, ...]:
+    dx = np.zeros(shape_of(op.dx), dtype=dy.dtype, like=dy)
+    at, rows, columns = _regions(op, rois, dx.shape)
+    np.add.at(dx, at, rows[:, None].swapaxes(-1, -2) @ dy @ columns[:, None])
+    return (dx,)
 
 
 FORMS: dict[type[TrainOp], Form] = {
@@ -115,4 +156,6 @@ FORMS: dict[type[TrainOp], Form] = {
     NllLossGradOp: _nll_loss_grad,
     EmbeddingDwOp: _embedding_dw,
     DropoutOp: _dropout,
+    RoiAlignOp: _roi_align,
+    RoiAlignGradOp: _roi_align_grad,
 }

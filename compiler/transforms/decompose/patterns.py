@@ -84,5 +84,3 @@ def _operand(recorder: Recorder, value: SSAValue) -> Traced:
     if is_real(element):
         value = recorder.cast(value, recorder.computed)
     return Traced(recorder, value)
-
-

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
-from xdsl.dialects.builtin import IntegerType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from npuc.compiler.transforms.decompose.tracing.recorder import (
@@ -16,6 +16,7 @@ from npuc.compiler.transforms.decompose.tracing.recorder import (
     Untraceable,
     is_nominal,
     is_real,
+    is_whole,
     numpy_type,
 )
 from npuc.dialects.tensors import shape_of, tensor_type
@@ -126,7 +127,7 @@ class Traced(NDArrayOperatorsMixin):
         """An array for another value of the same recorder and signedness."""
         return Traced(self.recorder, value, unsigned=self.unsigned)
 
-    def __iadd__(self, other: Any) -> Traced:  # type: ignore[override]
+    def __iadd__(self, other: Any) -> Self:  # type: ignore[override]
         read, first = self.read, self.added is None
         if not is_traced(other):
             other = lifted(self.recorder, other, self.element)
@@ -166,7 +167,7 @@ class Traced(NDArrayOperatorsMixin):
 
     def reshape(self, *shape: Any, **_: Any) -> Traced:
         """The same elements under another shape; -1 is what is left."""
-        sizes = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape
+        sizes = tuple(shape[0]) if len(shape) == 1 and not is_whole(shape[0]) else shape
         sizes = tuple(int(size) for size in sizes)
         if -1 in sizes:
             rest = -prod(sizes)
@@ -251,7 +252,7 @@ def lifted(recorder: Recorder, value: Any, element: Attribute) -> Traced:
     known = np.asarray(value)
     if known.dtype.kind == "u":
         known = known.astype(np.int64) if known.dtype.itemsize == 8 else known
-    if isinstance(element, IntegerType) and known.dtype.kind == "f":
+    if not is_real(element) and known.dtype.kind == "f":
         known = np.trunc(known)
     held = recorder.scalar(known.item(), element) if known.ndim == 0 else recorder.table(known, element)
     return Traced(recorder, held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from xdsl.dialects.builtin import f64, i1
 
 from npuc.compiler.transforms.decompose.tracing import running
 from npuc.compiler.transforms.decompose.tracing.array import Traced, lifted
-from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, element_of, is_nominal
+from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, element_of, is_nominal, is_whole
 from npuc.compiler.transforms.decompose.tracing.ufuncs import unified
+from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train.compare import WhereOp
+from npuc.dialects.train.constant import ArangeOp
 from npuc.dialects.train.extreme import ArgmaxOp, ArgminOp
 from npuc.dialects.train.sort import ArgsortOp
 
@@ -63,10 +66,7 @@ def _split(x: Traced, places: Sequence[int], axis: int = 0) -> list[Traced]:
     axis %= x.ndim
     ends = [0, *(int(place) for place in places), x.shape[axis]]
     whole = [slice(None)] * x.ndim
-    return [
-        x[tuple([*whole[:axis], slice(low, high), *whole[axis + 1 :]])]
-        for low, high in zip(ends, ends[1:], strict=False)
-    ]
+    return [x[tuple([*whole[:axis], slice(low, high), *whole[axis + 1 :]])] for low, high in pairwise(ends)]
 
 
 def _moveaxis(x: Traced, source: Any, target: Any) -> Traced:
@@ -80,7 +80,7 @@ def _moveaxis(x: Traced, source: Any, target: Any) -> Traced:
 
 
 def _flip(x: Traced, axis: Any = None) -> Traced:
-    axes = range(x.ndim) if axis is None else [axis] if isinstance(axis, int | np.integer) else axis
+    axes = range(x.ndim) if axis is None else [axis] if is_whole(axis) else axis
     return x.like(x.recorder.flip(x.value, sorted(int(one) % x.ndim for one in axes)))
 
 
@@ -109,9 +109,12 @@ def _pad(x: Traced, widths: Any, mode: str = "constant", constant_values: Any = 
     return whole
 
 
-def _triangle(x: Traced, *, upper: bool, diagonal: int) -> Traced:
-    mask = np.tri(*x.shape[-2:], k=diagonal - 1 if upper else diagonal, dtype=np.bool_)
-    return np.where(~mask if upper else mask, x, 0)
+def _lower(x: Traced, k: int = 0) -> Any:
+    return np.where(np.tri(*x.shape[-2:], k=k, dtype=np.bool_), x, 0)
+
+
+def _upper(x: Traced, k: int = 0) -> Any:
+    return np.where(np.tri(*x.shape[-2:], k=k - 1, dtype=np.bool_), 0, x)
 
 
 def _filled(value: float | None) -> Function:
@@ -136,13 +139,14 @@ def _shaped(value: float | None) -> Function:
 
 
 def _made(x: Traced, shape: Any, fill: Any, dtype: Any) -> Traced:
-    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(size) for size in shape)
+    sizes = (int(shape),) if is_whole(shape) else tuple(int(size) for size in shape)
     target = None if dtype is None else np.dtype(dtype)
     if target is None or (target.kind == "f" and x.dtype.kind == "f"):
         element = x.element
     else:
         element = x.recorder.computed if is_nominal(target) else element_of(target)
     found = lifted(x.recorder, fill, element)
+    found.unsigned = x.unsigned if target is None else target.kind == "u"
     return found.become(x.recorder.expand(found.value, sizes))
 
 
@@ -197,14 +201,14 @@ FUNCTIONS: dict[Function, Function] = {
     np.expand_dims: _expand_dims,
     np.split: _split,
     np.moveaxis: _moveaxis,
-    np.swapaxes: lambda x, first, second: x.swapaxes(first, second),
-    np.transpose: lambda x, axes=None: x.transpose(*([axes] if axes is not None else [])),
-    np.reshape: lambda x, shape, **_: x.reshape(shape),
+    np.swapaxes: Traced.swapaxes,
+    np.transpose: Traced.transpose,
+    np.reshape: Traced.reshape,
     np.flip: _flip,
     np.roll: _roll,
     np.pad: _pad,
-    np.tril: lambda x, k=0: _triangle(x, upper=False, diagonal=k),
-    np.triu: lambda x, k=0: _triangle(x, upper=True, diagonal=k),
+    np.tril: _lower,
+    np.triu: _upper,
     np.zeros_like: _filled(0),
     np.ones_like: _filled(1),
     np.empty_like: _filled(0),
@@ -228,9 +232,18 @@ FUNCTIONS: dict[Function, Function] = {
     np.cumsum: _running("add"),
     np.cumprod: _running("multiply"),
     np.broadcast_to: _broadcast_to,
-    np.copy: lambda x, **_: x.copy(),
+    np.copy: Traced.copy,
 }
+
+
+def _arange(like: Traced, start: int, stop: int | None = None, **_: Any) -> Traced:
+    first, behind = (0, start) if stop is None else (start, stop)
+    made = ArangeOp(results=[tensor_of(like.element, (behind - first,))], start=float(first))
+    return like.like(like.recorder.one(made))
+
+
 LIKE: dict[Function, Function] = {
+    np.arange: _arange,
     np.zeros: _shaped(0),
     np.ones: _shaped(1),
     np.empty: _shaped(0),

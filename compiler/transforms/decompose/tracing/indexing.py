@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import i1, i32
 
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.transforms.decompose.tracing.array import Traced, lifted
-from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable
+from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, is_whole
 from npuc.dialects.tensors import tensor_of
-from npuc.dialects.train.box import SlicePutOp
 from npuc.dialects.train.indexing import IndexOp
 from npuc.dialects.train.scatter import IndexPutOp, IndexReduceOp
 
@@ -59,7 +58,8 @@ def put(x: Traced, key: Any, new: Any) -> None:
     if isinstance(key, Traced) and key.element == i1:
         if key.shape != x.shape:
             raise Untraceable("it puts elements where a mask of another shape holds")
-        x.become(np.where(key, lifted(recorder, new, x.element), x).value)
+        chosen: Any = np.where(cast(Any, key), lifted(recorder, new, x.element), cast(Any, x))
+        x.become(chosen.value)
         return
     box = _box(x, key)
     if box.arrays:
@@ -78,9 +78,7 @@ def put(x: Traced, key: Any, new: Any) -> None:
         x.become(recorder.reshape(value, x.shape))
         return
     whole = recorder.reshape(x.value, box.shape)
-    apart = tuple(step if size > 1 else 1 for step, size in zip(box.steps, box.sizes, strict=True))
-    steps = {"steps": apart} if any(step != 1 for step in apart) else {}
-    done = recorder.one(SlicePutOp(whole, value, starts=box.starts, **steps))
+    done = recorder.put(whole, value, box.starts, box.steps)
     x.become(recorder.reshape(done, x.shape))
 
 
@@ -96,45 +94,63 @@ def combine_at(recorder: Recorder, name: str, x: Any, key: Any, new: Any) -> Non
 
 def _box(x: Traced, key: Any) -> _Box:
     """An index, taken apart."""
-    entries = list(key) if isinstance(key, tuple) else [key]
+    entries: list[Any] = list(cast("tuple[Any, ...]", key)) if isinstance(key, tuple) else [key]
     given = sum(one is not None and one is not Ellipsis for one in entries)
     rest = [slice(None)] * (x.ndim - given)
     at = next((number for number, one in enumerate(entries) if one is Ellipsis), None)
     entries = [*entries, *rest] if at is None else [*entries[:at], *rest, *entries[at + 1 :]]
     has_arrays = any(isinstance(one, Traced | np.ndarray | list) for one in entries)
-    shape, starts, sizes, steps = list[int](), list[int](), list[int](), list[int]()
-    flipped, kept, arrays = list[int](), list[int](), list[tuple[int, Any]]()
     sizes_left = iter(x.shape)
-    for axis, entry in enumerate(entries):
-        size = 1 if entry is None else next(sizes_left)
-        shape.append(size)
-        start, count, step = 0, size, 1
-        if isinstance(entry, slice):
-            start, count, step = _slice(entry, size)
-            if step < 0:
-                start, step = start + (count - 1) * step, -step
-                flipped.append(axis)
-        elif isinstance(entry, int | np.integer) and not has_arrays:
-            start, count = int(entry) % size, 1
-        elif entry is not None:
-            arrays.append((axis, entry))
-        if not (isinstance(entry, int | np.integer) and not has_arrays):
-            kept.append(axis)
-        starts.append(start)
-        sizes.append(count)
-        steps.append(step)
-    return _Box(*map(tuple, (shape, starts, sizes, steps, flipped, kept, arrays)))
+    axes = [_axis(one, 1 if one is None else next(sizes_left), has_arrays) for one in entries]
+    return _Box(
+        shape=tuple(axis.whole for axis in axes),
+        starts=tuple(axis.start for axis in axes),
+        sizes=tuple(axis.size for axis in axes),
+        steps=tuple(axis.step for axis in axes),
+        flipped=tuple(number for number, axis in enumerate(axes) if axis.flipped),
+        kept=tuple(number for number, axis in enumerate(axes) if axis.kept),
+        arrays=tuple((number, axis.array) for number, axis in enumerate(axes) if axis.array is not None),
+    )
 
 
-def _slice(entry: slice, size: int) -> tuple[int, int, int]:
+@frozen
+class _Axis:
+    """One axis of an index, of an array with `whole` positions there."""
+
+    whole: int
+    start: int
+    size: int
+    step: int = 1
+    flipped: bool = False
+    kept: bool = True
+    array: Any = None
+
+
+def _axis(entry: Any, size: int, has_arrays: bool) -> _Axis:
+    """An entry of an index; beside arrays an integer is one, of rank 0."""
+    if _is_slice(entry):
+        start, count, step = _slice(entry, size)
+        if step < 0:
+            return _Axis(size, start + (count - 1) * step, count, -step, flipped=True)
+        return _Axis(size, start, count, step)
+    if is_whole(entry) and not has_arrays:
+        return _Axis(size, int(entry) % size, 1, kept=False)
+    return _Axis(size, 0, size, array=entry)
+
+
+def _is_slice(entry: Any) -> bool:
+    return isinstance(entry, slice)
+
+
+def _slice(entry: Any, size: int) -> tuple[int, int, int]:
     start, stop, step = entry.indices(size)
     return start, len(range(start, stop, step)), step
 
 
 def _simple(key: Any) -> object:
     """An index of slices and integers as something that compares equal."""
-    entries = key if isinstance(key, tuple) else (key,)
-    return tuple((one.start, one.stop, one.step) if isinstance(one, slice) else one for one in entries)
+    entries: tuple[Any, ...] = cast("tuple[Any, ...]", key) if isinstance(key, tuple) else (key,)
+    return tuple(("slice", one.start, one.stop, one.step) if _is_slice(one) else one for one in entries)
 
 
 @frozen

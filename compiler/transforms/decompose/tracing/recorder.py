@@ -14,7 +14,8 @@ from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, DivOp, constant
 from npuc.dialects.train.bitwise import BitwiseOrOp, ShiftLeftOp
-from npuc.dialects.train.box import PadOp, SliceOp
+from npuc.dialects.train.box import PadOp, SliceOp, SlicePutOp
+from npuc.dialects.train.compare import GreaterEqualOp, LessOp
 from npuc.dialects.train.constant import ArangeOp, IntegersOp, ListedNumbersOp
 from npuc.dialects.train.join import ConcatOp
 from npuc.dialects.train.order import FlipOp
@@ -28,6 +29,11 @@ LISTED = 1 << 16
 """The most elements of a table, such as indices, that is written into the program."""
 _EXACT = 1 << 53
 """Up to where the number of `train.constant` holds every integer."""
+
+
+def is_whole(entry: Any) -> bool:
+    """Whether an entry of an index, an axis or a size is one integer."""
+    return isinstance(entry, int | np.integer)
 
 
 class Untraceable(Exception):
@@ -74,7 +80,7 @@ class Recorder:
 
     # constants
 
-    def scalar(self, value: float | int, element: Attribute) -> SSAValue:
+    def scalar(self, value: float, element: Attribute) -> SSAValue:
         """A tensor of rank 0; infinities and NaN, which no attribute holds, are quotients by zero."""
         key = (element, value)
         known = self._constants.get(key)
@@ -82,7 +88,7 @@ class Recorder:
             known = self._constants[key] = self._scalar(value, element)
         return known
 
-    def _scalar(self, value: float | int, element: Attribute) -> SSAValue:
+    def _scalar(self, value: float, element: Attribute) -> SSAValue:
         type = tensor_of(element, ())
         if not is_real(element):
             whole = int(value)
@@ -102,9 +108,9 @@ class Recorder:
             return self.expand(self.scalar(values.flat[0].item(), element), values.shape)
         if values.size and bool((values == 0).all()) and not np.signbit(values.astype(np.float64)).any():
             return self.expand(self.scalar(0, element), values.shape)
-        steps = self._steps(values, element)
-        if steps is not None:
-            return steps
+        found = self._steps(values, element) or self._triangle(values, element)
+        if found is not None:
+            return found
         if values.size > LISTED:
             raise Untraceable(f"it needs a table of {values.size:,} numbers, expected at most {LISTED:,}")
         type = tensor_of(element, values.shape)
@@ -126,6 +132,20 @@ class Recorder:
             return None
         made = ArangeOp(results=[tensor_of(element, (flat.size,))], start=float(flat[0]), step=float(step))
         return self.reshape(self.one(made), values.shape)
+
+    def _triangle(self, values: Concrete, element: Attribute) -> SSAValue | None:
+        """Booleans that hold on one side of a diagonal; None for other values."""
+        if element != i1 or values.ndim != 2:
+            return None
+        rows, columns = values.shape
+        for upper in (False, True):
+            lower = values if not upper else ~values
+            last = int(lower[0].sum()) - 1 if lower[0].any() else -int(lower[:, 0].argmax())
+            if (lower == np.tri(rows, columns, last, dtype=np.bool_)).all():
+                row = self.table(_counted(rows, last)[:, None], i32)
+                kind = LessOp if upper else GreaterEqualOp
+                return self.one(kind(row, self.table(_counted(columns)[None], i32)))
+        return None
 
     # shapes and types
 
@@ -175,9 +195,17 @@ class Recorder:
         apart = {} if steps is None else _stepped(steps, shape_of(value))
         return self.one(PadOp(value, results=[result], starts=tuple(starts), **apart))
 
+    def put(self, value: SSAValue, box: SSAValue, starts: Sequence[int], steps: Sequence[int]) -> SSAValue:
+        """The value with another one in place of its box."""
+        return self.one(SlicePutOp(value, box, starts=tuple(starts), **_stepped(steps, shape_of(box))))
+
     def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
         """The values one behind the other along an axis."""
         return values[0] if len(values) == 1 else self.one(ConcatOp(*values, axis=axis))
+
+
+def _counted(size: int, first: int = 0) -> Concrete:
+    return np.arange(first, first + size)
 
 
 def _stepped(steps: Sequence[int], sizes: Sequence[int]) -> dict[str, tuple[int, ...]]:
@@ -188,10 +216,10 @@ def _stepped(steps: Sequence[int], sizes: Sequence[int]) -> dict[str, tuple[int,
 
 def _computed(source: Operation) -> Attribute:
     """The float type in which an operation is computed."""
-    widest: Attribute = f32
+    widest: AnyFloat = f32
     for value in (*source.operands, *source.results):
         element = tensor_type(value).element_type
-        if isinstance(element, AnyFloat) and element.bitwidth > cast(AnyFloat, widest).bitwidth:
+        if isinstance(element, AnyFloat) and element.bitwidth > widest.bitwidth:
             widest = element
     return widest
 
@@ -215,7 +243,7 @@ def numpy_type(element: Attribute, *, unsigned: bool = False) -> np.dtype[Any]:
         return NOMINAL
     if not isinstance(element, IntegerType):
         raise Untraceable(f"it computes with elements of type {element}")
-    width = element.width.data
+    width = cast(IntegerType, element).width.data
     if width == 1:
         return np.dtype(np.bool_)
     if unsigned:

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import i1, i32, i64
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import i1
+from xdsl.ir import Operation, SSAValue
 
 from npuc.compiler.transforms.decompose.tracing.array import Axes, Traced
-from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, is_real
+from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable, is_real, is_whole
 from npuc.dialects.tensors import tensor_of
 from npuc.dialects.train import extreme, reduction
 from npuc.dialects.train.arithmetic import ReduceOp
@@ -21,7 +21,7 @@ def _axes(x: Traced, axis: Axes) -> tuple[int, ...]:
     """The axes of a reduction in ascending order; those of size 1 as well."""
     if axis is None:
         return tuple(range(x.ndim))
-    listed = [axis] if isinstance(axis, int | np.integer) else axis
+    listed: Any = [axis] if is_whole(axis) else axis
     return tuple(sorted(int(one) % x.ndim for one in listed))
 
 
@@ -42,32 +42,40 @@ def total(x: Traced, axis: Axes = None, dtype: Any = None, keepdims: bool = Fals
     """The sum over axes."""
     _refuse(more)
     x, axes = _typed(x, dtype), _axes(x, axis)
-    return _reduced(x, axes, lambda value, shape: ReduceOp(value, results=[tensor_of(x.element, shape)]), keepdims)
+
+    def make(value: SSAValue, long: tuple[int, ...]) -> Operation:
+        return ReduceOp(value, results=[tensor_of(x.element, _shape(x, long, True))])
+
+    return _reduced(x, axes, make, keepdims)
 
 
-def _reduced(x: Traced, axes: tuple[int, ...], make: Callable[..., Any], keepdims: bool) -> Traced:
-    long = [axis for axis in axes if x.shape[axis] > 1]
-    if not long:
-        return x.copy().reshape(_shape(x, axes, keepdims))
-    kept = _shape(x, long, True)
-    return x.like(x.recorder.one(make(x.value, kept))).reshape(_shape(x, axes, keepdims))
+def _reduced(x: Traced, axes: tuple[int, ...], make: Callable[..., Operation], keepdims: bool) -> Traced:
+    """What `make` makes of a value and the axes that are longer than 1."""
+    long = tuple(axis for axis in axes if x.shape[axis] > 1)
+    found = x.like(x.recorder.one(make(x.value, long))) if long else x.copy()
+    return found.reshape(_shape(x, axes, keepdims))
 
 
 def product(x: Traced, axis: Axes = None, dtype: Any = None, keepdims: bool = False, **more: Any) -> Traced:
     """The product over axes."""
     _refuse(more)
     x, axes = _typed(x, dtype), _axes(x, axis)
-    long = tuple(one for one in axes if x.shape[one] > 1)
-    return _reduced(x, axes, lambda value, _: reduction.ProdOp(value, axes=long), keepdims)
+    return _reduced(x, axes, _product_op, keepdims)
+
+
+def _product_op(value: SSAValue, long: tuple[int, ...]) -> Operation:
+    return reduction.ProdOp(value, axes=long)
 
 
 def _extreme(kind: type[extreme.AmaxOp | extreme.AminOp]) -> Callable[..., Traced]:
     def reduced(x: Traced, axis: Axes = None, keepdims: bool = False, **more: Any) -> Traced:
         _refuse(more)
-        axes = _axes(x, axis)
-        long = tuple(one for one in axes if x.shape[one] > 1)
         numbers = x.astype(np.int32) if x.element == i1 else x
-        found = _reduced(numbers, axes, lambda value, _: kind(value, axes=long), keepdims)
+
+        def make(value: SSAValue, long: tuple[int, ...]) -> Operation:
+            return kind(value, axes=long)
+
+        found = _reduced(numbers, _axes(x, axis), make, keepdims)
         return found.astype(np.bool_) if x.element == i1 else found
 
     return reduced
@@ -144,14 +152,9 @@ def _along(ndim: int, axis: int, entry: slice) -> tuple[slice, ...]:
 
 
 def _refuse(more: dict[str, Any]) -> None:
-    wrong = sorted(name for name, value in more.items() if value is not None and value is not np._NoValue)  # type: ignore[attr-defined]
+    wrong = sorted(name for name, value in more.items() if value is not None)
     if wrong:
         raise Untraceable(f"it reduces with {', '.join(wrong)}")
-
-
-def widest(element: Attribute) -> Attribute:
-    """The type of the sums of an integer type."""
-    return i64 if element in (i1, i32) else element
 
 
 REDUCERS: dict[str, Callable[..., Traced]] = {
