@@ -16,20 +16,23 @@ one contraction with invertible index maps (`contractions.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from npuc.compiler.core.errors import SourceError
 from npuc.compiler.core.verify import location_of, raise_all
 from npuc.compiler.layers.base import told_of
 from npuc.compiler.transforms.canonicalize.common import merge_equal
-from npuc.compiler.transforms.decompose.patterns import DecomposeOperation, Undecomposed
+from npuc.compiler.transforms.decompose.operation import decomposed, is_primitive
+from npuc.compiler.transforms.decompose.patterns import DecomposeOperation
+from npuc.compiler.transforms.decompose.tracing.recorder import Untraceable
 from npuc.compiler.transforms.named_pattern import sweep
+from npuc.dialects.train.base import TrainOp
 
 SHOWN = 20
 """So many operations that cannot be decomposed are named in one message."""
@@ -43,21 +46,22 @@ class DecomposePass(ModulePass):
     EXAMPLE: ClassVar = "autodiff,decompose"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        pattern = DecomposeOperation()
-        errors: list[SourceError] = []
         for func in op.walk():
-            if not isinstance(func, FuncOp) or len(func.body.blocks) != 1:
-                continue
-            sweep(func.body, pattern)
-            merge_equal(func)
-            errors += [_error(one, why) for one, why in pattern.left]
-            pattern.left.clear()
-        raise_all(errors[:SHOWN])
+            if isinstance(func, FuncOp) and len(func.body.blocks) == 1:
+                sweep(func.body, DecomposeOperation())
+                merge_equal(func)
+        left = (one for one in op.walk() if isinstance(one, TrainOp) and not is_primitive(one))
+        raise_all([_error(one) for one in islice(left, SHOWN)])
 
 
-def _error(op: Operation, why: Undecomposed) -> SourceError:
-    return SourceError(
-        f"{told_of(op)}{op.name} has no form in primitives: {why}",
-        location=location_of(op),
-        hint="leave the layer out, or compile without decompose",
-    )
+def _error(op: TrainOp) -> SourceError:
+    """Why an operation is left."""
+    try:
+        decomposed(op)
+    except Untraceable as why:
+        return SourceError(
+            f"{told_of(op)}{op.name} has no form in primitives: {why}",
+            location=location_of(op),
+            hint="leave the layer out, or compile without decompose",
+        )
+    raise AssertionError(f"{op.name} has primitives and was left")

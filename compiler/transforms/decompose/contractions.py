@@ -20,6 +20,7 @@ from math import prod
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers import get_layer
 from npuc.compiler.transforms.decompose.tracing.recorder import Recorder, Untraceable
 from npuc.dialects.npu.contract import ContractOp
@@ -83,46 +84,49 @@ def _digits(terms: Terms, sizes: dict[str, int], whole: int) -> list[str] | None
     return [dim for dim, _ in ordered] if left == 1 else None
 
 
+@frozen
+class _Box:
+    """Of an axis whose elements lie `apart`: `size` positions from `low` on, `step` apart, zeros beyond the tensor."""
+
+    low: int
+    size: int
+    step: int = 1
+    apart: int = 1
+
+    def padded(self, size: int) -> tuple[int, int]:
+        """Zeros before an axis of a size, and its size with those on both sides."""
+        before, long = max(0, -self.low), (size - 1) * self.apart + 1
+        return before, before + max(long, self.low + (self.size - 1) * self.step + 1)
+
+
 @dataclass
 class _Side:
-    """An operand on its way: its value, and the index of each of its axes."""
+    """An operand on its way: its value, the index of each of its axes, and the boxes to be taken of some axes."""
 
     recorder: Recorder
     value: SSAValue
     axes: list[Axis]
 
+    def __post_init__(self) -> None:
+        self.boxes: dict[int, _Box] = {}
+
     def axis_of(self, dim: str) -> int | None:
         """The axis whose index is this dimension as it stands."""
         return next((number for number, axis in enumerate(self.axes) if axis.terms == ((dim, 1),)), None)
 
-    def box(self, axis: int, low: int, size: int, step: int = 1, apart: int = 1) -> None:
-        """
-        Along an axis, `size` positions from `low` on, `step` apart, zeros beyond the tensor; with `apart` its elements
-        lie that far apart before.
-        """
-        shape = list(shape_of(self.value))
-        last = low + (size - 1) * step
-        before, long = max(0, -low), (shape[axis] - 1) * apart + 1
-        whole = before + max(long, last + 1)
-        if before or whole != shape[axis]:
-            starts, steps, padded = [0] * len(shape), [1] * len(shape), [*shape]
-            starts[axis], steps[axis], padded[axis] = before, apart, whole
-            self.value = self.recorder.pad(self.value, starts, padded, steps)
-        starts, steps = [0] * len(shape), [1] * len(shape)
-        starts[axis], steps[axis], shape[axis] = low + before, step, size
-        self.value = self.recorder.slice(self.value, starts, shape, steps)
-
     def settle(self, sizes: dict[str, int]) -> None:
         """Make every index plain where it can be, else a sum of two dimensions that stays inside the tensor."""
-        for number, axis in enumerate(self.axes):
-            size = shape_of(self.value)[number]
+        for number, (axis, size) in enumerate(zip(self.axes, shape_of(self.value), strict=True)):
+            if number in self.boxes:
+                continue
             if len(axis.terms) <= 1:
                 (dim, step) = axis.terms[0] if axis.terms else (None, 1)
-                self.box(number, axis.offset, 1 if dim is None else sizes[dim], step)
+                self.boxes[number] = _Box(axis.offset, 1 if dim is None else sizes[dim], step)
                 self.axes[number] = Axis(() if dim is None else ((dim, 1),))
             elif axis.offset or _digits(axis.terms, sizes, size) is None:
-                self.box(number, axis.offset, axis.span(sizes))
+                self.boxes[number] = _Box(axis.offset, axis.span(sizes))
                 self.axes[number] = Axis(axis.terms)
+        self._take_boxes()
         shape, axes = list[int](), list[Axis]()
         for axis, size in zip(self.axes, shape_of(self.value), strict=True):
             digits = _digits(axis.terms, sizes, size) if axis.terms else []
@@ -133,6 +137,16 @@ class _Side:
                 shape += [sizes[dim] for dim in digits]
                 axes += [Axis(((dim, 1),)) for dim in digits]
         self.value, self.axes = self.recorder.reshape(self.value, shape), axes
+
+    def _take_boxes(self) -> None:
+        """The boxes of all axes, by one padding and one slice."""
+        shape = shape_of(self.value)
+        boxes = [self.boxes.get(number, _Box(0, size)) for number, size in enumerate(shape)]
+        padded = [box.padded(size) for box, size in zip(boxes, shape, strict=True)]
+        starts, whole = [before for before, _ in padded], [size for _, size in padded]
+        self.value = self.recorder.pad(self.value, starts, whole, [box.apart for box in boxes])
+        first = [box.low + before for box, before in zip(boxes, starts, strict=True)]
+        self.value = self.recorder.slice(self.value, first, [box.size for box in boxes], [box.step for box in boxes])
 
 
 @dataclass
@@ -218,7 +232,7 @@ def _turn(
     if any(offset_dim in axis.dims for axis in rows.axes):
         return False
     reach = (sizes[offset_dim] - 1) * dilation
-    rows.box(own, -(reach + offset), size + reach, apart=apart)
+    rows.boxes[own] = _Box(-(reach + offset), size + reach, apart=apart)
     weight.value = weight.recorder.flip(weight.value, [other])
     rows.axes[own] = Axis(((dim, 1), (offset_dim, dilation)))
     sizes[dim] = size

@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, SSAValue
 from npuc.compiler.transforms.decompose.tracing.recorder import (
     Recorder,
     Untraceable,
+    element_of,
     is_nominal,
     is_real,
     is_whole,
@@ -82,21 +83,12 @@ class Traced(NDArrayOperatorsMixin):
         return (self[place] for place in range(len(self)))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
-        from npuc.compiler.transforms.decompose.tracing.ufuncs import apply
-
-        return apply(self.recorder, ufunc, method, inputs, keywords)
+        return self.recorder.numpy.apply(self.recorder, ufunc, method, inputs, keywords)
 
     def __array_function__(
         self, function: Callable[..., Any], types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> Any:
-        from npuc.compiler.transforms.decompose.tracing.functions import FUNCTIONS, LIKE
-
-        if function in LIKE:  # called with like= a traced array, which numpy does not hand on
-            return LIKE[function](self, *arguments, **keywords)
-        known = FUNCTIONS.get(function)
-        if known is None:
-            raise Untraceable(f"it calls numpy's {function.__name__}")
-        return known(*arguments, **keywords)
+        return self.recorder.numpy.call(self, function, arguments, keywords)
 
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
         raise Untraceable("its elements become those of an array that is known")
@@ -108,15 +100,11 @@ class Traced(NDArrayOperatorsMixin):
 
     # reading and writing
 
-    def __getitem__(self, key: Any) -> Traced:
-        from npuc.compiler.transforms.decompose.tracing.indexing import picked
-
-        return picked(self, key)
+    def __getitem__(self, key: Any) -> Any:
+        return self.recorder.numpy.picked(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from npuc.compiler.transforms.decompose.tracing.indexing import put
-
-        put(self, key, value)
+        self.recorder.numpy.put(self, key, value)
 
     def become(self, value: SSAValue) -> Traced:
         """Stand for another value, as after an operation in place."""
@@ -150,7 +138,7 @@ class Traced(NDArrayOperatorsMixin):
             return self.like(self.recorder.cast(self.value, self.recorder.computed))
         if target.kind == "u" and self.dtype.kind in "iu" and target.itemsize == self.dtype.itemsize:
             return Traced(self.recorder, self.value, unsigned=True)
-        element: Attribute = i64 if target.kind == "u" else _element(target)
+        element: Attribute = i64 if target.kind == "u" else element_of(target)
         return Traced(self.recorder, self.recorder.cast(self.value, element), unsigned=target.kind == "u")
 
     def as_float(self) -> Traced:
@@ -237,12 +225,6 @@ class Traced(NDArrayOperatorsMixin):
 def is_traced(value: object) -> bool:
     """Whether a value is a traced array."""
     return isinstance(value, Traced)
-
-
-def _element(dtype: np.dtype[Any]) -> Attribute:
-    from npuc.compiler.transforms.decompose.tracing.recorder import element_of
-
-    return element_of(dtype)
 
 
 def lifted(recorder: Recorder, value: Any, element: Attribute) -> Traced:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, IntegerType, f32, f64, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from npuc.compiler.core.frozen import frozen
 from npuc.dialects.provenance import derive
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import CastOp, DivOp, constant
@@ -56,6 +57,16 @@ def element_of(dtype: np.dtype[Any]) -> Attribute:
     raise Untraceable(f"it computes with elements of type {dtype}")
 
 
+@frozen
+class Numpy:
+    """How traced arrays answer numpy: universal functions, other functions, reading and writing by an index."""
+
+    apply: Callable[..., Any]
+    call: Callable[..., Any]
+    picked: Callable[..., Any]
+    put: Callable[..., None]
+
+
 class Recorder:
     """
     Builds primitives in place of the operation `source`, from which they inherit layer, role and place.
@@ -63,8 +74,9 @@ class Recorder:
     `computed` is the float type of the operation: its widest one, at least f32, as 16-bit floats are computed in f32.
     """
 
-    def __init__(self, source: Operation):
+    def __init__(self, source: Operation, numpy: Numpy):
         self.source = source
+        self.numpy = numpy
         self.ops: list[Operation] = []
         self._constants: dict[tuple[Attribute, float | int], SSAValue] = {}
         self.computed = _computed(source)
@@ -197,7 +209,7 @@ class Recorder:
 
     def put(self, value: SSAValue, box: SSAValue, starts: Sequence[int], steps: Sequence[int]) -> SSAValue:
         """The value with another one in place of its box."""
-        return self.one(SlicePutOp(value, box, starts=tuple(starts), **_stepped(steps, shape_of(box))))
+        return self.one(SlicePutOp(value, box, results=None, starts=tuple(starts), **_stepped(steps, shape_of(box))))
 
     def concat(self, values: Sequence[SSAValue], axis: int) -> SSAValue:
         """The values one behind the other along an axis."""
