@@ -8,8 +8,8 @@ Work in vector operations per element: rmsprop 9, centred 5 more, with momentum 
 import numpy as np
 
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer, Reread
+from npuc.compiler.layers.domains import number, real_of, whole
 from npuc.compiler.layers.optimizer import decayed
-from npuc.compiler.layers.unknown import number, real_of, whole
 from npuc.dialects.train.adaptive_optimizer import (
     AdadeltaOp,
     AdagradOp,

@@ -21,7 +21,7 @@ from npuc.compiler.layers.base import (
     broadcast_cuts,
 )
 from npuc.compiler.layers.cuts import reduce_cuts
-from npuc.compiler.layers.unknown import known_any
+from npuc.compiler.layers.domains import known_any
 from npuc.dialects.tensors import shape_of, tensor_of, tensor_type
 from npuc.dialects.train.arithmetic import (
     AddOp,

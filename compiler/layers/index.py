@@ -24,8 +24,8 @@ from npuc.compiler.layers.base import (
 )
 from npuc.compiler.layers.constant import integers
 from npuc.compiler.layers.cuts import row_cuts
+from npuc.compiler.layers.domains import known_any
 from npuc.compiler.layers.shape import view
-from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.tensors import shape_of, tensor_of
 from npuc.dialects.train.index import GatherDxOp, GatherOp, IndexSelectDxOp, IndexSelectOp, OneHotOp
 

@@ -31,9 +31,9 @@ from npuc.compiler.layers.base import (
     result_elements,
 )
 from npuc.compiler.layers.cuts import loss_cuts
+from npuc.compiler.layers.domains import known_any
 from npuc.compiler.layers.shape import transpose
 from npuc.compiler.layers.softmax import softmax_of
-from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import Param
 from npuc.dialects.train.loss import (

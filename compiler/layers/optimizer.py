@@ -13,7 +13,7 @@ import numpy as np
 
 from npuc.compiler.core.frozen import frozen
 from npuc.compiler.layers.base import Array, OpT, PerElementLayer
-from npuc.compiler.layers.unknown import real_of, whole
+from npuc.compiler.layers.domains import real_of, whole
 from npuc.dialects.outside import families
 from npuc.dialects.train.adaptive_optimizer import AdadeltaOp, AdagradOp, AdamaxOp, LambOp, LionOp, NadamOp, RmspropOp
 from npuc.dialects.train.base import TrainOp

@@ -21,8 +21,8 @@ from npuc.compiler.layers.arguments import (
 )
 from npuc.compiler.layers.base import Array, Cut, Emit, Gradients, Layer, Work, derivative, elements
 from npuc.compiler.layers.cuts import image_cuts
+from npuc.compiler.layers.domains import possible_any
 from npuc.compiler.layers.shape import view
-from npuc.compiler.layers.unknown import possible_any
 from npuc.compiler.layers.window import window_padding, window_places
 from npuc.dialects.tensors import shape_of
 from npuc.dialects.train.base import ints

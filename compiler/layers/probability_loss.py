@@ -18,11 +18,10 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import ArgumentError, Value
 from npuc.compiler.layers.arithmetic import scaled
 from npuc.compiler.layers.base import Array, DataError, Emit, Gradients, PerElementLayer
-from npuc.compiler.layers.domains import Domain
+from npuc.compiler.layers.domains import Domain, known_any
 from npuc.compiler.layers.loss import checked_reduction, derivative
 from npuc.compiler.layers.pair_loss import PairGradLayer, PairLossLayer, shared
 from npuc.compiler.layers.smooth import sigmoid_of, softplus_of
-from npuc.compiler.layers.unknown import known_any
 from npuc.dialects.train.pair_loss import PairGradOp, PairLossOp
 from npuc.dialects.train.probability_loss import (
     KL_REDUCTIONS,

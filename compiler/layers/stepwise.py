@@ -15,7 +15,7 @@ from npuc.compiler.core.builder import GraphBuilder
 from npuc.compiler.layers.arguments import Operand, Value
 from npuc.compiler.layers.arithmetic import binary, negated, reduce_to
 from npuc.compiler.layers.base import Array, DataError, Emit, Gradients, PerElementLayer
-from npuc.compiler.layers.unknown import known_any
+from npuc.compiler.layers.domains import known_any
 from npuc.dialects.tensors import tensor_type
 from npuc.dialects.train.arithmetic import BinaryOp, DivOp, MulOp, SubOp, constant
 from npuc.dialects.train.stepwise import CeilOp, FloorOp, FmodOp, RemainderOp, RoundOp, SignOp, TruncOp
