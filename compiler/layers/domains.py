@@ -1,8 +1,8 @@
 """
 What is known of the values of operands: what they are meant to be like, for data that is made, and what a meaning asks.
 
-The pass `decompose` runs `Layer.evaluate` on arrays whose elements nobody knows, which are not numpy's, to learn what an
-operation consists of. A meaning asks for values by the functions below, so that it runs on these, too.
+The pass `decompose` runs `Layer.evaluate` on arrays whose elements nobody knows, which are not numpy's, to learn what
+an operation consists of. A meaning asks for values by the functions below, so that it runs on these, too.
 """
 
 from collections.abc import Callable
